@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/convert.h"
+
+#include "convert/options.h"
+#include "formats/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROGRESS_NS 200000000 /* between two updates of the progress line */
+
+/* One run of a converter. */
+struct run {
+    const struct converter *converter;
+    struct conversion conversion;
+    void *self;   /* the output's state */
+    bool refused; /* the tables refused an event: the recording contradicts itself */
+    bool show_progress;
+    bool progress_shown;
+    int64_t progress_due_ns;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void show_progress(struct run *run)
+{
+    const int64_t now = run->show_progress ? now_ns() : 0;
+    if (!run->show_progress || now < run->progress_due_ns)
+        return;
+    run->progress_due_ns = now + PROGRESS_NS;
+    run->progress_shown = true;
+    const struct conversion *conversion = &run->conversion;
+    fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, conversion->tables.samples);
+    if (conversion->input_bytes > 0)
+        fprintf(stderr, ", %" PRIu64 " %%", conversion->reader.blocks.bytes_read * 100 / conversion->input_bytes);
+    fprintf(stderr, "  ");
+}
+
+static void end_progress(struct run *run)
+{
+    if (run->progress_shown)
+        fprintf(stderr, "\r\x1b[K");
+    run->progress_shown = false;
+}
+
+/* ---- events ---- */
+
+static bool take_event(void *self, struct event *event, struct fault *why)
+{
+    struct run *run = self;
+    struct tables *tables = &run->conversion.tables;
+    const struct damage *damage = &run->conversion.reader.blocks.damage;
+    tables->forgiving = damage->bytes > 0 || damage->blocks > 0;
+    if (!tables_take(tables, event, why)) {
+        run->refused = true;
+        return false;
+    }
+    if (!run->converter->take || (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST))
+        return true;
+    return run->converter->take(run->self, event, why);
+}
+
+/* What the tables refuse is damage: the block ends there, the next one is tried. */
+static bool forgive_refusal(struct run *run, struct fault *why)
+{
+    if (!run->refused)
+        return false;
+    run->refused = false;
+    struct block_reader *blocks = &run->conversion.reader.blocks;
+    blocks->damage.blocks++;
+    block_note_damage(blocks, why->text);
+    why->text[0] = '\0';
+    return true;
+}
+
+static bool convert_events(struct run *run, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    const struct sink sink = { .take = take_event, .self = run };
+    for (;;) {
+        const enum stream_state state = stream_read_block(&conversion->reader, &sink, why);
+        show_progress(run);
+        if (state == STREAM_ENDED)
+            return true;
+        if (state == STREAM_STOPPED && !forgive_refusal(run, why))
+            return false;
+    }
+}
+
+/* ---- files ---- */
+
+static bool open_input(struct conversion *conversion, int *fd, struct fault *why)
+{
+    const char *path = conversion->settings.input;
+    *fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat input;
+    if (*fd < 0 || fstat(*fd, &input) != 0)
+        return fault(why, "cannot open %s: %s", path, strerror(errno));
+    if (S_ISDIR(input.st_mode))
+        return fault(why, "%s is a folder, not a recording", path);
+    if (*fd == STDIN_FILENO && isatty(*fd))
+        return fault(why, "standard input is a terminal: give a recording, or pipe one in");
+    conversion->input_bytes = S_ISREG(input.st_mode) ? (uint64_t)input.st_size : 0;
+    return true;
+}
+
+/* The output that was asked for, or INPUT.suffix; what comes from standard input goes to standard output. */
+static char *output_path(const struct settings *settings, const struct converter *converter)
+{
+    if (settings->output)
+        return alloc_copy(settings->output, strlen(settings->output));
+    if (!converter->suffix || strcmp(settings->input, "-") == 0)
+        return alloc_copy("-", 1);
+    char *path = alloc_zeroed(strlen(settings->input) + strlen(converter->suffix) + 1, 1);
+    return strcat(strcpy(path, settings->input), converter->suffix);
+}
+
+static bool ends_in(const char *string, const char *end)
+{
+    const size_t size = strlen(string);
+    return size >= strlen(end) && strcmp(string + size - strlen(end), end) == 0;
+}
+
+static bool open_output(struct run *run, const char *path, int input_fd, struct fault *why)
+{
+    const struct converter *converter = run->converter;
+    struct stat input, output;
+    const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
+    if (exists && S_ISREG(output.st_mode) && fstat(input_fd, &input) == 0 && input.st_ino == output.st_ino &&
+        input.st_dev == output.st_dev)
+        return fault(why, "%s is the recording itself: name another output with -o", path);
+    if (converter->binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+        return fault(why, "this output is not for a terminal: name a file with -o, or redirect it");
+    const bool gzip = converter->packing == PACK_ALWAYS || (converter->packing == PACK_BY_NAME && ends_in(path, ".gz"));
+    return output_open(&run->conversion.output, path, gzip, why);
+}
+
+/* ---- the report ---- */
+
+static void warn_of_damage(const struct run *run, bool *whole)
+{
+    const struct conversion *conversion = &run->conversion;
+    const struct damage *damage = &conversion->reader.blocks.damage;
+    const struct tables *tables = &conversion->tables;
+    const char *name = run->converter->name;
+    const char *input = conversion->settings.input;
+    *whole = true;
+    if (damage->bytes || damage->blocks || damage->duplicates) {
+        *whole = false;
+        fprintf(stderr,
+                "%s: warning: %s is damaged (first: %s); passed over %" PRIu64 " bytes and %" PRIu64 " blocks, %" PRIu64
+                " samples could not be shown\n",
+                name, input, damage->first.text, damage->bytes, damage->blocks + damage->duplicates,
+                tables->lost_samples);
+    }
+    if (!conversion->reader.complete) {
+        *whole = false;
+        fprintf(stderr, "%s: warning: %s is not complete: it %s after %.3f s; what came before is converted\n", name,
+                input, damage->cut ? "is cut off" : "has no end (was the recorder killed?)",
+                (double)tables->last_ns / 1e9);
+    } else if (*whole && tables->samples != tables->end.samples) {
+        *whole = false;
+        fprintf(stderr, "%s: warning: %s has %" PRIu64 " samples where its end says %" PRIu64 "\n", name, input,
+                tables->samples, tables->end.samples);
+    }
+}
+
+static void report(const struct run *run, const char *path, uint64_t written)
+{
+    const struct settings *settings = &run->conversion.settings;
+    if (settings->quiet || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
+        return;
+    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", run->converter->name, path,
+            run->conversion.tables.samples, written);
+}
+
+/* ---- the whole ---- */
+
+static bool run_through(struct run *run, int input_fd, const char *path, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    const struct converter *converter = run->converter;
+    if (!open_output(run, path, input_fd, why))
+        return false;
+    run->self = converter->start(conversion);
+    const struct sink sink = { .take = take_event, .self = run };
+    if (!stream_reader_open(&conversion->reader, input_fd, &sink, why) || !convert_events(run, why)) {
+        struct fault cause = *why;
+        why->text[0] = '\0';
+        return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    }
+    return converter->finish(run->self, why);
+}
+
+static int convert(struct run *run)
+{
+    struct conversion *conversion = &run->conversion;
+    struct fault why = { 0 };
+    int input_fd = -1;
+    bool whole = true;
+    uint64_t written = 0;
+    char *path = output_path(&conversion->settings, run->converter);
+    bool good = open_input(conversion, &input_fd, &why) && run_through(run, input_fd, path, &why);
+    end_progress(run);
+    if (run->self)
+        run->converter->drop(run->self);
+    if (good)
+        good = output_close(&conversion->output, &written, &why);
+    else
+        output_abandon(&conversion->output);
+    if (!good)
+        fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
+    else
+        warn_of_damage(run, &whole);
+    if (good)
+        report(run, path, written);
+    stream_reader_close(&conversion->reader);
+    tables_free(&conversion->tables);
+    if (input_fd > STDIN_FILENO)
+        close(input_fd);
+    free(path);
+    const bool whole_needed = conversion->settings.strict || conversion->settings.verify;
+    return good && (whole || !whole_needed) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int convert_main(int argc, char **argv, const struct converter *converter)
+{
+    struct run run = { .converter = converter };
+    int exit_code;
+    if (!options_read(&run.conversion.settings, converter, argc, argv, &exit_code))
+        return exit_code;
+    run.show_progress = !run.conversion.settings.quiet && isatty(STDERR_FILENO);
+    run.progress_due_ns = now_ns() + PROGRESS_NS;
+    return convert(&run);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The main that all converters share: reads the options, opens the recording, passes each event through the tables to
+ * the output, shows progress, and reports what was missing. A converter is one row: its name, what it takes, and the
+ * functions that make its output. */
+#ifndef PYREEL_CONVERT_CONVERT_H
+#define PYREEL_CONVERT_CONVERT_H
+
+#include "formats/output.h"
+#include "formats/sink.h"
+#include "formats/stream_read.h"
+#include "formats/tables.h"
+
+/* What the user asked for. */
+struct settings {
+    const char *input;
+    const char *output; /* NULL: the converter's default */
+    bool quiet, verbose;
+    bool strict;       /* damage is a failure */
+    bool functions;    /* leave lines out: a frame is its function */
+    bool no_threads;   /* collapsed: merge the threads */
+    bool full_paths;   /* collapsed: do not shorten files */
+    bool json, verify; /* info */
+};
+
+/* Options that only some converters take; --help, --version, -q, -v, -o and --strict belong to all. */
+enum option_set {
+    TAKES_FUNCTIONS = 1 << 0,
+    TAKES_THREADS = 1 << 1,
+    TAKES_PATHS = 1 << 2,
+    TAKES_INFO = 1 << 3,
+};
+
+enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };
+
+/* What a converter works with while it runs. */
+struct conversion {
+    struct settings settings;
+    struct tables tables;
+    struct stream_reader reader;
+    struct output output;
+    uint64_t input_bytes; /* size of the input file; 0 for a pipe */
+};
+
+struct converter {
+    const char *name;   /* of the program */
+    const char *makes;  /* one line for --help */
+    const char *suffix; /* of the default output's name; NULL: standard output */
+    bool binary;        /* not for a terminal */
+    enum packing packing;
+    unsigned takes; /* option_set */
+
+    /* Makes the state of the output. It may keep `conversion`, whose tables see each event first. */
+    void *(*start)(struct conversion *conversion);
+    /* Takes an event that the tables have accepted. Samples with stack STACK_LOST never come here. NULL: not needed. */
+    bool (*take)(void *self, struct event *event, struct fault *why);
+    /* Writes what is left. False with the reason when it could not. */
+    bool (*finish)(void *self, struct fault *why);
+    /* Frees the state. */
+    void (*drop)(void *self);
+};
+
+/* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
+int convert_main(int argc, char **argv, const struct converter *converter);
+
+#endif

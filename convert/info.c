@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-info: what is in a recording, and whether it is whole. */
+#include "convert/convert.h"
+
+#include "formats/alloc.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+struct info {
+    struct conversion *conversion;
+};
+
+static void *start(struct conversion *conversion)
+{
+    struct info *info = alloc_zeroed(1, sizeof(*info));
+    info->conversion = conversion;
+    return info;
+}
+
+static json_t *json_text(struct text text)
+{
+    return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static json_t *json_seconds(uint64_t ns)
+{
+    return json_real((double)(ns / 1000) / 1e6);
+}
+
+/* When it ended if it did, else null. */
+static json_t *json_end(uint64_t end_ns)
+{
+    return end_ns ? json_seconds(end_ns) : json_null();
+}
+
+static uint64_t duration_ns(const struct tables *tables)
+{
+    return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
+}
+
+static json_t *processes_json(const struct tables *tables)
+{
+    json_t *list = json_array();
+    for (size_t i = 1; i < tables->processes_count; i++) {
+        const struct process *process = &tables->processes[i].process;
+        char version[32];
+        if (process->number == 0)
+            continue;
+        json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "pid", (int)process->pid, "python",
+                                              python_version_text(version, process->python_version), "executable",
+                                              json_text(process->executable), "command", json_text(process->command),
+                                              "folder", json_text(process->folder), "start_s",
+                                              json_seconds(process->start_ns), "end_s",
+                                              json_end(tables->processes[i].end_ns)));
+    }
+    return list;
+}
+
+static json_t *threads_json(const struct tables *tables)
+{
+    json_t *list = json_array();
+    for (size_t i = 1; i < tables->threads_count; i++) {
+        const struct thread_row *row = &tables->threads[i];
+        const struct thread *thread = &row->thread;
+        if (thread->number == 0)
+            continue;
+        json_array_append_new(
+            list, json_pack("{s:i, s:i, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "pid",
+                            (int)tables->processes[thread->process].process.pid, "tid", (int)thread->tid, "name",
+                            json_text(tables_thread_name(tables, (uint32_t)i)), "kernel_name", json_text(thread->name),
+                            "main", (int)thread->main, "interpreter", (json_int_t)thread->interpreter, "samples",
+                            (json_int_t)row->samples, "start_s", json_seconds(thread->start_ns), "end_s",
+                            json_end(row->end_ns)));
+    }
+    return list;
+}
+
+static json_t *failures_json(const struct tables *tables)
+{
+    json_t *causes = json_object();
+    for (int cause = 0; cause < FAILURE_KINDS; cause++)
+        if (tables->failures[cause])
+            json_object_set_new(causes, failure_text((enum failure)cause),
+                                json_integer((json_int_t)tables->failures[cause]));
+    return causes;
+}
+
+static json_t *damage_json(const struct info *info)
+{
+    const struct damage *damage = &info->conversion->reader.blocks.damage;
+    return json_pack("{s:I, s:I, s:I, s:b, s:I, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
+                     (json_int_t)damage->blocks, "duplicates", (json_int_t)damage->duplicates, "cut", (int)damage->cut,
+                     "lost_samples", (json_int_t)info->conversion->tables.lost_samples, "first", damage->first.text);
+}
+
+static const char *start_text(char *room, size_t size, uint64_t unix_ns)
+{
+    const time_t whole = (time_t)(unix_ns / 1000000000u);
+    struct tm utc;
+    gmtime_r(&whole, &utc);
+    strftime(room, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return room;
+}
+
+/* What ended it. A recording without an end was cut off: nobody knows. */
+static const char *ended_text(const struct info *info)
+{
+    const struct end *end = &info->conversion->tables.end;
+    return info->conversion->reader.complete ? end_reason_text(end->reason) : "unknown: it is not complete";
+}
+
+static json_t *exit_code_json(const struct end *end)
+{
+    if (end->reason == 0 || end->wait_status < 0)
+        return json_null();
+    return json_integer(WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status)
+                                                      : WEXITSTATUS(end->wait_status));
+}
+
+/* The program that was recorded: the first process. */
+static struct process first_process(const struct tables *tables)
+{
+    return tables->processes_count > 1 ? tables->processes[1].process : (struct process){ 0 };
+}
+
+static json_t *info_json(const struct info *info)
+{
+    const struct tables *tables = &info->conversion->tables;
+    const struct recording *recording = &tables->recording;
+    const struct process process = first_process(tables);
+    char version[32], started[32];
+    json_t *all = json_object();
+    const struct {
+        const char *key;
+        json_t *value;
+    } members[] = {
+        { "format", json_string("pyreel") },
+        { "format_version", json_integer(recording->format_version) },
+        { "pyreel_version", json_text(recording->pyreel_version) },
+        { "complete", json_boolean(info->conversion->reader.complete) },
+        { "ended", json_string(ended_text(info)) },
+        { "exit_code", exit_code_json(&tables->end) },
+        { "samples", json_integer((json_int_t)tables->samples) },
+        { "ticks", json_integer((json_int_t)tables->ticks) },
+        { "missed", json_integer((json_int_t)tables->missed) },
+        { "failed", json_integer((json_int_t)tables->failed) },
+        { "failures", failures_json(tables) },
+        { "duration_s", json_seconds(duration_ns(tables)) },
+        { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
+        { "mode", json_text(recording->mode) },
+        { "threads_option", json_text(recording->threads_option) },
+        { "bytes", json_integer((json_int_t)info->conversion->reader.blocks.bytes_read) },
+        { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
+        { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
+        { "python", json_string(process.number ? python_version_text(version, process.python_version) : "") },
+        { "command", json_text(process.command) },
+        { "recorder_command", json_text(recording->command) },
+        { "attached", json_boolean(recording->attached) },
+        { "started", json_string(start_text(started, sizeof(started), recording->start_unix_ns)) },
+        { "host", json_text(recording->host) },
+        { "kernel", json_text(recording->kernel) },
+        { "machine", json_text(recording->machine) },
+        { "processes", processes_json(tables) },
+        { "threads", threads_json(tables) },
+        { "damage", damage_json(info) },
+    };
+    for (size_t i = 0; i < countof(members); i++)
+        json_object_set_new(all, members[i].key, members[i].value);
+    return all;
+}
+
+static int write_json(const char *bytes, size_t size, void *output)
+{
+    output_bytes(output, bytes, size);
+    return 0;
+}
+
+static void print_json(const struct info *info)
+{
+    json_t *all = info_json(info);
+    json_dump_callback(all, write_json, &info->conversion->output, JSON_INDENT(2));
+    output_string(&info->conversion->output, "\n");
+    json_decref(all);
+}
+
+/* ---- for people ---- */
+
+static void print_line(struct output *to, const char *label, struct text text)
+{
+    output_format(to, "%-11s ", label);
+    output_text(to, text);
+    output_string(to, "\n");
+}
+
+static void print_program(struct output *to, const struct tables *tables)
+{
+    const struct recording *recording = &tables->recording;
+    const struct process process = first_process(tables);
+    char version[32], started[32];
+    if (process.number) {
+        print_line(to, "command", process.command);
+        output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
+                      python_version_text(version, process.python_version), process.pid);
+    }
+    output_format(to, "%-11s %s on ", "recorded", start_text(started, sizeof(started), recording->start_unix_ns));
+    output_text(to, recording->host);
+    output_string(to, ", ");
+    output_text(to, recording->machine);
+    output_string(to, ", pyreel ");
+    output_text(to, recording->pyreel_version);
+    output_string(to, "\n");
+}
+
+static void print_figures(struct output *to, const struct info *info)
+{
+    const struct tables *tables = &info->conversion->tables;
+    const uint64_t bytes = info->conversion->reader.blocks.bytes_read;
+    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(duration_ns(tables)),
+                  1e9 / (double)tables->recording.interval_ns);
+    output_text(to, tables->recording.mode);
+    output_format(to, "\n%-11s %" PRIu64 " in %" PRIu64 " ticks; %" PRIu64 " ticks missed, %" PRIu64 " samples failed\n",
+                  "samples", tables->samples, tables->ticks, tables->missed, tables->failed);
+    for (int cause = 0; cause < FAILURE_KINDS; cause++)
+        if (tables->failures[cause])
+            output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
+                          failure_text((enum failure)cause));
+    output_format(to, "%-11s %" PRIu64 " bytes", "size", bytes);
+    if (tables->samples)
+        output_format(to, ", %.2f a sample", (double)bytes / (double)tables->samples);
+    output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
+                  tables->functions_count ? tables->functions_count - 1 : 0);
+    output_format(to, "%-11s %s, %s\n", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
+}
+
+static void print_threads(struct output *to, const struct tables *tables)
+{
+    output_format(to, "\n%8s %8s %10s  %9s %9s  %s\n", "pid", "tid", "samples", "from s", "to s", "thread");
+    for (size_t i = 1; i < tables->threads_count; i++) {
+        const struct thread_row *row = &tables->threads[i];
+        if (row->thread.number == 0)
+            continue;
+        output_format(to, "%8" PRIu32 " %8" PRIu32 " %10" PRIu64 "  %9.3f ",
+                      tables->processes[row->thread.process].process.pid, row->thread.tid, row->samples,
+                      seconds(row->thread.start_ns));
+        if (row->end_ns)
+            output_format(to, "%9.3f  ", seconds(row->end_ns));
+        else
+            output_format(to, "%9s  ", "");
+        output_text(to, tables_thread_name(tables, (uint32_t)i));
+        if (row->thread.interpreter)
+            output_format(to, " (interpreter %" PRIu64 ")", row->thread.interpreter);
+        output_string(to, "\n");
+    }
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    (void)why;
+    const struct info *info = self;
+    struct output *to = &info->conversion->output;
+    if (info->conversion->settings.json) {
+        print_json(info);
+        return true;
+    }
+    print_program(to, &info->conversion->tables);
+    print_figures(to, info);
+    print_threads(to, &info->conversion->tables);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct converter info = {
+        .name = "pyreel-info",
+        .makes = "Tells what is in a recording, and whether it is whole.",
+        .takes = TAKES_INFO,
+        .start = start,
+        .finish = finish,
+        .drop = free,
+    };
+    return convert_main(argc, argv, &info);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/options.h"
+
+#include "formats/alloc.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXIT_MISUSE 2
+
+enum option_number {
+    OPTION_OUTPUT = 1,
+    OPTION_FUNCTIONS,
+    OPTION_NO_THREADS,
+    OPTION_FULL_PATHS,
+    OPTION_JSON,
+    OPTION_VERIFY,
+    OPTION_STRICT,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_HELP,
+    OPTION_VERSION,
+};
+
+struct option_row {
+    enum option_number number;
+    char letter; /* 0: none */
+    const char *name;
+    const char *value; /* NULL: takes none */
+    unsigned set;      /* the option_set it belongs to; 0: every converter has it */
+    const char *help;
+};
+
+static const struct option_row rows[] = {
+    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE; - is standard output" },
+    { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge the lines of a function" },
+    { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, TAKES_PATHS, "do not shorten file names" },
+    { OPTION_JSON, 0, "json", NULL, TAKES_INFO, "print JSON" },
+    { OPTION_VERIFY, 0, "verify", NULL, TAKES_INFO, "fail unless every block decodes and none is missing" },
+    { OPTION_STRICT, 0, "strict", NULL, 0, "fail when the recording is damaged or not complete" },
+    { OPTION_QUIET, 'q', "quiet", NULL, 0, "print warnings and errors only" },
+    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "say what was written" },
+    { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
+    { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
+};
+
+static bool belongs(const struct option_row *row, const struct converter *converter)
+{
+    return row->set == 0 || (row->set & converter->takes);
+}
+
+static void print_help(const struct converter *converter)
+{
+    printf("usage: %s [OPTIONS] INPUT\n\n%s\nINPUT is a recording made by pyreel-record; - is standard input.\n",
+           converter->name, converter->makes);
+    if (converter->suffix)
+        printf("The output is INPUT%s unless -o names another.\n", converter->suffix);
+    printf("\n");
+    for (const struct option_row *row = rows; row < rows + countof(rows); row++) {
+        if (!belongs(row, converter))
+            continue;
+        char left[40];
+        snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+        if (row->letter)
+            printf("  -%c, --%-20s %s\n", row->letter, left, row->help);
+        else
+            printf("      --%-20s %s\n", left, row->help);
+    }
+    printf("\nExit codes: 0 converted, 1 failed (with --strict also: damaged), 2 misuse.\n");
+}
+
+static int misuse(const struct converter *converter)
+{
+    fprintf(stderr, "Try '%s --help'.\n", converter->name);
+    return EXIT_MISUSE;
+}
+
+/* Applies one option. Returns whether the program goes on; otherwise it ends well. */
+static bool apply(struct settings *settings, const struct converter *converter, enum option_number number)
+{
+    switch (number) {
+    case OPTION_OUTPUT:
+        settings->output = optarg;
+        return true;
+    case OPTION_FUNCTIONS:
+        settings->functions = true;
+        return true;
+    case OPTION_NO_THREADS:
+        settings->no_threads = true;
+        return true;
+    case OPTION_FULL_PATHS:
+        settings->full_paths = true;
+        return true;
+    case OPTION_JSON:
+        settings->json = true;
+        return true;
+    case OPTION_VERIFY:
+        settings->verify = true;
+        return true;
+    case OPTION_STRICT:
+        settings->strict = true;
+        return true;
+    case OPTION_QUIET:
+        settings->quiet = true;
+        return true;
+    case OPTION_VERBOSE:
+        settings->verbose = true;
+        return true;
+    case OPTION_HELP:
+        print_help(converter);
+        return false;
+    case OPTION_VERSION:
+        printf("%s %s\n", converter->name, PYREEL_VERSION);
+        return false;
+    }
+    return true;
+}
+
+bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code)
+{
+    struct option long_options[countof(rows) + 1] = { 0 };
+    char letters[2 * countof(rows) + 1] = "";
+    size_t count = 0, used = 0;
+    for (const struct option_row *row = rows; row < rows + countof(rows); row++) {
+        if (!belongs(row, converter))
+            continue;
+        const int value = row->letter ? row->letter : 256 + (int)row->number;
+        long_options[count++] = (struct option){ row->name, row->value ? required_argument : no_argument, NULL, value };
+        if (row->letter)
+            letters[used++] = row->letter;
+        if (row->letter && row->value)
+            letters[used++] = ':';
+    }
+    for (int found; (found = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+        if (found == '?') {
+            *exit_code = misuse(converter);
+            return false;
+        }
+        const struct option_row *row = rows;
+        while (found != row->letter && found != 256 + (int)row->number)
+            row++;
+        *exit_code = 0;
+        if (!apply(settings, converter, row->number))
+            return false;
+    }
+    if (argc - optind == 1) {
+        settings->input = argv[optind];
+        return true;
+    }
+    fprintf(stderr, "%s: %s\n", converter->name,
+            argc == optind ? "no recording was named" : "one recording at a time, please");
+    *exit_code = misuse(converter);
+    return false;
+}

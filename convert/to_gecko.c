@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/convert.h"
+#include "formats/gecko.h"
+
+static void *start(struct conversion *conversion)
+{
+    return gecko_start(&conversion->tables, &conversion->output);
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    return gecko_take(self, event, why);
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    return gecko_finish(self, why);
+}
+
+static void drop(void *self)
+{
+    gecko_drop(self);
+}
+
+static const struct converter to_gecko = {
+    .name = "pyreel-gecko",
+    .makes = "a profile for the Firefox Profiler (profiler.firefox.com)",
+    .suffix = ".json.gz",
+    .packing = PACK_BY_NAME,
+    .start = start,
+    .take = take,
+    .finish = finish,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_gecko);
+}

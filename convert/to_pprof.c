@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-pprof: a recording for `go tool pprof`. */
+#include "convert/convert.h"
+
+#include "formats/alloc.h"
+#include "formats/pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* From here on pprof itself needs minutes and gigabytes. */
+#define MANY_STACKS 200000
+
+struct to_pprof {
+    struct conversion *conversion;
+    struct tally tally;
+};
+
+static void *start(struct conversion *conversion)
+{
+    struct to_pprof *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    return to;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct to_pprof *to = self;
+    if (event->kind == EVENT_SAMPLE)
+        tally_add(&to->tally, event->sample.thread, event->sample.stack, 1);
+    return true;
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    (void)why;
+    struct to_pprof *to = self;
+    struct conversion *conversion = to->conversion;
+    const struct settings *settings = &conversion->settings;
+    tally_sort(&to->tally);
+    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->tally, settings->functions);
+    if (stacks > MANY_STACKS && !settings->quiet)
+        fprintf(stderr, "pyreel-pprof: %zu distinct stacks: pprof will need much time and memory%s\n", stacks,
+                settings->functions ? "" : " (--functions makes them fewer)");
+    return true;
+}
+
+static void drop(void *self)
+{
+    struct to_pprof *to = self;
+    tally_free(&to->tally);
+    free(to);
+}
+
+static const struct converter to_pprof = {
+    .name = "pyreel-pprof",
+    .makes = "a profile for `go tool pprof`: samples and wall time by stack, with the threads as labels",
+    .suffix = ".pb.gz",
+    .binary = true,
+    .packing = PACK_ALWAYS,
+    .takes = TAKES_FUNCTIONS,
+    .start = start,
+    .take = take,
+    .finish = finish,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_pprof);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that is there or ends the program: running out is reported once, here, so that no caller needs an error path
+ * for it. A size that a file or another process asks for is bounded by the caller before it comes here. */
+#ifndef PYREEL_FORMATS_ALLOC_H
+#define PYREEL_FORMATS_ALLOC_H
+
+#include <stddef.h>
+
+#define countof(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Zeroed memory for `count` items of `size` bytes. The caller frees it with free(). */
+void *alloc_zeroed(size_t count, size_t size);
+
+/* Memory for `count` items of `size` bytes that keeps what `old` held, as realloc(). */
+void *alloc_resize(void *old, size_t count, size_t size);
+
+/* A copy of the `size` bytes at `bytes`, with a NUL behind it that is not part of it. */
+char *alloc_copy(const void *bytes, size_t size);
+
+/* Makes room for at least `wanted` items in an array that has room for *room; grows by doubling and zeroes what is new.
+ */
+void *alloc_grow(void *array, size_t *room, size_t wanted, size_t size);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/block_read.h"
+
+#include "formats/alloc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define READ_SIZE ((size_t)256 << 10)
+
+void block_reader_open(struct block_reader *reader, int fd)
+{
+    *reader = (struct block_reader){ .fd = fd };
+}
+
+void block_reader_close(struct block_reader *reader)
+{
+    free(reader->window);
+    free(reader->plain);
+    ZSTD_freeDCtx(reader->zstd);
+    *reader = (struct block_reader){ .fd = -1 };
+}
+
+/* Reads until `size` bytes wait in the window or the file ends. False when the file can't be read. */
+static bool fill(struct block_reader *reader, size_t size, struct fault *why)
+{
+    if (reader->start > 0 && reader->start == reader->end)
+        reader->start = reader->end = 0;
+    while (reader->end - reader->start < size && !reader->at_end) {
+        if (reader->room - reader->end < READ_SIZE && reader->start > 0) {
+            memmove(reader->window, reader->window + reader->start, reader->end - reader->start);
+            reader->end -= reader->start;
+            reader->start = 0;
+        }
+        reader->window = alloc_grow(reader->window, &reader->room, reader->end + READ_SIZE, 1);
+        const ssize_t got = read(reader->fd, reader->window + reader->end, READ_SIZE);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fault(why, "cannot read the recording: %s", strerror(errno));
+        reader->at_end = got == 0;
+        reader->end += (size_t)got;
+        reader->bytes_read += (uint64_t)got;
+    }
+    return true;
+}
+
+static size_t waiting(const struct block_reader *reader)
+{
+    return reader->end - reader->start;
+}
+
+void block_note_damage(struct block_reader *reader, const char *what)
+{
+    fault(&reader->damage.first, "%s at byte %" PRIu64, what, reader->bytes_read - waiting(reader));
+}
+
+static const char *decompress(struct block_reader *reader, const unsigned char *stored, size_t stored_size,
+                              size_t plain_size)
+{
+    if (!reader->zstd)
+        reader->zstd = ZSTD_createDCtx();
+    reader->plain = alloc_grow(reader->plain, &reader->plain_room, plain_size + 1, 1);
+    const size_t size = ZSTD_decompressDCtx(reader->zstd, reader->plain, plain_size, stored, stored_size);
+    return ZSTD_isError(size) || size != plain_size ? "a block that does not decompress" : NULL;
+}
+
+/* Tries to read a block where the window starts, and steps over it. Otherwise returns what is wrong with it. */
+static const char *parse_block(struct block_reader *reader, struct block *block, struct fault *why)
+{
+    if (!fill(reader, STREAM_BLOCK_HEADER, why))
+        return "unreadable";
+    if (waiting(reader) < STREAM_BLOCK_HEADER)
+        return "a cut block";
+    const unsigned char *header = reader->window + reader->start;
+    if (memcmp(header, STREAM_SYNC, 4) != 0)
+        return "no block";
+    struct cursor fields = cursor_of(header + 8, 16);
+    const uint32_t sequence = take_u32(&fields);
+    const uint32_t stored_size = take_u32(&fields);
+    const uint32_t plain_size = take_u32(&fields);
+    const uint32_t checksum = take_u32(&fields);
+    if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
+        return "a block of impossible size";
+    const size_t size = STREAM_BLOCK_HEADER + stored_size;
+    if (!fill(reader, size, why))
+        return "unreadable";
+    if (waiting(reader) < size)
+        return "a cut block";
+
+    header = reader->window + reader->start;
+    const unsigned char *stored = header + STREAM_BLOCK_HEADER;
+    const uint32_t sum = (uint32_t)crc32_z(crc32(0, header, STREAM_CHECKSUM_AT), stored, stored_size);
+    if (sum != checksum)
+        return "a block with a wrong checksum";
+    const enum stream_codec codec = header[5];
+    if (codec == CODEC_ZSTD) {
+        const char *wrong = decompress(reader, stored, stored_size, plain_size);
+        if (wrong)
+            return wrong;
+        stored = reader->plain;
+    } else if (codec != CODEC_PLAIN || stored_size != plain_size) {
+        return "a block of an unknown coding";
+    }
+    *block = (struct block){ header[4], sequence, cursor_of(stored, plain_size) };
+    reader->start += size;
+    return NULL;
+}
+
+/* Steps to the next place where a block may begin. */
+static void skip_to_sync(struct block_reader *reader)
+{
+    const size_t before = reader->start;
+    reader->start++;
+    const void *found = memmem(reader->window + reader->start, waiting(reader), STREAM_SYNC, 4);
+    if (found)
+        reader->start = (size_t)((const unsigned char *)found - reader->window);
+    else if (waiting(reader) > 3 && !reader->at_end)
+        reader->start = reader->end - 3; /* a sync may be half read */
+    else if (waiting(reader) > 0 && reader->at_end)
+        reader->start = reader->end;
+    reader->damage.bytes += reader->start - before;
+}
+
+enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why)
+{
+    const char *first_wrong = NULL;
+    for (;;) {
+        if (!fill(reader, 1, why))
+            return BLOCK_UNREADABLE;
+        if (waiting(reader) == 0)
+            return BLOCK_NO_MORE;
+        struct fault unreadable = { 0 };
+        const char *wrong = parse_block(reader, block, &unreadable);
+        if (unreadable.text[0]) {
+            fault(why, "%s", unreadable.text);
+            return BLOCK_UNREADABLE;
+        }
+        if (!wrong)
+            return BLOCK_FOUND;
+        if (!first_wrong) {
+            first_wrong = wrong;
+            block_note_damage(reader, wrong);
+            reader->damage.cut = strcmp(wrong, "a cut block") == 0;
+        }
+        skip_to_sync(reader);
+    }
+}
+
+bool stream_recognised(const void *bytes, size_t size)
+{
+    return size >= STREAM_MAGIC_SIZE && memcmp(bytes, STREAM_MAGIC, STREAM_MAGIC_SIZE) == 0;
+}
+
+bool block_read_magic(struct block_reader *reader, struct fault *why)
+{
+    if (!fill(reader, STREAM_MAGIC_SIZE, why))
+        return false;
+    if (waiting(reader) == 0)
+        return fault(why, "it is empty");
+    if (!stream_recognised(reader->window + reader->start, waiting(reader)))
+        return fault(why, "it is not a pyreel recording");
+    reader->start += STREAM_MAGIC_SIZE;
+    return true;
+}

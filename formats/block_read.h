@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the good blocks of a stream, in a file or a pipe. Nothing in it is trusted: sizes are bounded before they are
+ * used, and a block counts only when its checksum is right. What lies between good blocks is passed over and noted
+ * as damage (schemas/stream.md section 5). */
+#ifndef PYREEL_FORMATS_BLOCK_READ_H
+#define PYREEL_FORMATS_BLOCK_READ_H
+
+#include "formats/bytes.h"
+#include "formats/fault.h"
+#include "formats/stream.h"
+
+/* What was wrong with the file. All zero in a whole one. */
+struct damage {
+    uint64_t bytes;      /* passed over in search of a good block */
+    uint64_t blocks;     /* lost: missing numbers, or broken inside */
+    uint64_t duplicates; /* blocks that came twice */
+    bool cut;            /* it ends in the middle of a block */
+    struct fault first;  /* the first thing that was wrong */
+};
+
+struct block_reader {
+    int fd;
+    unsigned char *window; /* bytes read and not yet used: window[start .. end) */
+    size_t start, end, room;
+    bool at_end;          /* the file gave no more */
+    uint64_t bytes_read;  /* from the file */
+    unsigned char *plain; /* the decompressed block */
+    size_t plain_room;
+    struct ZSTD_DCtx_s *zstd;
+    struct damage damage;
+};
+
+/* A good block, its payload decompressed; valid until the next one is read. */
+struct block {
+    enum stream_block kind;
+    uint32_t sequence;
+    struct cursor payload;
+};
+
+/* `fd` stays the caller's. */
+void block_reader_open(struct block_reader *reader, int fd);
+void block_reader_close(struct block_reader *reader);
+
+/* Whether these are the first bytes of a stream. */
+bool stream_recognised(const void *bytes, size_t size);
+
+/* Steps over the file's magic. False with the reason when the file does not begin with it. */
+bool block_read_magic(struct block_reader *reader, struct fault *why);
+
+enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
+
+/* The next good block. BLOCK_UNREADABLE, with the reason, when the file could not be read. */
+enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why);
+
+/* Remembers what was wrong, and where in the file, if it is the first thing that was. */
+void block_note_damage(struct block_reader *reader, const char *what);
+
+#endif

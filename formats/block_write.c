@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/block_write.h"
+
+#include "formats/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
+{
+    *writer = (struct block_writer){ .fd = fd, .level = level };
+    if (codec == CODEC_ZSTD)
+        writer->zstd = ZSTD_createCCtx();
+}
+
+void block_writer_close(struct block_writer *writer)
+{
+    bytes_free(&writer->stored);
+    ZSTD_freeCCtx(writer->zstd);
+    *writer = (struct block_writer){ .fd = -1 };
+}
+
+static bool write_all(struct block_writer *writer, const void *bytes, size_t size, struct fault *why)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        const ssize_t done = write(writer->fd, from, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0) {
+            writer->broken = true;
+            return fault(why, "cannot write the recording: %s", strerror(errno));
+        }
+        from += done;
+        size -= (size_t)done;
+        writer->written += (uint64_t)done;
+    }
+    return true;
+}
+
+/* Appends the payload to writer->stored, compressed if that is wanted and pays. Returns how. */
+static enum stream_codec store_payload(struct block_writer *writer, const struct bytes *payload)
+{
+    struct bytes *stored = &writer->stored;
+    if (writer->zstd) {
+        const size_t most = ZSTD_compressBound(payload->size);
+        stored->at = alloc_grow(stored->at, &stored->room, stored->size + most, 1);
+        const size_t size = ZSTD_compressCCtx(writer->zstd, stored->at + stored->size, most, payload->at, payload->size,
+                                              writer->level);
+        if (!ZSTD_isError(size) && size < payload->size) {
+            stored->size += size;
+            return CODEC_ZSTD;
+        }
+    }
+    put_bytes(stored, payload->at, payload->size);
+    return CODEC_PLAIN;
+}
+
+static void patch_u32(struct bytes *bytes, size_t at, uint32_t value)
+{
+    for (size_t i = 0; i < 4; i++)
+        bytes->at[at + i] = (unsigned char)(value >> 8 * i);
+}
+
+bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why)
+{
+    if (writer->broken)
+        return fault(why, "the recording could not be written before");
+    struct bytes *stored = &writer->stored;
+    stored->size = 0;
+    if (writer->sequence == 0)
+        put_bytes(stored, STREAM_MAGIC, STREAM_MAGIC_SIZE);
+    const size_t header = stored->size;
+    const size_t body = header + STREAM_BLOCK_HEADER;
+    put_bytes(stored, STREAM_SYNC, 4);
+    put_u32(stored, kind);
+    put_u32(stored, writer->sequence++);
+    put_u32(stored, 0); /* codec, stored size and checksum are put in when they are known */
+    put_u32(stored, (uint32_t)payload->size);
+    put_u32(stored, 0);
+    stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, payload);
+    patch_u32(stored, header + STREAM_STORED_SIZE_AT, (uint32_t)(stored->size - body));
+    uint32_t checksum = (uint32_t)crc32(0, stored->at + header, STREAM_CHECKSUM_AT);
+    checksum = (uint32_t)crc32_z(checksum, stored->at + body, stored->size - body);
+    patch_u32(stored, header + STREAM_CHECKSUM_AT, checksum);
+    return write_all(writer, stored->at, stored->size, why);
+}

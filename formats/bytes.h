@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The two ends of a row of bytes. `struct bytes` grows at its back. A cursor hands out bytes from the front: past the
+ * end, or at a number that does not fit, it turns bad, stays bad and gives zeros, so look at `bad` once per record.
+ * What a cursor reads is not trusted. The coding of numbers is section 1 of schemas/stream.md. */
+#ifndef PYREEL_FORMATS_BYTES_H
+#define PYREEL_FORMATS_BYTES_H
+
+#include "formats/event.h"
+
+struct bytes {
+    unsigned char *at;
+    size_t size, room;
+};
+
+void put_bytes(struct bytes *to, const void *bytes, size_t size);
+void put_u32(struct bytes *to, uint32_t value); /* four bytes, little-endian */
+void put_number(struct bytes *to, uint64_t value);
+void put_signed(struct bytes *to, int64_t value);
+void put_text(struct bytes *to, struct text text);
+void bytes_free(struct bytes *bytes);
+
+struct cursor {
+    const unsigned char *at, *end;
+    bool bad;
+};
+
+static inline struct cursor cursor_of(const void *bytes, size_t size)
+{
+    return (struct cursor){ .at = bytes, .end = (const unsigned char *)bytes + size };
+}
+
+static inline size_t cursor_left(const struct cursor *from)
+{
+    return (size_t)(from->end - from->at);
+}
+
+uint32_t take_u32(struct cursor *from);
+uint64_t take_number(struct cursor *from);
+int64_t take_signed(struct cursor *from);
+/* A number that must fit 32 bits. */
+uint32_t take_number32(struct cursor *from);
+/* A text that must be valid UTF-8; it points into what the cursor reads. */
+struct text take_text(struct cursor *from);
+/* The next `size` bytes as a cursor of their own. */
+struct cursor take_part(struct cursor *from, uint64_t size);
+
+#endif

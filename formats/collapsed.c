@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/collapsed.h"
+
+#include "formats/alloc.h"
+#include "formats/bytes.h"
+#include "formats/paths.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A node of the outline on the way to becoming a line. */
+struct line_node {
+    uint64_t samples;
+    uint32_t child; /* its first one */
+    uint32_t next;  /* sibling; while the order is being found, another node with the same mark */
+};
+
+struct collapsed {
+    const struct tables *tables;
+    const struct collapsed_style *style;
+    bool processes; /* several: each is named */
+    struct paths paths;
+
+    struct intern frames; /* every frame as it is shown */
+    struct bytes frame;   /* one in the making */
+    uint32_t *marks;      /* of the tables' frames: their numbers in `frames` */
+    struct outline outline;
+    struct line_node *nodes; /* by number in the outline */
+};
+
+/* A character that would break the line: C0, DEL, or C1 in two bytes. How many bytes it has, 0 when it is harmless. */
+static size_t control_size(struct text text)
+{
+    const unsigned char first = (unsigned char)text.bytes[0];
+    if (first < ' ' || first == 0x7F)
+        return 1;
+    return first == 0xC2 && text.size > 1 && (unsigned char)text.bytes[1] < 0xA0 ? 2 : 0;
+}
+
+static void put_name(struct bytes *to, struct text name)
+{
+    if (name.size == 0)
+        name = TEXT("<unknown>");
+    while (name.size > 0) {
+        const size_t control = control_size(name);
+        const size_t size = control ? control : 1;
+        if (control)
+            put_bytes(to, " ", 1);
+        else
+            put_bytes(to, *name.bytes == ';' ? ":" : name.bytes, 1);
+        name = (struct text){ name.bytes + size, name.size - size };
+    }
+}
+
+static void put_string(struct bytes *to, const char *string)
+{
+    put_bytes(to, string, strlen(string));
+}
+
+static void put_decimal(struct bytes *to, uint64_t number)
+{
+    char digits[24];
+    const int size = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+    put_bytes(to, digits, (size_t)size);
+}
+
+/* Ends the frame in the making and gives its mark. */
+static uint32_t frame_mark(struct collapsed *collapsed)
+{
+    bool added;
+    const uint32_t mark = intern_number(&collapsed->frames, collapsed->frame.at, collapsed->frame.size, &added);
+    collapsed->frame.size = 0;
+    return mark;
+}
+
+static uint32_t mark_python_frame(struct collapsed *collapsed, const struct frame *frame)
+{
+    const struct tables *tables = collapsed->tables;
+    struct bytes *to = &collapsed->frame;
+    put_name(to, tables_function_name(tables, frame->function));
+    if (tables->functions[frame->function].file == 0)
+        return frame_mark(collapsed);
+    const struct text file = tables_function_file(tables, frame->function);
+    put_string(to, " (");
+    put_name(to, collapsed->style->full_paths ? file : paths_shorten(&collapsed->paths, file));
+    if (frame->line && !collapsed->style->functions) {
+        put_string(to, ":");
+        put_decimal(to, frame->line);
+    }
+    put_string(to, ")");
+    return frame_mark(collapsed);
+}
+
+static void mark_frames(struct collapsed *collapsed)
+{
+    const struct tables *tables = collapsed->tables;
+    collapsed->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->marks));
+    put_string(&collapsed->frame, "<no Python frames>");
+    collapsed->marks[0] = frame_mark(collapsed);
+    for (size_t i = 1; i < tables->frames_count; i++)
+        if (tables->frames[i].number)
+            collapsed->marks[i] = mark_python_frame(collapsed, &tables->frames[i]);
+}
+
+static uint32_t mark_process(struct collapsed *collapsed, const struct process *process)
+{
+    put_string(&collapsed->frame, "pid ");
+    put_decimal(&collapsed->frame, process->pid);
+    put_string(&collapsed->frame, ": ");
+    put_name(&collapsed->frame, process->command);
+    return frame_mark(collapsed);
+}
+
+static uint32_t mark_interpreter(struct collapsed *collapsed, uint64_t interpreter)
+{
+    put_string(&collapsed->frame, "interpreter ");
+    put_decimal(&collapsed->frame, interpreter);
+    return frame_mark(collapsed);
+}
+
+static uint32_t mark_thread(struct collapsed *collapsed, uint32_t number)
+{
+    put_name(&collapsed->frame, tables_thread_name(collapsed->tables, number));
+    put_string(&collapsed->frame, " (");
+    put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
+    put_string(&collapsed->frame, ")");
+    return frame_mark(collapsed);
+}
+
+/* The node that a thread's stacks hang under. */
+static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
+{
+    const struct thread *thread = &collapsed->tables->threads[number].thread;
+    struct outline *outline = &collapsed->outline;
+    uint32_t root = 0;
+    if (collapsed->processes) {
+        const struct process *process = &collapsed->tables->processes[thread->process].process;
+        root = outline_child(outline, root, mark_process(collapsed, process));
+    }
+    if (thread->interpreter)
+        root = outline_child(outline, root, mark_interpreter(collapsed, thread->interpreter));
+    if (!collapsed->style->no_threads)
+        root = outline_child(outline, root, mark_thread(collapsed, number));
+    return root;
+}
+
+static void count_samples(struct collapsed *collapsed, const struct tally *tally)
+{
+    const struct tables *tables = collapsed->tables;
+    uint32_t *nodes = alloc_zeroed(tally->count + 1, sizeof(*nodes));          /* by row */
+    uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: find it */
+    for (size_t i = 0; i < tally->count; i++) {
+        const struct tally_row *row = &tally->rows[i];
+        if (!roots[row->thread])
+            roots[row->thread] = thread_root(collapsed, row->thread);
+        nodes[i] = outline_place(&collapsed->outline, tables, collapsed->marks, roots[row->thread], row->stack);
+    }
+    collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.numbers.count + 1, sizeof(*collapsed->nodes));
+    for (size_t i = 0; i < tally->count; i++)
+        collapsed->nodes[nodes[i]].samples += tally->rows[i].samples;
+    free(roots);
+    free(nodes);
+}
+
+/* A frame as it is shown, and the nodes that have it. */
+struct shown {
+    struct text text;
+    uint32_t nodes; /* the first of them */
+};
+
+/* By mark. Free slots have number 0, which is no mark. */
+static struct shown *list_frames(const struct intern *frames)
+{
+    struct shown *list = alloc_zeroed((size_t)frames->count + 1, sizeof(*list));
+    for (size_t i = 0; i < frames->room; i++) {
+        const struct intern_slot *slot = &frames->slots[i];
+        list[slot->number].text = (struct text){ slot->bytes, slot->size };
+    }
+    return list;
+}
+
+static int compare_shown(const void *a, const void *b)
+{
+    const struct text left = ((const struct shown *)a)->text, right = ((const struct shown *)b)->text;
+    const int order = memcmp(left.bytes, right.bytes, left.size < right.size ? left.size : right.size);
+    return order ? order : (left.size > right.size) - (left.size < right.size);
+}
+
+static void list_nodes(struct collapsed *collapsed, struct shown *frames)
+{
+    for (uint32_t i = 1; i <= collapsed->outline.numbers.count; i++) {
+        struct shown *frame = &frames[collapsed->outline.nodes[i].mark];
+        collapsed->nodes[i].next = frame->nodes;
+        frame->nodes = i;
+    }
+}
+
+/* Sorts the children of every node without comparing them: takes the nodes frame by frame, the last frame in order
+ * first, and puts each before those that its parent has already. */
+static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
+{
+    const size_t count = collapsed->frames.count;
+    struct shown *sorted = alloc_zeroed(count, sizeof(*sorted));
+    memcpy(sorted, frames + 1, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare_shown);
+
+    struct line_node *nodes = collapsed->nodes;
+    for (size_t i = count; i-- > 0;) {
+        for (uint32_t node = sorted[i].nodes; node;) {
+            const uint32_t same_frame = nodes[node].next;
+            struct line_node *parent = &nodes[collapsed->outline.nodes[node].parent];
+            nodes[node].next = parent->child;
+            parent->child = node;
+            node = same_frame;
+        }
+    }
+    free(sorted);
+}
+
+/* Goes down with ";frame" added to the line, up with it taken off; the first ";" is not written. */
+static void write_lines(struct output *to, const struct collapsed *collapsed, const struct shown *frames)
+{
+    const struct line_node *nodes = collapsed->nodes;
+    const struct outline_node *outline = collapsed->outline.nodes;
+    struct bytes line = { 0 };
+    uint32_t node = nodes[0].child;
+    while (node) {
+        const struct text frame = frames[outline[node].mark].text;
+        put_bytes(&line, ";", 1);
+        put_bytes(&line, frame.bytes, frame.size);
+        if (nodes[node].samples) {
+            output_bytes(to, line.at + 1, line.size - 1);
+            output_bytes(to, " ", 1);
+            output_number(to, nodes[node].samples);
+            output_bytes(to, "\n", 1);
+        }
+        if (nodes[node].child) {
+            node = nodes[node].child;
+            continue;
+        }
+        for (; node && !nodes[node].next; node = outline[node].parent)
+            line.size -= 1 + frames[outline[node].mark].text.size;
+        if (node)
+            line.size -= 1 + frames[outline[node].mark].text.size;
+        node = nodes[node].next; /* of node 0: none */
+    }
+    bytes_free(&line);
+}
+
+static bool several_processes(const struct tables *tables)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        count += tables->processes[i].process.number != 0;
+    return count > 1;
+}
+
+static void drop(struct collapsed *collapsed)
+{
+    paths_free(&collapsed->paths);
+    intern_free(&collapsed->frames);
+    bytes_free(&collapsed->frame);
+    outline_free(&collapsed->outline);
+    free(collapsed->marks);
+    free(collapsed->nodes);
+}
+
+void collapsed_write(struct output *to, const struct tables *tables, const struct tally *tally,
+                     const struct collapsed_style *style)
+{
+    struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
+    paths_find(&collapsed.paths, tables);
+    mark_frames(&collapsed);
+    count_samples(&collapsed, tally);
+
+    struct shown *frames = list_frames(&collapsed.frames);
+    list_nodes(&collapsed, frames);
+    order_nodes(&collapsed, frames);
+    write_lines(to, &collapsed, frames);
+    free(frames);
+    drop(&collapsed);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A tally as collapsed stacks, the text that flame graph tools read: a line for each distinct stack, root first, and
+ * its number of samples.
+ *
+ *     MainThread (4313);<module> (app.py:30);main (app.py:17);work (app.py:9) 310
+ *     pid 4242: python3 app.py;interpreter 1;Thread-1 (4315);<no Python frames> 4
+ *
+ * Above the Python frames stand the process (when the recording has several), the interpreter (when it is not the main
+ * one) and the thread. A frame is `function (file:line)`; `function (file)` where the line is not wanted or not known;
+ * the bare name for marks that have no file, such as <GC>. A thread without Python frames has <no Python frames>.
+ *
+ * A file is told from where Python looks for modules: behind the last `site-packages/` (or Debian's `dist-packages/`),
+ * else behind the last `lib/python3.N/`, else from the working folder of the first process that has it below its own,
+ * else from the folder of the program itself: the file of a `<module>` that nobody called. Any other stays whole.
+ *
+ * `;` would end a frame and a control character the line, so they become `:` and a blank; an empty name is <unknown>.
+ * Stacks that look the same after all this are one line. Lines are sorted frame by frame as bytes, a stack before
+ * those that continue it: the order depends on nothing but the lines. */
+#ifndef PYREEL_FORMATS_COLLAPSED_H
+#define PYREEL_FORMATS_COLLAPSED_H
+
+#include "formats/output.h"
+#include "formats/tally.h"
+
+struct collapsed_style {
+    bool functions;  /* without lines */
+    bool no_threads; /* without the thread, so that threads are merged */
+    bool full_paths; /* files as recorded */
+};
+
+/* Writes all lines. The tally has been sorted. Failures of writing stay in `to`. */
+void collapsed_write(struct output *to, const struct tables *tables, const struct tally *tally,
+                     const struct collapsed_style *style);
+
+#endif

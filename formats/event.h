@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* What a profile is made of. A profile is a sequence of these events: the recorder makes them from a living process,
+ * the stream file is the sequence written down, every reader gives them and every writer takes them.
+ *
+ * Definitions carry a number that later events use; numbers of a kind begin at 1 and grow by one, 0 means "none".
+ * Texts and arrays in an event belong to whoever gives it and are valid until the call returns.
+ * Times are nanoseconds since the start of the recording. News of a thread or process tells its own time: samples of
+ * the tick it was noticed in may still follow it. The byte layout of each event is in schemas/stream.md. */
+#ifndef PYREEL_FORMATS_EVENT_H
+#define PYREEL_FORMATS_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* UTF-8 without a NUL inside; not ended by one. */
+struct text {
+    const char *bytes;
+    size_t size;
+};
+
+#define TEXT(literal) ((struct text){ (literal), sizeof(literal) - 1 })
+
+enum event_kind {
+    EVENT_RECORDING = 1, /* first of all: what was recorded, where, how */
+    EVENT_PROCESS,
+    EVENT_PROCESS_END,
+    EVENT_THREAD,
+    EVENT_THREAD_NAME,
+    EVENT_THREAD_END,
+    EVENT_STRING,
+    EVENT_FUNCTION,
+    EVENT_FRAME,
+    EVENT_SAMPLE, /* one thread in one tick */
+    EVENT_FAILED, /* a thread that could not be read in this tick */
+    EVENT_MISSED, /* ticks that nobody looked at */
+    EVENT_TICK,   /* ends a tick: all its samples have been given */
+    EVENT_END,    /* last of all; absent when the recorder was killed */
+};
+
+struct recording {
+    uint32_t format_version;
+    struct text pyreel_version;
+    struct text host;
+    struct text kernel;
+    struct text machine; /* architecture, as uname says it */
+    struct text processor;
+    struct text mode;
+    struct text threads_option;
+    struct text command; /* the recorder's own command line */
+    uint64_t start_unix_ns;
+    uint64_t start_monotonic_ns;
+    uint64_t interval_ns;
+    uint64_t time_unit_ns; /* times in the file are multiples of it */
+    uint64_t memory_bytes;
+    uint32_t processors;
+    uint32_t attached; /* 1: to a running process, 0: it started one */
+};
+
+struct process {
+    uint32_t number;
+    uint32_t pid;
+    uint64_t start_ns;       /* when the recorder first saw it */
+    uint32_t python_version; /* PY_VERSION_HEX, 0x030f02f0 is 3.15.2 */
+    struct text executable;
+    struct text command;
+    struct text folder; /* its working folder */
+};
+
+struct thread {
+    uint32_t number;
+    uint32_t process;
+    uint32_t tid;
+    bool main; /* the process's main thread */
+    uint64_t interpreter;
+    uint64_t start_ns; /* when the recorder first saw it */
+    struct text name;  /* the kernel's name for it (comm) */
+};
+
+struct function {
+    uint32_t number;
+    uint32_t name;       /* string: the qualified name */
+    uint32_t file;       /* string, 0 when there is none */
+    uint32_t first_line; /* of its definition; 0 unknown */
+};
+
+/* A place in a function. Lines count from 1 (0 unknown), columns are UTF-8 bytes from 0 (-1 unknown). */
+struct frame {
+    uint32_t number;
+    uint32_t function;
+    uint32_t line, end_line;
+    int32_t column, end_column;
+};
+
+/* A thread's stack: the `keep` frames nearest the root of its last one, then `pushed` frames, root first. */
+struct sample {
+    uint32_t thread;
+    uint32_t keep;
+    uint32_t pushed;
+    const uint32_t *frames;
+    uint64_t time_ns;
+    uint32_t stack; /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
+};
+
+enum failure {
+    FAILURE_CHANGED = 1, /* it changed while it was read, each time */
+    FAILURE_MEMORY,      /* its memory could not be read */
+    FAILURE_CODE,        /* a code object could not be read */
+    FAILURE_DEPTH,       /* its stack was deeper than we follow */
+    FAILURE_THREADS,     /* the list of threads could not be read */
+    FAILURE_KINDS
+};
+
+struct failed {
+    uint32_t thread; /* 0: no thread could be read in this tick */
+    enum failure cause;
+    uint64_t time_ns;
+};
+
+/* EVENT_PROCESS_END, EVENT_THREAD_END, EVENT_THREAD_NAME (which alone has a name): something happened to `number`. */
+struct change {
+    uint32_t number;
+    uint64_t time_ns;
+    struct text name;
+};
+
+struct string {
+    uint32_t number;
+    struct text text;
+};
+
+enum end_reason {
+    END_TARGET = 1, /* the target ended */
+    END_SIGNAL,     /* the user stopped us */
+    END_DURATION,   /* -d was over */
+    END_ERROR,      /* we could not go on */
+    END_NOT_PYTHON, /* the target became another program */
+    END_REASONS
+};
+
+struct end {
+    enum end_reason reason;
+    uint64_t time_ns;
+    uint64_t ticks, samples, missed, failed;
+    int wait_status; /* of the command as waitpid() gave it; -1 unknown */
+};
+
+struct event {
+    enum event_kind kind;
+    union {
+        struct recording recording;
+        struct process process;
+        struct thread thread;
+        struct change change;
+        struct string string;
+        struct function function;
+        struct frame frame;
+        struct sample sample;
+        struct failed failed;
+        uint64_t missed;  /* EVENT_MISSED: how many ticks before the next one */
+        uint64_t tick_ns; /* EVENT_TICK: its time */
+        struct end end;
+    };
+};
+
+/* "3.15.2", "3.15.0rc1" from a PY_VERSION_HEX; `room` has 32 bytes. Returns it. */
+const char *python_version_text(char *room, uint32_t version);
+
+/* A failure's cause and the end's reason in words: "changed while read", "the target ended". */
+const char *failure_text(enum failure cause);
+const char *end_reason_text(enum end_reason reason);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko.h"
+
+#include "formats/alloc.h"
+#include "formats/gecko_parts.h"
+
+#include <stdlib.h>
+
+/* A millisecond and its decimal parts; a sample's time is rounded to one of them. */
+static const uint64_t units_ns[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
+
+struct gecko *gecko_start(const struct tables *tables, struct output *output)
+{
+    struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
+    gecko->tables = tables;
+    gecko->json.to = output;
+    return gecko;
+}
+
+/* Times are half of the file: they get the digits that show a tick's jitter, and no more. */
+static void choose_unit(struct gecko *gecko)
+{
+    const uint64_t wanted_ns = gecko->tables->recording.interval_ns / 20;
+    while (gecko->digits + 1 < countof(units_ns) && units_ns[gecko->digits] > wanted_ns)
+        gecko->digits++;
+    gecko->unit_ns = units_ns[gecko->digits];
+}
+
+/* Failed samples and missed ticks add nothing: the viewer sees a longer step from one sample to the next. */
+static void take_sample(struct gecko *gecko, const struct sample *sample)
+{
+    if (gecko->unit_ns == 0)
+        choose_unit(gecko);
+    gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)sample->thread + 1,
+                                sizeof(*gecko->threads));
+    struct spool_column *samples = &gecko->threads[sample->thread].samples;
+    /* Rounded before differences are taken, so that errors do not add up. The viewer accepts times that go back and
+     * draws nonsense, so a recording that has them is mended here. */
+    uint64_t time = sample->time_ns / gecko->unit_ns + (sample->time_ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+    if (time < samples->last.time)
+        time = samples->last.time;
+    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
+    if (gecko->last_ns < sample->time_ns)
+        gecko->last_ns = sample->time_ns;
+}
+
+bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
+{
+    if (event->kind == EVENT_SAMPLE)
+        take_sample(gecko, &event->sample);
+    else if (event->kind == EVENT_THREAD_END && event->change.number < gecko->threads_room)
+        spool_settle(&gecko->spool, &gecko->threads[event->change.number].samples);
+    return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
+{
+    static const struct spool_column none;
+    return thread < gecko->threads_room ? &gecko->threads[thread].samples : &none;
+}
+
+void gecko_emit_ms(struct emitter *json, const char *key, uint64_t ns)
+{
+    emit_decimal(json, key, ns, 6);
+}
+
+/* Some importers know the format by its beginning, {"libs" or {"meta"; and the meta comes best when all is known. */
+bool gecko_finish(struct gecko *gecko, struct fault *why)
+{
+    struct emitter *json = &gecko->json;
+    gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko_lines_make(gecko);
+    emit_open(json, NULL, '{');
+    emit_literal(json, "libs", "[]");
+    emit_literal(json, "pages", "[]");
+    gecko_emit_threads(gecko);
+    gecko_emit_shared(gecko);
+    emit_literal(json, "counters", "[]");
+    gecko_emit_meta(gecko);
+    emit_close(json, '}');
+    output_bytes(json->to, "\n", 1);
+    if (gecko->spool.failure.text[0])
+        return fault(why, "%s", gecko->spool.failure.text);
+    return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
+}
+
+void gecko_drop(struct gecko *gecko)
+{
+    if (!gecko)
+        return;
+    for (size_t i = 0; i < gecko->threads_room; i++)
+        spool_drop(&gecko->threads[i].samples);
+    free(gecko->threads);
+    spool_close(&gecko->spool);
+    gecko_sources_free(&gecko->sources);
+    gecko_lines_free(gecko);
+    free(gecko);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko_parts.h"
+
+#include "formats/alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct category {
+    const char *name, *color;
+    const char *subcategories[5]; /* "Other" is the first of each */
+} categories[] = {
+    /* The viewer needs a grey one, for what differs within a call tree node. */
+    [CATEGORY_OTHER] = { "Other", "grey", { "Other" } },
+    [CATEGORY_PYTHON] = { "Python",
+                          "yellow",
+                          { [ORIGIN_UNKNOWN] = "Other",
+                            [ORIGIN_PROGRAM] = "Program",
+                            [ORIGIN_LIBRARY] = "Standard library",
+                            [ORIGIN_PACKAGE] = "Packages" } },
+    [CATEGORY_NATIVE] = { "Native", "blue", { "Other" } },
+    [CATEGORY_GC] = { "GC", "orange", { "Other" } },
+};
+
+static json_t *text_value(struct text text)
+{
+    return json_stringn(text.size ? text.bytes : "", text.size);
+}
+
+static json_t *category_value(const struct category *category)
+{
+    json_t *subcategories = json_array();
+    for (const char *const *name = category->subcategories; *name; name++)
+        json_array_append_new(subcategories, json_string(*name));
+    return json_pack("{s:s, s:s, s:o}", "name", category->name, "color", category->color, "subcategories",
+                     subcategories);
+}
+
+static json_t *category_values(void)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < countof(categories); i++)
+        json_array_append_new(all, category_value(&categories[i]));
+    return all;
+}
+
+static const struct process *first_process(const struct tables *tables)
+{
+    static const struct process none;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            return &tables->processes[i].process;
+    return &none;
+}
+
+/* PY_VERSION_HEX in words: 3.15.2, and 3.15.0rc1 while it is not final. */
+static void format_version(char *text, size_t size, uint32_t hex)
+{
+    static const char *const levels[16] = { [0xA] = "a", [0xB] = "b", [0xC] = "rc" };
+    const unsigned major = hex >> 24, minor = hex >> 16 & 0xFF, micro = hex >> 8 & 0xFF;
+    const unsigned level = hex >> 4 & 0xF, serial = hex & 0xF;
+    if (levels[level])
+        snprintf(text, size, "%u.%u.%u%s%u", major, minor, micro, levels[level], serial);
+    else
+        snprintf(text, size, "%u.%u.%u", major, minor, micro);
+}
+
+/* The viewer's title is the product and the digits at the end of `misc`: of 3.15.0rc1 it would only find the 1. */
+static void emit_product(struct emitter *json, uint32_t version_hex)
+{
+    char version[32], value[48];
+    format_version(version, sizeof(version), version_hex);
+    const bool plain = strspn(version, "0123456789.") == strlen(version);
+    snprintf(value, sizeof(value), plain ? "rv:%s" : "Python %s", version);
+    const char *const misc = plain && version_hex ? value : "";
+    emit_value(json, "product", json_string(plain ? "Python" : value));
+    emit_value(json, "misc", json_string(misc));
+}
+
+/* The window that the viewer opens with. The last sample needs its width, too. */
+static uint64_t end_ns(const struct gecko *gecko)
+{
+    const uint64_t last_ns = gecko->last_ns + gecko->tables->recording.interval_ns;
+    const uint64_t said_ns = gecko->tables->end.reason ? gecko->tables->end.time_ns : gecko->tables->last_ns;
+    return said_ns > last_ns ? said_ns : last_ns;
+}
+
+static void emit_times(struct gecko *gecko)
+{
+    struct emitter *json = &gecko->json;
+    const struct recording *recording = &gecko->tables->recording;
+    /* 0 would be no width at all; it says that the interval isn't known. */
+    gecko_emit_ms(json, "interval", recording->interval_ns ? recording->interval_ns : 1000000);
+    gecko_emit_ms(json, "startTime", recording->start_unix_ns);
+    emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
+    emit_integer(json, "profilingStartTime", 0);
+    gecko_emit_ms(json, "profilingEndTime", end_ns(gecko));
+}
+
+static void emit_platform(struct gecko *gecko)
+{
+    struct emitter *json = &gecko->json;
+    const struct recording *recording = &gecko->tables->recording;
+    emit_value(
+        json, "oscpu",
+        json_pack("s+%", "Linux ", recording->machine.size ? recording->machine.bytes : "", recording->machine.size));
+    emit_literal(json, "platform", "\"Linux\"");
+    emit_text(json, "abi", recording->machine);
+    emit_literal(json, "toolkit", "\"\"");
+    if (recording->processor.size)
+        emit_text(json, "CPUName", recording->processor);
+    if (recording->processors)
+        emit_integer(json, "logicalCPUs", recording->processors);
+    if (recording->memory_bytes)
+        emit_integer(json, "mainMemory", (int64_t)recording->memory_bytes);
+}
+
+static json_t *row(const char *label, const char *format, json_t *value)
+{
+    return json_pack("{s:s, s:s, s:o}", "label", label, "format", format, "value", value);
+}
+
+static void add_text(json_t *rows, const char *label, struct text text)
+{
+    if (text.size)
+        json_array_append_new(rows, row(label, "string", text_value(text)));
+}
+
+static void add_count(json_t *rows, const char *label, uint64_t count)
+{
+    json_array_append_new(rows, row(label, "integer", json_integer((json_int_t)count)));
+}
+
+static json_t *ending(const struct tables *tables)
+{
+    if (!tables->end.reason)
+        return json_string("cut off: the recorder did not come to its end");
+    return json_sprintf("complete: %s", end_reason_text(tables->end.reason));
+}
+
+/* Rows of our own, under "show more" in the viewer. */
+static json_t *extra_values(const struct tables *tables)
+{
+    const struct recording *recording = &tables->recording;
+    json_t *rows = json_array();
+    json_array_append_new(rows, row("Recording", "string", ending(tables)));
+    add_text(rows, "Mode", recording->mode);
+    add_text(rows, "Threads", recording->threads_option);
+    add_count(rows, "Samples", tables->samples);
+    add_count(rows, "Ticks", tables->ticks);
+    add_count(rows, "Missed ticks", tables->missed);
+    add_count(rows, "Failed samples", tables->failed);
+    add_count(rows, "Lost samples", tables->lost_samples);
+    add_text(rows, "Host", recording->host);
+    add_text(rows, "Kernel", recording->kernel);
+    add_text(rows, "Recorded with", recording->command);
+    return json_pack("[{s:s, s:o}]", "label", "Sampling", "entries", rows);
+}
+
+/* The same in all our profiles. Most turn off parts of the viewer that are for Firefox and for native code. */
+static const struct fixed {
+    const char *key, *json;
+} fixed[] = {
+    { "preprocessedProfileVersion", "64" },
+    { "version", "24" }, /* of another format; it has to be there */
+    { "processType", "0" },
+    { "stackwalk", "0" },
+    { "debug", "false" },
+    { "symbolicated", "true" },
+    { "symbolicationNotSupported", "true" },
+    { "sourceCodeIsNotOnSearchfox", "true" },
+    { "usesOnlyOneStackType", "true" },
+    { "keepProfileThreadOrder", "true" },
+    { "markerSchema", "[]" },
+};
+
+void gecko_emit_meta(struct gecko *gecko)
+{
+    struct emitter *json = &gecko->json;
+    const struct process *process = first_process(gecko->tables);
+    const struct text version = gecko->tables->recording.pyreel_version;
+    emit_open(json, "meta", '{');
+    emit_times(gecko);
+    emit_product(json, process->python_version);
+    emit_platform(gecko);
+    emit_text(json, "arguments", process->command);
+    emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
+    for (size_t i = 0; i < countof(fixed); i++)
+        emit_literal(json, fixed[i].key, fixed[i].json);
+    emit_value(json, "initialVisibleThreads", gecko_visible_lines(gecko));
+    emit_value(json, "initialSelectedThreads", gecko_selected_lines(gecko));
+    emit_value(json, "categories", category_values());
+    emit_value(json, "extra", extra_values(gecko->tables));
+    emit_close(json, '}');
+}

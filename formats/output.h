@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A file being made. It grows beside its final name and takes that name only when it is whole, so that a failed
+ * conversion never leaves half a file or destroys an old one; "-" is standard output. gzip is one member without a
+ * time stamp or name: the same input gives the same bytes. Write errors are kept and told by output_close(). */
+#ifndef PYREEL_FORMATS_OUTPUT_H
+#define PYREEL_FORMATS_OUTPUT_H
+
+#include "formats/event.h"
+#include "formats/fault.h"
+
+struct output {
+    const char *path;
+    char *unfinished; /* the name it grows under; NULL for "-" and for what is not a regular file */
+    int fd;
+    bool open;
+    struct z_stream_s *gzip; /* NULL: as it is */
+    unsigned char *buffer;   /* what waits for the next write() */
+    size_t used;
+    uint64_t written; /* bytes given to the kernel */
+    struct fault failure;
+};
+
+/* Starts a file at `path`. `output` is empty or closed. `path` must live as long as `output`. */
+bool output_open(struct output *output, const char *path, bool gzip, struct fault *why);
+
+void output_bytes(struct output *output, const void *bytes, size_t size);
+void output_string(struct output *output, const char *string);
+void output_text(struct output *output, struct text text);
+void output_number(struct output *output, uint64_t number);
+void output_format(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Finishes the file and gives it its name; *written, if not NULL, is told its size. False with the reason when anything
+ * could not be written. */
+bool output_close(struct output *output, uint64_t *written, struct fault *why);
+
+/* Gives up: nothing is left. Safe on an empty or closed output. */
+void output_abandon(struct output *output);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/pprof.h"
+
+#include "formats/alloc.h"
+#include "formats/pprof_tables.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PACKET_SAMPLES      256
+#define PACKET_LOCATIONS    ((size_t)64 << 10) /* of all its samples, unless one alone has more */
+#define COLUMNS             2                  /* samples, wall */
+#define LABELS              4
+#define COMMENT_SIZE        240
+#define COMMENTED_PROCESSES 8
+
+/* Made when the first sample of the thread is written. */
+struct thread_labels {
+    Perftools__Profiles__Label labels[LABELS];
+    Perftools__Profiles__Label *list[LABELS];
+    bool made;
+};
+
+/* Samples that wait to be written together. */
+struct packet {
+    Perftools__Profiles__Sample samples[PACKET_SAMPLES];
+    Perftools__Profiles__Sample *list[PACKET_SAMPLES];
+    int64_t values[PACKET_SAMPLES][COLUMNS];
+    size_t count;
+    uint64_t *locations; /* of all the stacks, one behind the other */
+    size_t locations_used, locations_room;
+};
+
+struct pprof {
+    struct output *to;
+    const struct tables *tables;
+    bool functions;
+
+    struct pprof_tables refers;
+    uint32_t *marks;        /* of frames: their places */
+    struct outline outline; /* under a node for each mapping */
+    struct tally rows;      /* by (thread, node) */
+
+    struct thread_labels *threads; /* by number */
+    struct packet packet;
+    uint8_t *packed;
+    size_t packed_room;
+};
+
+static void write_message(struct pprof *pprof, const Perftools__Profiles__Profile *profile)
+{
+    const size_t size = perftools__profiles__profile__get_packed_size(profile);
+    pprof->packed = alloc_grow(pprof->packed, &pprof->packed_room, size, 1);
+    perftools__profiles__profile__pack(profile, pprof->packed);
+    output_bytes(pprof->to, pprof->packed, size);
+}
+
+static Perftools__Profiles__ValueType value_type(struct pprof *pprof, struct text type, struct text unit)
+{
+    Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+    value.type = pprof_string(&pprof->refers, type);
+    value.unit = pprof_string(&pprof->refers, unit);
+    return value;
+}
+
+static void write_columns(struct pprof *pprof)
+{
+    Perftools__Profiles__ValueType samples = value_type(pprof, TEXT("samples"), TEXT("count"));
+    Perftools__Profiles__ValueType wall = value_type(pprof, TEXT("wall"), TEXT("nanoseconds"));
+    Perftools__Profiles__ValueType *columns[COLUMNS] = { &samples, &wall };
+
+    Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
+    head.n_sample_type = COLUMNS;
+    head.sample_type = columns;
+    write_message(pprof, &head);
+}
+
+static void mark_frames(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    pprof->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->marks));
+    for (size_t i = 1; i < tables->frames_count; i++) {
+        const struct frame *frame = &tables->frames[i];
+        if (!frame->number)
+            continue;
+        const uint32_t first_line = tables->functions[frame->function].first_line;
+        const uint32_t line = pprof->functions ? first_line : frame->line;
+        pprof->marks[i] = pprof_place(&pprof->refers, frame->function, line);
+    }
+}
+
+static uint32_t process_mapping(struct pprof *pprof, uint32_t process)
+{
+    const struct text executable = pprof->tables->processes[process].process.executable;
+    return pprof_mapping(&pprof->refers, executable.size ? executable : TEXT("python"));
+}
+
+/* pprof takes the first mapping for the main program and wants to see one even when there are no samples. */
+static void map_main_program(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    for (size_t i = 1; i < tables->processes_count; i++) {
+        if (tables->processes[i].process.number) {
+            process_mapping(pprof, (uint32_t)i);
+            return;
+        }
+    }
+    pprof_mapping(&pprof->refers, TEXT("python"));
+}
+
+/* Stacks that differ in nothing we write become one, and their samples are counted together. */
+static void merge_rows(struct pprof *pprof, const struct tally *tally)
+{
+    const struct tables *tables = pprof->tables;
+    for (size_t i = 0; i < tally->count; i++) {
+        const struct tally_row *row = &tally->rows[i];
+        const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
+        const uint32_t root = outline_child(&pprof->outline, 0, mapping);
+        const uint32_t node = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
+        tally_add(&pprof->rows, row->thread, node, row->samples);
+    }
+}
+
+static Perftools__Profiles__Label text_label(struct pprof *pprof, struct text key, struct text text)
+{
+    Perftools__Profiles__Label label = PERFTOOLS__PROFILES__LABEL__INIT;
+    label.key = pprof_string(&pprof->refers, key);
+    label.str = pprof_string(&pprof->refers, text);
+    return label;
+}
+
+/* The unit makes a 0, the main interpreter's number, a label like any other; without one it would be none. */
+static Perftools__Profiles__Label number_label(struct pprof *pprof, struct text key, uint64_t number)
+{
+    Perftools__Profiles__Label label = PERFTOOLS__PROFILES__LABEL__INIT;
+    label.key = pprof_string(&pprof->refers, key);
+    label.num = (int64_t)number;
+    label.num_unit = pprof_string(&pprof->refers, TEXT("id"));
+    return label;
+}
+
+static Perftools__Profiles__Label **thread_labels(struct pprof *pprof, uint32_t number)
+{
+    struct thread_labels *thread = &pprof->threads[number];
+    if (thread->made)
+        return thread->list;
+    const struct thread *row = &pprof->tables->threads[number].thread;
+    const struct process *process = &pprof->tables->processes[row->process].process;
+    thread->labels[0] = text_label(pprof, TEXT("thread"), tables_thread_name(pprof->tables, number));
+    thread->labels[1] = number_label(pprof, TEXT("thread_id"), row->tid);
+    thread->labels[2] = number_label(pprof, TEXT("pid"), process->pid);
+    thread->labels[3] = number_label(pprof, TEXT("interpreter"), row->interpreter);
+    for (size_t i = 0; i < LABELS; i++)
+        thread->list[i] = &thread->labels[i];
+    thread->made = true;
+    return thread->list;
+}
+
+static void write_packet(struct pprof *pprof)
+{
+    struct packet *packet = &pprof->packet;
+    Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
+    part.n_sample = packet->count;
+    part.sample = packet->list;
+    write_message(pprof, &part);
+    packet->count = 0;
+    packet->locations_used = 0;
+}
+
+/* Room for the locations of one more sample. Those of others must not move, so it grows only while there are none. */
+static uint64_t *take_locations(struct pprof *pprof, size_t depth)
+{
+    struct packet *packet = &pprof->packet;
+    if (packet->count == PACKET_SAMPLES || packet->locations_used + depth > packet->locations_room) {
+        write_packet(pprof);
+        const size_t wanted = depth > PACKET_LOCATIONS ? depth : PACKET_LOCATIONS;
+        packet->locations = alloc_grow(packet->locations, &packet->locations_room, wanted, sizeof(*packet->locations));
+    }
+    uint64_t *taken = packet->locations + packet->locations_used;
+    packet->locations_used += depth;
+    return taken;
+}
+
+/* The mapping's node above a stack, and how many frames down the stack ends. */
+static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_t *depth)
+{
+    for (*depth = 0; outline->nodes[node].parent; ++*depth)
+        node = outline->nodes[node].parent;
+    return node;
+}
+
+static void add_sample(struct pprof *pprof, const struct tally_row *row)
+{
+    const struct outline_node *nodes = pprof->outline.nodes;
+    size_t depth;
+    const uint32_t mapping = nodes[mapping_node(&pprof->outline, row->stack, &depth)].mark;
+    uint64_t *locations = take_locations(pprof, depth);
+    uint32_t node = row->stack;
+    for (size_t i = 0; i < depth; i++, node = nodes[node].parent)
+        locations[i] = pprof_location(&pprof->refers, nodes[node].mark, mapping);
+
+    struct packet *packet = &pprof->packet;
+    int64_t *values = packet->values[packet->count];
+    values[0] = (int64_t)row->samples;
+    values[1] = (int64_t)(row->samples * pprof->tables->recording.interval_ns);
+
+    Perftools__Profiles__Sample *sample = &packet->samples[packet->count];
+    perftools__profiles__sample__init(sample);
+    sample->n_location_id = depth;
+    sample->location_id = locations;
+    sample->n_value = COLUMNS;
+    sample->value = values;
+    sample->n_label = LABELS;
+    sample->label = thread_labels(pprof, row->thread);
+    packet->list[packet->count++] = sample;
+}
+
+static void write_samples(struct pprof *pprof)
+{
+    pprof->threads = alloc_zeroed(pprof->tables->threads_count + 1, sizeof(*pprof->threads));
+    for (size_t i = 0; i < pprof->rows.count; i++)
+        add_sample(pprof, &pprof->rows.rows[i]);
+    write_packet(pprof);
+}
+
+/* One line, and not too long a one: pprof prints comments above its tables. */
+static size_t tidy(char *line, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7F)
+            line[i] = ' ';
+    if (size <= COMMENT_SIZE)
+        return size;
+    size = COMMENT_SIZE;
+    while (((unsigned char)line[size] & 0xC0) == 0x80) /* not in the middle of a character */
+        size--;
+    return size;
+}
+
+__attribute__((format(printf, 3, 4))) static void comment(struct pprof *pprof, Perftools__Profiles__Profile *profile,
+                                                          const char *format, ...)
+{
+    char *line;
+    va_list values;
+    va_start(values, format);
+    const int size = vasprintf(&line, format, values);
+    va_end(values);
+    if (size < 0)
+        return;
+    const struct text text = { line, tidy(line, (size_t)size) };
+    profile->comment[profile->n_comment++] = pprof_string(&pprof->refers, text);
+    free(line);
+}
+
+static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *profile, const struct process *process)
+{
+    char version[32];
+    comment(pprof, profile, "process %" PRIu32 ": Python %s: %.*s", process->pid,
+            python_version_text(version, process->python_version), (int)process->command.size, process->command.bytes);
+}
+
+/* What a person wants to know about the numbers, in few lines. */
+static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    const struct tables *tables = pprof->tables;
+    const struct recording *recording = &tables->recording;
+    size_t processes = 0;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number && processes++ < COMMENTED_PROCESSES)
+            comment_process(pprof, profile, &tables->processes[i].process);
+    if (processes > COMMENTED_PROCESSES)
+        comment(pprof, profile, "and %zu more processes", processes - COMMENTED_PROCESSES);
+    comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
+            recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
+    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %" PRIu64 " lost; %" PRIu64 " ticks missed",
+            tables->samples, tables->failed, tables->lost_samples, tables->missed);
+    if (!tables->end.reason)
+        comment(pprof, profile, "the recording was cut off");
+}
+
+/* What all samples refer to, and what is said once. */
+static void write_rest(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    int64_t comments[COMMENTED_PROCESSES + 4];
+    Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
+    Perftools__Profiles__ValueType wall = value_type(pprof, TEXT("wall"), TEXT("nanoseconds"));
+
+    rest.time_nanos = (int64_t)tables->recording.start_unix_ns;
+    rest.duration_nanos = (int64_t)(tables->end.reason ? tables->end.time_ns : tables->last_ns);
+    rest.period_type = &wall;
+    rest.period = (int64_t)tables->recording.interval_ns;
+    rest.default_sample_type = wall.type;
+    rest.comment = comments;
+    write_comments(pprof, &rest);
+
+    pprof_lists_make(&pprof->refers, &rest);
+    write_message(pprof, &rest);
+    pprof_lists_free(&rest);
+}
+
+static void drop(struct pprof *pprof)
+{
+    pprof_tables_free(&pprof->refers);
+    outline_free(&pprof->outline);
+    tally_free(&pprof->rows);
+    free(pprof->marks);
+    free(pprof->threads);
+    free(pprof->packet.locations);
+    free(pprof->packed);
+    free(pprof);
+}
+
+size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally, bool functions)
+{
+    struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
+    pprof->to = to;
+    pprof->tables = tables;
+    pprof->functions = functions;
+    pprof_tables_start(&pprof->refers, tables);
+
+    write_columns(pprof);
+    map_main_program(pprof);
+    mark_frames(pprof);
+    merge_rows(pprof, tally);
+    write_samples(pprof);
+    write_rest(pprof);
+    const size_t samples = pprof->rows.count;
+    drop(pprof);
+    return samples;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A tally as a pprof profile (schemas/profile.proto): each row a sample with a count and a time, the stack as
+ * locations, and labels that name the thread.
+ *
+ *     samples/count, wall/nanoseconds (shown first; count x interval)
+ *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0
+ *
+ * The message is never in memory as a whole. Samples are packed a few hundred at a time, each packet a small Profile of
+ * its own: profiles one after the other are one profile. What they refer to is numbered at first use and follows at the
+ * end, with the single values, which may be said only once.
+ *
+ * A location is a function and a line (columns are merged) in an interpreter. The interpreter's executable is the
+ * mapping; there is one for each distinct executable. Ids count from 1 without gaps, texts occur once, and nothing is
+ * written that nothing refers to, but for the first process's mapping, which pprof takes for the main program. A stack
+ * without Python frames is a function of that name, so that each sample has a row. A function's system name is left
+ * out, since pprof would read it as C++ and swallow names like <module>. */
+#ifndef PYREEL_FORMATS_PPROF_H
+#define PYREEL_FORMATS_PPROF_H
+
+#include "formats/output.h"
+#include "formats/tally.h"
+
+/* Writes the profile; returns how many samples (distinct stacks with their labels) it has. With `functions` a location
+ * is a whole function, on its first line. The tally has been sorted. Failures of
+ * writing stay in `to`. */
+size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally, bool functions);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The words of schemas/stream.md: constants that the stream's writer and reader share. */
+#ifndef PYREEL_FORMATS_STREAM_H
+#define PYREEL_FORMATS_STREAM_H
+
+#define STREAM_VERSION        1
+#define STREAM_MAGIC          "\x89pyreel\n"
+#define STREAM_MAGIC_SIZE     8
+#define STREAM_SYNC           "\xF5prB"
+#define STREAM_BLOCK_HEADER   24
+#define STREAM_CODEC_AT       5 /* offsets in a block header */
+#define STREAM_STORED_SIZE_AT 12
+#define STREAM_CHECKSUM_AT    20
+#define STREAM_BLOCK_LIMIT    (64 << 20) /* bytes of a block's payload, stored or plain */
+
+enum stream_block { BLOCK_HEADER = 1, BLOCK_EVENTS, BLOCK_END };
+
+enum stream_codec { CODEC_PLAIN, CODEC_ZSTD };
+
+enum stream_record {
+    RECORD_TICK = 1,
+    RECORD_REPEAT,
+    RECORD_SUFFIX,
+    RECORD_POP_PUSH,
+    RECORD_ABSENT,
+    RECORD_FAILED,
+    RECORD_NOTE,
+};
+
+enum stream_note {
+    NOTE_STRING = 1,
+    NOTE_FUNCTION,
+    NOTE_FRAME,
+    NOTE_PROCESS,
+    NOTE_PROCESS_END,
+    NOTE_THREAD,
+    NOTE_THREAD_NAME,
+    NOTE_THREAD_END,
+    NOTE_MISSED,
+};
+
+#endif

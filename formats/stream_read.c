@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream_read.h"
+
+#include "formats/alloc.h"
+#include "formats/stream_fields.h"
+#include "formats/stream_notes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define DEPTH_LIMIT (1u << 24)
+/* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
+#define UNDEFINED_THREADS_LIMIT (1u << 16)
+
+void stream_reader_close(struct stream_reader *reader)
+{
+    block_reader_close(&reader->blocks);
+    free(reader->threads);
+    free(reader->roster);
+    free(reader->frames);
+    *reader = (struct stream_reader){ 0 };
+}
+
+/* The events of a block, one after the other: what is being read and where it goes. */
+struct decoding {
+    struct stream_reader *reader;
+    struct cursor from;
+    const struct sink *to;
+    struct fault *why;
+    bool in_tick;
+    bool all_failed; /* the tick samples nothing */
+};
+
+static uint64_t tick_time_ns(const struct stream_reader *reader)
+{
+    return reader->tick_units * reader->unit_ns;
+}
+
+static bool broken(struct decoding *d)
+{
+    d->from.bad = true;
+    return false;
+}
+
+static bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
+{
+    struct event event = { .kind = EVENT_SAMPLE,
+                           .sample = { .thread = number,
+                                       .keep = keep,
+                                       .pushed = pushed,
+                                       .frames = d->reader->frames,
+                                       .time_ns = tick_time_ns(d->reader) } };
+    return sink_take(d->to, &event, d->why);
+}
+
+/* Ends the tick: every thread of the roster that no record named is where it was. */
+static bool close_tick(struct decoding *d)
+{
+    struct stream_reader *reader = d->reader;
+    if (!d->in_tick)
+        return true;
+    d->in_tick = false;
+    for (uint32_t i = 0; i < reader->roster_count && !d->all_failed; i++) {
+        const uint32_t number = reader->roster[i];
+        const struct reader_thread *thread = &reader->threads[number];
+        if (thread->tick == reader->tick)
+            continue;
+        if (thread->block != reader->block)
+            return broken(d); /* sampled, but its stack was never told */
+        if (!give_sample(d, number, thread->depth, 0))
+            return false;
+    }
+    struct event event = { .kind = EVENT_TICK, .tick_ns = tick_time_ns(reader) };
+    return sink_take(d->to, &event, d->why);
+}
+
+static bool open_tick(struct decoding *d, int64_t jitter)
+{
+    struct stream_reader *reader = d->reader;
+    const int64_t step = (int64_t)reader->interval_units + jitter;
+    const uint64_t most = UINT64_MAX / reader->unit_ns - reader->tick_units;
+    if (step < 0 || (uint64_t)step > most)
+        return broken(d);
+    reader->tick_units += (uint64_t)step;
+    reader->tick++;
+    d->in_tick = true;
+    d->all_failed = false;
+    return true;
+}
+
+static bool repeat_ticks(struct decoding *d, uint64_t count)
+{
+    /* A writer closes a block each second: more ticks than fit in one is a lie that would keep us busy for long. */
+    const uint64_t most = 2000000000u / d->reader->interval_ns + 2;
+    if (count == 0 || count > most)
+        return broken(d);
+    for (; count > 0; count--)
+        if (!open_tick(d, 0) || !close_tick(d))
+            return false;
+    return true;
+}
+
+/* The thread that a record names, which no other record of the tick may have named. NULL: the file is broken. */
+static struct reader_thread *name_thread(struct decoding *d, uint64_t number)
+{
+    struct stream_reader *reader = d->reader;
+    if (!d->in_tick || d->all_failed || number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
+        return NULL;
+    reader->threads = alloc_grow(reader->threads, &reader->threads_room, (size_t)number + 1, sizeof(*reader->threads));
+    struct reader_thread *thread = &reader->threads[number];
+    if (thread->tick == reader->tick)
+        return NULL;
+    thread->tick = reader->tick;
+    return thread;
+}
+
+static void join_roster(struct stream_reader *reader, uint32_t number)
+{
+    struct reader_thread *thread = &reader->threads[number];
+    if (thread->listed)
+        return;
+    reader->roster = alloc_grow(reader->roster, &reader->roster_room, reader->roster_count + 1, sizeof(uint32_t));
+    reader->roster[reader->roster_count++] = number;
+    thread->listed = reader->roster_count;
+}
+
+static void leave_roster(struct stream_reader *reader, uint32_t number)
+{
+    struct reader_thread *thread = &reader->threads[number];
+    if (!thread->listed)
+        return;
+    const uint32_t last = reader->roster[--reader->roster_count];
+    reader->roster[thread->listed - 1] = last;
+    reader->threads[last].listed = thread->listed;
+    thread->listed = 0;
+}
+
+static bool take_frames(struct decoding *d, uint32_t count)
+{
+    /* A frame takes at least a byte. */
+    if (count > cursor_left(&d->from) || count > DEPTH_LIMIT)
+        return broken(d);
+    struct stream_reader *reader = d->reader;
+    reader->frames = alloc_grow(reader->frames, &reader->frames_room, count, sizeof(uint32_t));
+    for (uint32_t i = 0; i < count; i++)
+        reader->frames[i] = take_number32(&d->from);
+    return !d->from.bad;
+}
+
+static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t number)
+{
+    struct reader_thread *thread = name_thread(d, number);
+    const uint32_t keep_or_pop = take_number32(&d->from);
+    const uint32_t pushed = take_number32(&d->from);
+    if (!thread || d->from.bad || !take_frames(d, pushed))
+        return broken(d);
+    const uint32_t depth = thread->block == d->reader->block ? thread->depth : 0;
+    if (keep_or_pop > depth)
+        return broken(d);
+    const uint32_t keep = kind == RECORD_SUFFIX ? keep_or_pop : depth - keep_or_pop;
+    if (pushed > DEPTH_LIMIT - keep)
+        return broken(d);
+    thread->depth = keep + pushed;
+    thread->block = d->reader->block;
+    join_roster(d->reader, (uint32_t)number);
+    return give_sample(d, (uint32_t)number, keep, pushed);
+}
+
+static bool read_absent(struct decoding *d, uint64_t number)
+{
+    if (!name_thread(d, number))
+        return broken(d);
+    leave_roster(d->reader, (uint32_t)number);
+    return true;
+}
+
+static bool read_failed(struct decoding *d, uint64_t number)
+{
+    const uint64_t cause = take_number(&d->from);
+    if (number == 0 && d->in_tick)
+        d->all_failed = true;
+    else if (name_thread(d, number))
+        join_roster(d->reader, (uint32_t)number);
+    else
+        return broken(d);
+    struct event event = { .kind = EVENT_FAILED,
+                           .failed = { .thread = (uint32_t)number,
+                                       .cause = cause < FAILURE_KINDS ? (enum failure)cause : 0,
+                                       .time_ns = tick_time_ns(d->reader) } };
+    return !d->from.bad && sink_take(d->to, &event, d->why);
+}
+
+static bool give_note(struct decoding *d, uint64_t note)
+{
+    const struct cursor fields = take_part(&d->from, take_number(&d->from));
+    struct event event = { 0 };
+    const enum note_taken taken = take_note(fields, note, d->reader->unit_ns, &event);
+    if (d->from.bad || taken == NOTE_BROKEN)
+        return broken(d);
+    if (taken == NOTE_UNKNOWN)
+        return true; /* of a later version of pyreel */
+    if (event.kind == EVENT_THREAD && event.thread.number > d->reader->last_thread)
+        d->reader->last_thread = event.thread.number;
+    return sink_take(d->to, &event, d->why);
+}
+
+static bool read_record(struct decoding *d)
+{
+    const uint64_t tag = take_number(&d->from);
+    const uint64_t argument = tag >> 3;
+    if (d->from.bad)
+        return false;
+    switch (tag & 7) {
+    case RECORD_TICK:
+        return close_tick(d) && open_tick(d, (int64_t)(argument >> 1 ^ (argument & 1 ? UINT64_MAX : 0)));
+    case RECORD_REPEAT:
+        return close_tick(d) && repeat_ticks(d, argument);
+    case RECORD_SUFFIX:
+    case RECORD_POP_PUSH:
+        return read_stack(d, tag & 7, argument);
+    case RECORD_ABSENT:
+        return read_absent(d, argument);
+    case RECORD_FAILED:
+        return read_failed(d, argument);
+    case RECORD_NOTE:
+        return give_note(d, argument);
+    default:
+        return broken(d);
+    }
+}
+
+/* Each block tells everything but definitions anew. */
+static void forget_threads(struct stream_reader *reader)
+{
+    while (reader->roster_count > 0)
+        leave_roster(reader, reader->roster[reader->roster_count - 1]);
+    reader->block++;
+}
+
+/* Gives the events of a block. False when the sink refused; a broken payload is damage, not a failure. */
+static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
+{
+    forget_threads(reader);
+    struct decoding d = { .reader = reader, .from = payload, .to = to, .why = why };
+    reader->tick_units = take_number(&d.from);
+    bool going = !d.from.bad && reader->tick_units <= UINT64_MAX / reader->unit_ns ? true : broken(&d);
+    while (going && cursor_left(&d.from) > 0)
+        going = read_record(&d);
+    if (going && close_tick(&d))
+        return true;
+    if (!d.from.bad)
+        return false;
+    reader->blocks.damage.blocks++;
+    block_note_damage(&reader->blocks, "a block that breaks the rules of the format, before");
+    return true;
+}
+
+static bool give_recording(struct stream_reader *reader, struct cursor payload, const struct sink *to,
+                           struct fault *why)
+{
+    struct event event = { .kind = EVENT_RECORDING };
+    struct recording *recording = &event.recording;
+    const bool whole = take_recording(payload, recording);
+    if (recording->format_version > STREAM_VERSION)
+        return fault(why, "it has format version %" PRIu32 " and this program reads up to %d: use a newer pyreel",
+                     recording->format_version, STREAM_VERSION);
+    const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
+                      recording->time_unit_ns <= recording->interval_ns && recording->interval_ns <= INT64_MAX;
+    if (!whole || !sane)
+        return fault(why, "its header is damaged");
+    reader->interval_ns = recording->interval_ns;
+    reader->unit_ns = recording->time_unit_ns;
+    reader->interval_units = (reader->interval_ns + reader->unit_ns / 2) / reader->unit_ns;
+    return sink_take(to, &event, why);
+}
+
+static bool give_end(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
+{
+    struct event event = { .kind = EVENT_END };
+    if (!take_end(payload, &event.end, reader->unit_ns)) {
+        reader->blocks.damage.blocks++;
+        block_note_damage(&reader->blocks, "a broken end block, before");
+        return true;
+    }
+    reader->complete = true;
+    return sink_take(to, &event, why);
+}
+
+/* Whether the block is the next one or a later one; notes what is missing. */
+static bool in_sequence(struct stream_reader *reader, uint32_t sequence)
+{
+    struct damage *damage = &reader->blocks.damage;
+    if (sequence < reader->sequence) {
+        damage->duplicates++;
+        block_note_damage(&reader->blocks, "a block that came before, ahead of");
+        return false;
+    }
+    if (sequence > reader->sequence) {
+        damage->blocks += sequence - reader->sequence;
+        block_note_damage(&reader->blocks, "missing blocks ahead of the one before");
+    }
+    reader->sequence = sequence + 1;
+    return true;
+}
+
+bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why)
+{
+    *reader = (struct stream_reader){ 0 };
+    block_reader_open(&reader->blocks, fd);
+    if (!block_read_magic(&reader->blocks, why))
+        return false;
+    struct block block;
+    const enum block_found found = block_read(&reader->blocks, &block, why);
+    if (found == BLOCK_UNREADABLE)
+        return false;
+    if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
+        return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
+    reader->sequence = 1;
+    return give_recording(reader, block.payload, to, why);
+}
+
+enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
+{
+    struct block block;
+    const enum block_found found = block_read(&reader->blocks, &block, why);
+    if (found != BLOCK_FOUND)
+        return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
+    if (!in_sequence(reader, block.sequence))
+        return STREAM_MORE;
+    if (reader->complete || block.kind == BLOCK_HEADER) {
+        reader->blocks.damage.blocks++;
+        block_note_damage(&reader->blocks, "a block where none belongs, before");
+        return STREAM_MORE;
+    }
+    bool going = true;
+    if (block.kind == BLOCK_EVENTS)
+        going = give_events(reader, block.payload, to, why);
+    else if (block.kind == BLOCK_END)
+        going = give_end(reader, block.payload, to, why);
+    return going ? STREAM_MORE : STREAM_STOPPED;
+}

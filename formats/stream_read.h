@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a stream file as events, block by block, from a file or a pipe. The file is not trusted: every length is
+ * bounded before it is used. A bad block costs what is in it: the reader looks for the next good one, goes on, and
+ * counts what it passed over in `blocks.damage`; the rules are section 5 of schemas/stream.md. */
+#ifndef PYREEL_FORMATS_STREAM_READ_H
+#define PYREEL_FORMATS_STREAM_READ_H
+
+#include "formats/block_read.h"
+#include "formats/sink.h"
+
+struct reader_thread {
+    uint32_t depth;
+    uint32_t listed; /* its place in the roster + 1; 0 while absent */
+    uint64_t tick;   /* the tick that has named it */
+    uint64_t block;  /* the block that knows its depth */
+};
+
+struct stream_reader {
+    struct block_reader blocks; /* its damage is the recording's */
+    uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
+    uint32_t sequence;          /* of the next block expected */
+    bool complete;              /* the END block has been given */
+    uint64_t interval_ns, unit_ns, interval_units;
+
+    struct reader_thread *threads; /* by number */
+    size_t threads_room;
+    uint32_t last_thread; /* the highest number defined */
+    uint32_t *roster;     /* threads that the current tick samples unless it says otherwise */
+    size_t roster_room;
+    uint32_t roster_count;
+    uint64_t tick;
+    uint64_t tick_units;
+    uint32_t *frames;
+    size_t frames_room;
+};
+
+/* Starts reading from `fd`, which stays the caller's, and gives EVENT_RECORDING to the sink.
+ * False with the reason: not a pyreel stream, a newer version, nothing usable in it. */
+bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why);
+
+enum stream_state { STREAM_MORE, STREAM_ENDED, STREAM_STOPPED };
+
+/* Gives the events of the next good block. STREAM_ENDED at the end of the file; STREAM_STOPPED when it cannot go on:
+ * the file could not be read or the sink refused for a reason of its own, which is in `why`. */
+enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
+
+/* Frees what it holds. Safe on a zeroed reader. */
+void stream_reader_close(struct stream_reader *reader);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream_write.h"
+
+#include "formats/alloc.h"
+#include "formats/stream_fields.h"
+#include "formats/stream_notes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is written */
+#define BLOCK_NS    1000000000u         /* so is one this old */
+
+/* A record must leave the block below its limit, however deep the stack. */
+#define RECORD_ROOM(frames) ((size_t)64 + (size_t)(frames)*5)
+
+void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level)
+{
+    *writer = (struct stream_writer){ .block = 1, .tick = 1 };
+    block_writer_open(&writer->blocks, fd, codec, level);
+}
+
+void stream_writer_close(struct stream_writer *writer)
+{
+    for (size_t i = 0; i < writer->threads_room; i++)
+        free(writer->threads[i].stack);
+    free(writer->threads);
+    free(writer->roster);
+    bytes_free(&writer->open);
+    bytes_free(&writer->note);
+    block_writer_close(&writer->blocks);
+    *writer = (struct stream_writer){ 0 };
+}
+
+/* ---- ticks ---- */
+
+static void put_tag(struct stream_writer *writer, enum stream_record kind, uint64_t argument)
+{
+    put_number(&writer->open, argument << 3 | kind);
+}
+
+/* The base goes in front of the first record. */
+static void begin_block(struct stream_writer *writer)
+{
+    if (writer->open.size > 0)
+        return;
+    writer->block_units = writer->last_units;
+    put_number(&writer->open, writer->last_units);
+}
+
+static void write_idle_ticks(struct stream_writer *writer)
+{
+    if (writer->idle == 0)
+        return;
+    put_tag(writer, RECORD_REPEAT, writer->idle);
+    writer->idle = 0;
+}
+
+static uint64_t units(const struct stream_writer *writer, uint64_t time_ns)
+{
+    const uint64_t time = time_ns / writer->unit_ns;
+    return time > writer->last_units ? time : writer->last_units;
+}
+
+/* Starts the tick that a record is about to be put into. */
+static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
+{
+    if (writer->tick_open)
+        return;
+    begin_block(writer);
+    write_idle_ticks(writer);
+    const uint64_t time = units(writer, time_ns);
+    const int64_t jitter = (int64_t)(time - writer->last_units - writer->interval_units);
+    put_tag(writer, RECORD_TICK, (uint64_t)jitter << 1 ^ (jitter < 0 ? UINT64_MAX : 0));
+    writer->last_units = time;
+    writer->tick_open = true;
+}
+
+static void leave_roster(struct stream_writer *writer, uint32_t number)
+{
+    struct stream_thread *thread = &writer->threads[number];
+    const uint32_t last = writer->roster[--writer->roster_count];
+    writer->roster[thread->listed - 1] = last;
+    writer->threads[last].listed = thread->listed;
+    thread->listed = 0;
+}
+
+static void join_roster(struct stream_writer *writer, uint32_t number)
+{
+    writer->roster = alloc_grow(writer->roster, &writer->roster_room, writer->roster_count + 1, sizeof(uint32_t));
+    writer->roster[writer->roster_count++] = number;
+    writer->threads[number].listed = writer->roster_count;
+}
+
+/* Threads that the tick should have sampled and did not are told to be absent. */
+static void close_roster(struct stream_writer *writer, uint64_t time_ns)
+{
+    for (uint32_t i = writer->roster_count; i > 0; i--) {
+        const uint32_t number = writer->roster[i - 1];
+        if (writer->threads[number].tick == writer->tick)
+            continue;
+        begin_tick(writer, time_ns);
+        put_tag(writer, RECORD_ABSENT, number);
+        leave_roster(writer, number);
+    }
+}
+
+static bool close_block(struct stream_writer *writer, struct fault *why)
+{
+    write_idle_ticks(writer);
+    if (writer->open.size == 0)
+        return true;
+    while (writer->roster_count > 0)
+        leave_roster(writer, writer->roster[writer->roster_count - 1]);
+    const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
+    writer->open.size = 0;
+    writer->block++;
+    return good;
+}
+
+/* Whether one more interval would keep the block's first samples in memory for longer than a second. */
+static bool block_due(const struct stream_writer *writer)
+{
+    const uint64_t age_units = writer->last_units - writer->block_units + writer->interval_units;
+    return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns > BLOCK_NS;
+}
+
+static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct fault *why)
+{
+    writer->ticks++;
+    close_roster(writer, time_ns);
+    if (!writer->tick_open && units(writer, time_ns) != writer->last_units + writer->interval_units)
+        begin_tick(writer, time_ns);
+    if (!writer->tick_open) {
+        begin_block(writer);
+        writer->idle++;
+        writer->last_units += writer->interval_units;
+    }
+    writer->tick_open = false;
+    writer->tick++;
+    return !block_due(writer) || close_block(writer, why);
+}
+
+/* ---- samples ---- */
+
+static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t number)
+{
+    writer->threads = alloc_grow(writer->threads, &writer->threads_room, (size_t)number + 1, sizeof(*writer->threads));
+    return &writer->threads[number];
+}
+
+static void put_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
+{
+    put_number(&writer->open, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_number(&writer->open, frames[i]);
+}
+
+static void put_failed(struct stream_writer *writer, const struct failed *failed)
+{
+    begin_tick(writer, failed->time_ns);
+    put_tag(writer, RECORD_FAILED, failed->thread);
+    put_number(&writer->open, failed->cause);
+    writer->failed++;
+    if (failed->thread) {
+        struct stream_thread *thread = thread_row(writer, failed->thread);
+        thread->tick = writer->tick;
+        if (!thread->listed)
+            join_roster(writer, failed->thread);
+        return;
+    }
+    for (uint32_t i = 0; i < writer->roster_count; i++)
+        writer->threads[writer->roster[i]].tick = writer->tick;
+}
+
+/* Brings the thread's stack up to date. Returns whether anything changed. */
+static bool follow_stack(struct stream_thread *thread, const struct sample *sample)
+{
+    const bool changed = sample->keep != thread->depth || sample->pushed > 0;
+    thread->depth = sample->keep + sample->pushed;
+    thread->stack = alloc_grow(thread->stack, &thread->stack_room, thread->depth, sizeof(uint32_t));
+    if (sample->pushed > 0)
+        memcpy(thread->stack + sample->keep, sample->frames, sample->pushed * sizeof(uint32_t));
+    return changed;
+}
+
+static bool put_sample(struct stream_writer *writer, const struct sample *sample, struct fault *why)
+{
+    struct stream_thread *thread = thread_row(writer, sample->thread);
+    if (sample->keep > thread->depth)
+        return fault(why, "a sample keeps more frames than its thread had");
+    const uint32_t pop = thread->depth - sample->keep;
+    const bool changed = follow_stack(thread, sample);
+    if (writer->open.size + RECORD_ROOM(thread->depth) > STREAM_BLOCK_LIMIT) {
+        thread->block = 0; /* whoever reads the block does not know this stack */
+        put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
+        return true;
+    }
+    const bool known = thread->block == writer->block;
+    thread->block = writer->block;
+    thread->tick = writer->tick;
+    writer->samples++;
+    if (known && thread->listed && !changed)
+        return true;
+
+    begin_tick(writer, sample->time_ns);
+    if (known && pop < sample->keep) {
+        put_tag(writer, RECORD_POP_PUSH, sample->thread);
+        put_number(&writer->open, pop);
+        put_frames(writer, sample->frames, sample->pushed);
+    } else {
+        const uint32_t keep = known ? sample->keep : 0;
+        put_tag(writer, RECORD_SUFFIX, sample->thread);
+        put_number(&writer->open, keep);
+        put_frames(writer, thread->stack + keep, thread->depth - keep);
+    }
+    if (!thread->listed)
+        join_roster(writer, sample->thread);
+    return true;
+}
+
+/* Its stack is not needed again. */
+static void forget_thread(struct stream_writer *writer, uint32_t number)
+{
+    struct stream_thread *thread = thread_row(writer, number);
+    free(thread->stack);
+    thread->stack = NULL;
+    thread->stack_room = 0;
+    thread->depth = 0;
+    thread->block = 0;
+}
+
+/* ---- notes ---- */
+
+static void put_note(struct stream_writer *writer, const struct event *event)
+{
+    begin_block(writer);
+    if (!writer->tick_open)
+        write_idle_ticks(writer); /* they came before it */
+    struct bytes *fields = &writer->note;
+    fields->size = 0;
+    put_note_fields(fields, event, writer->unit_ns);
+    put_tag(writer, RECORD_NOTE, note_of(event->kind));
+    put_number(&writer->open, fields->size);
+    put_bytes(&writer->open, fields->at, fields->size);
+}
+
+/* ---- the two ends ---- */
+
+static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
+{
+    struct recording complete = *recording;
+    complete.format_version = STREAM_VERSION;
+    if (complete.time_unit_ns == 0)
+        complete.time_unit_ns = 1;
+    writer->unit_ns = complete.time_unit_ns;
+    writer->interval_units = (complete.interval_ns + writer->unit_ns / 2) / writer->unit_ns;
+
+    struct bytes fields = { 0 };
+    put_recording(&fields, &complete);
+    const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
+    bytes_free(&fields);
+    return good;
+}
+
+static bool write_end(struct stream_writer *writer, const struct end *end, struct fault *why)
+{
+    if (!close_block(writer, why))
+        return false;
+    struct end complete = *end;
+    complete.ticks = writer->ticks;
+    complete.samples = writer->samples;
+    complete.missed = writer->missed;
+    complete.failed = writer->failed;
+    struct bytes fields = { 0 };
+    put_end(&fields, &complete, writer->unit_ns);
+    const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
+    bytes_free(&fields);
+    return good;
+}
+
+bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why)
+{
+    switch (event->kind) {
+    case EVENT_RECORDING:
+        return write_header(writer, &event->recording, why);
+    case EVENT_SAMPLE:
+        return put_sample(writer, &event->sample, why);
+    case EVENT_FAILED:
+        put_failed(writer, &event->failed);
+        return true;
+    case EVENT_TICK:
+        return end_tick(writer, event->tick_ns, why);
+    case EVENT_END:
+        return write_end(writer, &event->end, why);
+    default:
+        break;
+    }
+    put_note(writer, event);
+    if (event->kind == EVENT_MISSED)
+        writer->missed += event->missed;
+    if (event->kind == EVENT_THREAD_END)
+        forget_thread(writer, event->change.number);
+    return true;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    return stream_write(self, event, why);
+}
+
+struct sink stream_writer_sink(struct stream_writer *writer)
+{
+    return (struct sink){ .take = take, .self = writer };
+}

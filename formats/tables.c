@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/tables.h"
+
+#include "formats/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JUMPS_LIMIT  4194304u /* numbers passed over in all, schemas/stream.md section 5 */
+#define DEPTH_LIMIT  (1u << 24)
+#define STACKS_LIMIT (UINT32_MAX - 1)
+
+/* Makes room in `array` for `number`, which must be the next one; after a loss it may be a later one. */
+static bool next_number(struct tables *tables, const char *kind, uint32_t number, size_t *count, struct fault *why)
+{
+    const size_t expected = *count ? *count : 1;
+    if (number == 0 || number < expected)
+        return fault(why, "%s %" PRIu32 " is defined twice", kind, number);
+    const size_t jump = number - expected;
+    if (jump > 0 && (!tables->forgiving || jump > JUMPS_LIMIT - tables->jumped))
+        return fault(why, "%s %" PRIu32 " is defined where %zu was due", kind, number, expected);
+    tables->jumped += (uint32_t)jump;
+    *count = (size_t)number + 1;
+    return true;
+}
+
+/* Numbers that were passed over are zeroed rows: their .number is 0. */
+static void *with_room(void *array, size_t *room, size_t count, size_t size)
+{
+    return alloc_grow(array, room, count, size);
+}
+
+static struct text own(struct text text)
+{
+    return (struct text){ alloc_copy(text.bytes, text.size), text.size };
+}
+
+static void disown(struct text *text)
+{
+    free((char *)text->bytes);
+    *text = (struct text){ 0 };
+}
+
+static bool take_recording(struct tables *tables, const struct recording *given, struct fault *why)
+{
+    if (tables->has_recording)
+        return fault(why, "the recording is described twice");
+    struct recording *recording = &tables->recording;
+    *recording = *given;
+    recording->pyreel_version = own(given->pyreel_version);
+    recording->host = own(given->host);
+    recording->kernel = own(given->kernel);
+    recording->machine = own(given->machine);
+    recording->processor = own(given->processor);
+    recording->mode = own(given->mode);
+    recording->threads_option = own(given->threads_option);
+    recording->command = own(given->command);
+    tables->has_recording = true;
+    return true;
+}
+
+static bool known_process(const struct tables *tables, uint32_t number)
+{
+    return number < tables->processes_count && tables->processes[number].process.number;
+}
+
+static bool known_thread(const struct tables *tables, uint32_t number)
+{
+    return number < tables->threads_count && tables->threads[number].thread.number;
+}
+
+static bool known_string(const struct tables *tables, uint32_t number)
+{
+    return number < tables->strings_count && tables->strings[number].bytes;
+}
+
+static bool take_process(struct tables *tables, const struct process *given, struct fault *why)
+{
+    if (!next_number(tables, "process", given->number, &tables->processes_count, why))
+        return false;
+    tables->processes = with_room(tables->processes, &tables->processes_room, tables->processes_count,
+                                  sizeof(*tables->processes));
+    struct process *process = &tables->processes[given->number].process;
+    *process = *given;
+    process->executable = own(given->executable);
+    process->command = own(given->command);
+    process->folder = own(given->folder);
+    return true;
+}
+
+static bool take_thread(struct tables *tables, const struct thread *given, struct fault *why)
+{
+    if (!known_process(tables, given->process))
+        return fault(why, "thread %" PRIu32 " is of an undefined process", given->number);
+    if (!next_number(tables, "thread", given->number, &tables->threads_count, why))
+        return false;
+    tables->threads = with_room(tables->threads, &tables->threads_room, tables->threads_count,
+                                sizeof(*tables->threads));
+    struct thread *thread = &tables->threads[given->number].thread;
+    *thread = *given;
+    thread->name = own(given->name);
+    return true;
+}
+
+static bool take_process_end(struct tables *tables, const struct change *change, struct fault *why)
+{
+    if (!known_process(tables, change->number))
+        return fault(why, "the end of an undefined process");
+    tables->processes[change->number].end_ns = change->time_ns;
+    return true;
+}
+
+static bool take_thread_change(struct tables *tables, enum event_kind kind, const struct change *change,
+                               struct fault *why)
+{
+    if (!known_thread(tables, change->number))
+        return fault(why, "news of an undefined thread");
+    struct thread_row *row = &tables->threads[change->number];
+    if (kind == EVENT_THREAD_END) {
+        row->end_ns = change->time_ns;
+        return true;
+    }
+    disown(&row->thread.name);
+    row->thread.name = own(change->name);
+    return true;
+}
+
+static bool take_string(struct tables *tables, const struct string *given, struct fault *why)
+{
+    if (!next_number(tables, "string", given->number, &tables->strings_count, why))
+        return false;
+    tables->strings = with_room(tables->strings, &tables->strings_room, tables->strings_count,
+                                sizeof(*tables->strings));
+    tables->strings[given->number] = own(given->text);
+    return true;
+}
+
+static bool take_function(struct tables *tables, const struct function *given, struct fault *why)
+{
+    if (!known_string(tables, given->name) || (given->file && !known_string(tables, given->file)))
+        return fault(why, "function %" PRIu32 " has an undefined name", given->number);
+    if (!next_number(tables, "function", given->number, &tables->functions_count, why))
+        return false;
+    tables->functions = with_room(tables->functions, &tables->functions_room, tables->functions_count,
+                                  sizeof(*tables->functions));
+    tables->functions[given->number] = *given;
+    return true;
+}
+
+static bool take_frame(struct tables *tables, const struct frame *given, struct fault *why)
+{
+    if (given->function >= tables->functions_count || !tables->functions[given->function].number)
+        return fault(why, "frame %" PRIu32 " is of an undefined function", given->number);
+    if (!next_number(tables, "frame", given->number, &tables->frames_count, why))
+        return false;
+    tables->frames = with_room(tables->frames, &tables->frames_room, tables->frames_count, sizeof(*tables->frames));
+    tables->frames[given->number] = *given;
+    return true;
+}
+
+/* The stack that `frame` called from `caller` makes. A stack on lost ground is lost. */
+static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
+{
+    if (caller == STACK_LOST || frame >= tables->frames_count || !tables->frames[frame].number)
+        return STACK_LOST;
+    bool added;
+    const uint32_t number = pairs_number(&tables->stack_numbers, caller, frame, &added);
+    if (added) {
+        tables->stacks_count = (size_t)number + 1;
+        tables->stacks = with_room(tables->stacks, &tables->stacks_room, tables->stacks_count, sizeof(*tables->stacks));
+        tables->stacks[number] = (struct stack){ caller, frame };
+    }
+    return number;
+}
+
+static bool take_sample(struct tables *tables, struct sample *sample, struct fault *why)
+{
+    sample->stack = STACK_LOST;
+    if (!known_thread(tables, sample->thread)) {
+        if (!tables->forgiving)
+            return fault(why, "a sample of an undefined thread");
+        tables->lost_samples++;
+        return true;
+    }
+    struct thread_row *row = &tables->threads[sample->thread];
+    if (sample->keep > row->depth || sample->pushed > DEPTH_LIMIT - sample->keep)
+        return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
+    if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
+        return fault(why, "more stacks than can be counted");
+
+    row->depth = sample->keep + sample->pushed;
+    row->stacks = alloc_grow(row->stacks, &row->stacks_room, row->depth, sizeof(*row->stacks));
+    uint32_t stack = sample->keep ? row->stacks[sample->keep - 1] : 0;
+    for (uint32_t i = 0; i < sample->pushed; i++) {
+        stack = fold(tables, stack, sample->frames[i]);
+        row->stacks[sample->keep + i] = stack;
+    }
+    sample->stack = stack;
+    if (stack == STACK_LOST && !tables->forgiving)
+        return fault(why, "a sample names an undefined frame");
+    tables->last_ns = sample->time_ns;
+    if (stack == STACK_LOST) {
+        tables->lost_samples++;
+        return true;
+    }
+    row->samples++;
+    tables->samples++;
+    return true;
+}
+
+static void count_failure(struct tables *tables, const struct failed *failed)
+{
+    tables->failed++;
+    tables->failures[failed->cause < FAILURE_KINDS ? failed->cause : 0]++;
+}
+
+bool tables_take(struct tables *tables, struct event *event, struct fault *why)
+{
+    switch (event->kind) {
+    case EVENT_RECORDING:
+        return take_recording(tables, &event->recording, why);
+    case EVENT_PROCESS:
+        return take_process(tables, &event->process, why);
+    case EVENT_PROCESS_END:
+        return take_process_end(tables, &event->change, why);
+    case EVENT_THREAD:
+        return take_thread(tables, &event->thread, why);
+    case EVENT_THREAD_NAME:
+    case EVENT_THREAD_END:
+        return take_thread_change(tables, event->kind, &event->change, why);
+    case EVENT_STRING:
+        return take_string(tables, &event->string, why);
+    case EVENT_FUNCTION:
+        return take_function(tables, &event->function, why);
+    case EVENT_FRAME:
+        return take_frame(tables, &event->frame, why);
+    case EVENT_SAMPLE:
+        return take_sample(tables, &event->sample, why);
+    case EVENT_FAILED:
+        count_failure(tables, &event->failed);
+        return true;
+    case EVENT_MISSED:
+        tables->missed += event->missed;
+        return true;
+    case EVENT_TICK:
+        tables->ticks++;
+        tables->last_ns = event->tick_ns;
+        return true;
+    case EVENT_END:
+        tables->end = event->end;
+        return true;
+    }
+    return fault(why, "an event of unknown kind %d", (int)event->kind);
+}
+
+struct text tables_string(const struct tables *tables, uint32_t string)
+{
+    return known_string(tables, string) ? tables->strings[string] : (struct text){ 0 };
+}
+
+struct text tables_function_name(const struct tables *tables, uint32_t function)
+{
+    return tables_string(tables, tables->functions[function].name);
+}
+
+struct text tables_function_file(const struct tables *tables, uint32_t function)
+{
+    return tables_string(tables, tables->functions[function].file);
+}
+
+struct text tables_thread_name(const struct tables *tables, uint32_t thread)
+{
+    const struct thread *row = &tables->threads[thread].thread;
+    if (row->main)
+        return TEXT("MainThread");
+    return row->name.size ? row->name : TEXT("Thread");
+}
+
+static void free_recording(struct recording *recording)
+{
+    disown(&recording->pyreel_version);
+    disown(&recording->host);
+    disown(&recording->kernel);
+    disown(&recording->machine);
+    disown(&recording->processor);
+    disown(&recording->mode);
+    disown(&recording->threads_option);
+    disown(&recording->command);
+}
+
+void tables_free(struct tables *tables)
+{
+    if (tables->has_recording)
+        free_recording(&tables->recording);
+    for (size_t i = 0; i < tables->strings_count; i++)
+        disown(&tables->strings[i]);
+    for (size_t i = 0; i < tables->processes_count; i++) {
+        disown(&tables->processes[i].process.executable);
+        disown(&tables->processes[i].process.command);
+        disown(&tables->processes[i].process.folder);
+    }
+    for (size_t i = 0; i < tables->threads_count; i++) {
+        disown(&tables->threads[i].thread.name);
+        free(tables->threads[i].stacks);
+    }
+    free(tables->strings);
+    free(tables->functions);
+    free(tables->frames);
+    free(tables->processes);
+    free(tables->threads);
+    free(tables->stacks);
+    pairs_free(&tables->stack_numbers);
+    *tables = (struct tables){ 0 };
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Every definition seen so far, by number, and the threads' stacks folded into a tree: a stack is its caller's stack
+ * and one frame. An event passes through tables_take() on its way to an output; from then on everything it names can
+ * be looked up here, and a sample carries the number of its whole stack.
+ *
+ *     stack 3 = { caller 2, frame f:7 }       <module>:20 -> main:12 -> f:7
+ *     stack 2 = { caller 1, frame main:12 }   <module>:20 -> main:12
+ *     stack 1 = { caller 0, frame <module>:20 }
+ *
+ * Folding costs only the frames that changed, and memory grows with distinct stacks, never with samples.
+ * Events come from a file and are not trusted: a definition that names something undefined, or whose number is not the
+ * next one, is refused. Outputs may use the arrays directly; entry 0 of each is empty. */
+#ifndef PYREEL_FORMATS_TABLES_H
+#define PYREEL_FORMATS_TABLES_H
+
+#include "formats/numbers.h"
+#include "formats/sink.h"
+
+/* A stack that has lost a definition: it can't be shown, nor can any that is built on it. */
+#define STACK_LOST UINT32_MAX
+
+struct stack {
+    uint32_t caller; /* stack, 0 at the root */
+    uint32_t frame;
+};
+
+struct process_row {
+    struct process process;
+    uint64_t end_ns; /* 0 while it has not ended */
+};
+
+struct thread_row {
+    struct thread thread; /* name: its last one */
+    uint64_t end_ns;      /* 0 while it has not ended */
+    uint64_t samples;     /* without the lost ones */
+    uint32_t *stacks;     /* the stack down to each depth; stacks[depth - 1] is the whole one */
+    size_t stacks_room;
+    uint32_t depth;
+};
+
+/* An array by number with its bookkeeping; entry 0 is unused. */
+struct tables {
+    struct recording recording;
+    struct text *strings;
+    struct function *functions; /* .number is 0 where a definition was lost; so in all of these */
+    struct frame *frames;
+    struct process_row *processes;
+    struct thread_row *threads;
+    struct stack *stacks;
+    size_t strings_count, functions_count, frames_count, processes_count, threads_count,
+        stacks_count; /* with entry 0 */
+    size_t strings_room, functions_room, frames_room, processes_room, threads_room, stacks_room;
+    struct pairs stack_numbers;
+    bool forgiving;  /* definitions were lost: numbers may jump */
+    uint32_t jumped; /* numbers passed over so far */
+    bool has_recording;
+    struct end end; /* .reason 0 until EVENT_END */
+    uint64_t samples, lost_samples, ticks, missed, failed;
+    uint64_t failures[FAILURE_KINDS];
+    uint64_t last_ns; /* the latest time seen */
+};
+
+/* Takes in an event, checks what it refers to and fills event->sample.stack. False with the reason when the event
+ * breaks a rule; the tables are unchanged then. */
+bool tables_take(struct tables *tables, struct event *event, struct fault *why);
+
+/* The text of a string, of a function's name and file; an empty one for number 0. */
+struct text tables_string(const struct tables *tables, uint32_t string);
+struct text tables_function_name(const struct tables *tables, uint32_t function);
+struct text tables_function_file(const struct tables *tables, uint32_t function);
+
+/* What a person calls this thread: "MainThread" for a process's main thread (whose kernel name is that of the
+ * program), else its name, else "Thread". */
+struct text tables_thread_name(const struct tables *tables, uint32_t thread);
+
+void tables_free(struct tables *tables);
+
+#endif

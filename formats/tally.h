@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting instead of keeping. A tally holds one row for each distinct pair of thread and stack and how many samples
+ * it had, so what it takes grows with distinct stacks and not with samples.
+ *
+ * An outline tells stacks once more, as an output shows them. To the tables two frames on one line are two frames when
+ * their columns differ; to an output they may be the same. So the output gives each frame a mark, frames that look
+ * alike the same one, and the outline is the tree of the marks: stacks that look alike are one node.
+ *
+ *     stack 7:  <module>:20 -> main:12, column 4 -> f:7      marks  1 2 3      node 3
+ *     stack 9:  <module>:20 -> main:12, column 8 -> f:7      marks  1 2 3      node 3
+ *
+ * A tree may hang under another node than 0, its root: a thread's, an interpreter's. `= {0}` is an empty one of each.
+ * Nothing here recurses, and placing all stacks of a root costs the distinct ones only, however deep they are. */
+#ifndef PYREEL_FORMATS_TALLY_H
+#define PYREEL_FORMATS_TALLY_H
+
+#include "formats/numbers.h"
+#include "formats/tables.h"
+
+struct tally_row {
+    uint32_t thread;
+    uint32_t stack; /* 0: no Python frames */
+    uint64_t samples;
+};
+
+struct tally {
+    struct pairs numbers; /* of (thread, stack): row + 1 */
+    struct tally_row *rows;
+    size_t count, room;
+};
+
+/* Counts `samples` more of `thread` with `stack`. Rows stand in the order of first sight. */
+void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, uint64_t samples);
+
+/* Ends the counting: rows are sorted by thread, then stack, and nothing can be added any more. */
+void tally_sort(struct tally *tally);
+
+void tally_free(struct tally *tally);
+
+struct outline_node {
+    uint32_t parent; /* node; smaller than its own number */
+    uint32_t mark;
+};
+
+/* Where a stack is: its node under the root it was last placed under. Node 0: nowhere yet. */
+struct outline_place {
+    uint32_t root, node;
+};
+
+struct outline {
+    struct pairs numbers;       /* of (parent, mark), which count the nodes */
+    struct outline_node *nodes; /* by number; entry 0 is the root of all. NULL while there is none */
+    size_t nodes_room;
+    struct outline_place *places; /* by stack */
+    size_t places_room;
+    uint32_t *climb; /* stacks on the way up to one that is placed */
+    size_t climb_room;
+};
+
+/* The node with this mark under `parent`. */
+uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t mark);
+
+/* The node of a stack of `tables` under `root`. `marks` has the mark of each frame by its number, and in entry 0 the
+ * one that stands for a stack without frames; always the same `marks` for one outline. Callers that are placed already
+ * cost nothing while the root stays the same, so give all stacks of a root together. */
+uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *marks, uint32_t root,
+                       uint32_t stack);
+
+void outline_free(struct outline *outline);
+
+#endif

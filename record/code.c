@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/code.h"
+
+#include "formats/alloc.h"
+#include "formats/utf8.h"
+#include "record/linetable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODES_LIMIT 65536              /* remembered at once; then we start anew */
+#define CHARACTERS_LIMIT (64u << 10)   /* of a name; what is longer is cut with a mark */
+#define LINE_TABLE_LIMIT (16u << 20)   /* bytes */
+#define UNITS_LIMIT (1u << 28)
+#define HEAD_LIMIT 512                 /* bytes of a code object before its instructions */
+#define STRING_HEAD 128                /* bytes of a string before its characters */
+#define IDENTITY_PIECES 3              /* the most that an identity is read in */
+
+void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
+{
+    *codes = (struct codes){ .remote = remote, .layout = layout, .sink = sink };
+}
+
+static void free_code(struct code *code)
+{
+    free(code->line_table);
+    free(code);
+}
+
+static void forget_all(struct codes *codes)
+{
+    for (size_t i = 0; i < CODE_BUCKETS; i++) {
+        for (struct code *code = codes->buckets[i], *next; code; code = next) {
+            next = code->next;
+            free_code(code);
+        }
+        codes->buckets[i] = NULL;
+    }
+    codes->count = 0;
+    pairs_free(&codes->places);
+}
+
+void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout)
+{
+    forget_all(codes);
+    codes->remote = remote;
+    codes->layout = layout;
+    codes->code_type = 0;
+}
+
+void codes_close(struct codes *codes)
+{
+    forget_all(codes);
+    intern_free(&codes->strings);
+    intern_free(&codes->functions);
+    intern_free(&codes->frames);
+    *codes = (struct codes){ 0 };
+}
+
+static struct code **bucket(const struct codes *codes, uint64_t address)
+{
+    return (struct code **)&codes->buckets[(address >> 5 ^ address >> 17) % CODE_BUCKETS];
+}
+
+struct code *codes_find(const struct codes *codes, uint64_t address)
+{
+    struct code *code = *bucket(codes, address);
+    while (code && code->address != address)
+        code = code->next;
+    return code;
+}
+
+static void forget(struct codes *codes, struct code *code)
+{
+    struct code **link = bucket(codes, code->address);
+    while (*link != code)
+        link = &(*link)->next;
+    *link = code->next;
+    codes->count--;
+    free_code(code);
+}
+
+/* ---- identity ---- */
+
+/* The pieces that tell this code object from any other that may come to its address. Returns how many. */
+static size_t identity_pieces(const struct codes *codes, const struct code *code, unsigned char *into,
+                              struct piece *pieces)
+{
+    const struct layout *l = codes->layout;
+    if (l->code_version) {
+        pieces[0] = (struct piece){ code->address + l->code_version, 4, into };
+        return 1;
+    }
+    /* All that stays the same while it lives, and what its names are: their lengths and hashes. */
+    const uint32_t size = l->code_line_table + 8 - l->code_first_line;
+    pieces[0] = (struct piece){ code->address + l->code_first_line, size, into };
+    pieces[1] = (struct piece){ code->name + l->string_length, 16, into + size };
+    pieces[2] = (struct piece){ code->file + l->string_length, 16, into + size + 16 };
+    return IDENTITY_PIECES;
+}
+
+static bool read_identity(const struct codes *codes, const struct code *code, unsigned char *into)
+{
+    struct piece pieces[IDENTITY_PIECES];
+    memset(into, 0, CODE_IDENTITY);
+    const size_t count = identity_pieces(codes, code, into, pieces);
+    return remote_read_pieces(codes->remote, pieces, count, NULL) == REMOTE_READ;
+}
+
+static bool confirm_few(struct codes *codes, struct code *const *which, size_t count)
+{
+    enum { FEW = REMOTE_PIECES / IDENTITY_PIECES };
+    static unsigned char identities[FEW][CODE_IDENTITY];
+    struct piece pieces[REMOTE_PIECES];
+    size_t used = 0;
+    memset(identities, 0, count * CODE_IDENTITY);
+    for (size_t i = 0; i < count; i++)
+        used += identity_pieces(codes, which[i], identities[i], pieces + used);
+    /* Where memory has gone in the middle, what was not read stays zero and differs. */
+    remote_read_pieces(codes->remote, pieces, used, NULL);
+    bool same = true;
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(identities[i], which[i]->identity, CODE_IDENTITY) == 0)
+            continue;
+        forget(codes, which[i]);
+        same = false;
+    }
+    return same;
+}
+
+bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
+{
+    const size_t few = REMOTE_PIECES / IDENTITY_PIECES;
+    bool same = true;
+    for (size_t at = 0; at < count; at += few)
+        same &= confirm_few(codes, which + at, count - at < few ? count - at : few);
+    return same;
+}
+
+/* ---- reading ---- */
+
+static uint64_t word(const unsigned char *bytes, uint32_t offset)
+{
+    uint64_t value;
+    memcpy(&value, bytes + offset, sizeof(value));
+    return value;
+}
+
+static uint32_t half_word(const unsigned char *bytes, uint32_t offset)
+{
+    uint32_t value;
+    memcpy(&value, bytes + offset, sizeof(value));
+    return value;
+}
+
+/* Whether an object's type is the one called "code"; its address is remembered. */
+static bool is_code(struct codes *codes, uint64_t type)
+{
+    if (codes->code_type)
+        return type == codes->code_type;
+    uint64_t name;
+    char called[5];
+    if (remote_read(codes->remote, type + codes->layout->type_name, &name, sizeof(name)) != REMOTE_READ ||
+        remote_read(codes->remote, name, called, sizeof(called)) != REMOTE_READ || memcmp(called, "code", 5) != 0)
+        return false;
+    codes->code_type = type;
+    return true;
+}
+
+/* How a str keeps its characters: struct PyASCIIObject.state, low bits first: interned 2, kind 3, compact 1, ascii 1. */
+struct characters {
+    uint64_t address;
+    uint32_t kind; /* bytes of each: 1, 2 or 4 */
+    uint32_t count;
+    bool cut;
+};
+
+static bool read_string_head(struct codes *codes, uint64_t address, struct characters *characters)
+{
+    const struct layout *l = codes->layout;
+    unsigned char head[STRING_HEAD];
+    if (l->string_state + 4 > sizeof(head) || l->string_length + 8 > sizeof(head) ||
+        remote_read(codes->remote, address, head, l->string_state + 4) != REMOTE_READ)
+        return false;
+    const uint32_t state = half_word(head, l->string_state);
+    const uint64_t count = word(head, l->string_length);
+    const bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    *characters = (struct characters){ .address = address + (ascii ? l->string_ascii : l->string_compact),
+                                       .kind = state >> 2 & 7,
+                                       .count = count < CHARACTERS_LIMIT ? (uint32_t)count : CHARACTERS_LIMIT,
+                                       .cut = count > CHARACTERS_LIMIT };
+    const bool kind_known = characters->kind == 1 || characters->kind == 2 || characters->kind == 4;
+    return compact && kind_known && count <= UINT32_MAX;
+}
+
+static uint32_t character(const unsigned char *at, uint32_t kind)
+{
+    if (kind == 1)
+        return at[0];
+    return kind == 2 ? (uint32_t)(at[0] | at[1] << 8) : half_word(at, 0);
+}
+
+/* Reads a str as UTF-8, which the caller frees; .bytes is NULL when it could not be read. */
+static struct text read_string(struct codes *codes, uint64_t address)
+{
+    struct characters from;
+    if (!read_string_head(codes, address, &from))
+        return (struct text){ 0 };
+    unsigned char *raw = alloc_zeroed((size_t)from.count * from.kind + 1, 1);
+    char *utf8 = NULL;
+    size_t size = 0;
+    if (from.count == 0 ||
+        remote_read(codes->remote, from.address, raw, (size_t)from.count * from.kind) == REMOTE_READ) {
+        utf8 = alloc_zeroed((size_t)from.count * 6 + 8, 1);
+        for (uint32_t i = 0; i < from.count; i++)
+            size += utf8_put(utf8 + size, character(raw + (size_t)i * from.kind, from.kind));
+        if (from.cut)
+            size += utf8_put(utf8 + size, 0x2026); /* an ellipsis */
+    }
+    free(raw);
+    return (struct text){ utf8, size };
+}
+
+static bool read_line_table(struct codes *codes, struct code *code, uint64_t address)
+{
+    uint64_t size;
+    if (remote_read(codes->remote, address + codes->layout->bytes_size, &size, sizeof(size)) != REMOTE_READ ||
+        size > LINE_TABLE_LIMIT)
+        return false;
+    code->line_table_size = (size_t)size;
+    code->line_table = alloc_zeroed(code->line_table_size + 1, 1);
+    return size == 0 || remote_read(codes->remote, address + codes->layout->bytes_data, code->line_table,
+                                    code->line_table_size) == REMOTE_READ;
+}
+
+/* ---- definitions ---- */
+
+/* A note only waits in the open block: it can't fail. */
+static void define(struct codes *codes, struct event event)
+{
+    struct fault unused = { 0 };
+    sink_take(&codes->sink, &event, &unused);
+}
+
+static uint32_t define_string(struct codes *codes, struct text text)
+{
+    bool added;
+    const uint32_t number = intern_number(&codes->strings, text.bytes, text.size, &added);
+    if (added)
+        define(codes, (struct event){ .kind = EVENT_STRING, .string = { number, text } });
+    return number;
+}
+
+static uint32_t define_function(struct codes *codes, struct text name, struct text file, uint32_t first_line)
+{
+    const uint32_t key[] = { define_string(codes, name), define_string(codes, file), first_line };
+    bool added;
+    const uint32_t number = intern_number(&codes->functions, key, sizeof(key), &added);
+    if (added)
+        define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { number, key[0], key[1], key[2] } });
+    return number;
+}
+
+static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place)
+{
+    const uint32_t key[] = { function, place->line, place->end_line, (uint32_t)place->column,
+                             (uint32_t)place->end_column };
+    bool added;
+    const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
+    if (added)
+        define(codes,
+               (struct event){ .kind = EVENT_FRAME,
+                               .frame = { .number = number,
+                                          .function = function,
+                                          .line = place->line,
+                                          .end_line = place->end_line,
+                                          .column = place->column,
+                                          .end_column = place->end_column } });
+    return number;
+}
+
+/* ---- the whole ---- */
+
+/* Fills in a code object from the target. Its identity is read before and after: what lies between is of one object. */
+static bool read_code(struct codes *codes, struct code *code)
+{
+    const struct layout *l = codes->layout;
+    unsigned char head[HEAD_LIMIT], after[CODE_IDENTITY];
+    if (l->code_size > sizeof(head) ||
+        remote_read(codes->remote, code->address, head, l->code_size) != REMOTE_READ ||
+        !is_code(codes, word(head, l->object_type)))
+        return false;
+    code->name = word(head, l->code_name);
+    code->file = word(head, l->code_file);
+    code->first_line = half_word(head, l->code_first_line);
+    const uint64_t units = word(head, l->code_units);
+    if (units == 0 || units > UNITS_LIMIT || !read_identity(codes, code, code->identity))
+        return false;
+    code->units = (uint32_t)units;
+    const struct text name = read_string(codes, code->name);
+    const struct text file = read_string(codes, code->file);
+    const bool whole = name.bytes && file.bytes && read_line_table(codes, code, word(head, l->code_line_table)) &&
+                       read_identity(codes, code, after) && memcmp(after, code->identity, CODE_IDENTITY) == 0;
+    if (whole)
+        code->function = define_function(codes, name, file, code->first_line);
+    free((char *)name.bytes);
+    free((char *)file.bytes);
+    return whole;
+}
+
+struct code *codes_read(struct codes *codes, uint64_t address)
+{
+    if (codes->count >= CODES_LIMIT)
+        forget_all(codes);
+    struct code *code = alloc_zeroed(1, sizeof(*code));
+    code->address = address;
+    if (!read_code(codes, code)) {
+        free_code(code);
+        return NULL;
+    }
+    code->number = ++codes->last_number;
+    struct code **head = bucket(codes, address);
+    code->next = *head;
+    *head = code;
+    codes->count++;
+    return code;
+}
+
+uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit)
+{
+    const uint32_t key = (uint32_t)(unit + 1);
+    const uint32_t known = pairs_find(&codes->places, code->number, key);
+    if (known)
+        return known;
+    struct place place = { code->first_line, code->first_line, -1, -1 };
+    if (unit >= 0)
+        linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
+    const uint32_t frame = define_frame(codes, code->function, &place);
+    pairs_add(&codes->places, code->number, key, frame);
+    return frame;
+}

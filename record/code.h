@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Code objects of the target, each read once and remembered while it lives: which function it is, and which frame an
+ * instruction of it is. What is new is defined to the sink before its number is used.
+ *
+ * A code object can be freed, and another can take its address, at any time. What we remember must not be mistaken for
+ * the other, so each has an identity: co_version, a number never given twice (3.12 and later), or what it is made of
+ * (3.11). The rule that makes a stack true (see unwind.h): a code object counts only when it was known before the
+ * snapshot of the stack and still has its identity after it. */
+#ifndef PYREEL_RECORD_CODE_H
+#define PYREEL_RECORD_CODE_H
+
+#include "formats/numbers.h"
+#include "formats/sink.h"
+#include "record/layout.h"
+#include "record/remote.h"
+
+#define CODE_IDENTITY 128 /* bytes of the longest identity */
+
+struct code {
+    uint64_t address;
+    uint32_t number;   /* ours; never used again for another */
+    uint32_t function; /* as defined to the sink */
+    uint32_t first_line;
+    uint32_t units;    /* two-byte instructions */
+    uint8_t *line_table;
+    size_t line_table_size;
+    uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
+    unsigned char identity[CODE_IDENTITY];
+    uint64_t interpreter; /* its identity was last right when this interpreter ... */
+    uint64_t generation;  /* ... had this code generation; 0 never */
+    uint64_t mark;       /* the sample that last asked for its identity */
+    struct code *next;   /* in its bucket */
+};
+
+#define CODE_BUCKETS 4096
+
+struct codes {
+    struct remote *remote;
+    const struct layout *layout;
+    struct sink sink;
+    struct code *buckets[CODE_BUCKETS];
+    size_t count;
+    uint32_t last_number;
+    uint64_t code_type; /* address of the type "code"; 0 until one was seen */
+    struct intern strings, functions, frames;
+    struct pairs places; /* (code number, instruction) → frame */
+};
+
+/* `remote` and `layout` must live as long as `codes`. */
+void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink);
+void codes_close(struct codes *codes);
+
+/* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
+void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
+
+/* The code object at this address if it is remembered, else NULL. */
+struct code *codes_find(const struct codes *codes, uint64_t address);
+
+/* Reads the code object at this address and remembers it. NULL when there is none that can be read. */
+struct code *codes_read(struct codes *codes, uint64_t address);
+
+/* Reads the identities of `count` code objects with few system calls; forgets those that are others now and returns
+ * whether all are the same as ever. */
+bool codes_confirm(struct codes *codes, struct code *const *which, size_t count);
+
+/* The frame of an instruction, counted in two-byte units from the first; -1 when the function is about to begin.
+ * Defines it to the sink if it is new. */
+uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit);
+
+#endif

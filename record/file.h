@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The file that a recording goes to. */
+#ifndef PYREEL_RECORD_FILE_H
+#define PYREEL_RECORD_FILE_H
+
+#include "formats/event.h"
+#include "formats/fault.h"
+
+#include <sys/types.h>
+
+struct recording_file {
+    char *path; /* "-" for standard output */
+    int fd;
+};
+
+/* Opens `path`; NULL means NAME-PID.pyreel in the current folder, where NAME is the program among `arguments` (with a
+ * NUL behind each): the script or module that a Python runs, or the command itself. A file of the default name is
+ * never overwritten. False with the reason. */
+bool recording_file_open(struct recording_file *file, const char *path, pid_t pid, struct text arguments,
+                         struct fault *why);
+
+/* Whether recordings can't go there: standard output that is a terminal. */
+bool recording_is_for_terminal(const char *path);
+
+/* False when what was written could not be kept. */
+bool recording_file_close(struct recording_file *file, struct fault *why);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/layout.h"
+
+#include "formats/alloc.h"
+#include "formats/event.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FIRST_MINOR 11
+#define FIRST_PUBLISHED_MINOR 13
+#define OFFSET_LIMIT (1u << 20)       /* no structure that we read from is larger */
+#define SMALL_STRUCTURE_LIMIT (1u << 12) /* threads, frames, code objects and other objects are far smaller */
+
+enum { V311, V312, V313, V314, V315, VERSIONS };
+
+/* Word W(n) of the published table. Its order is that of struct _Py_DebugOffsets in each version's
+ * Include/internal/pycore_debug_offsets.h (3.13: pycore_runtime.h), counted in 8-byte words with the cookie as 0. */
+#define W(n) (-(n))
+#define AT(member) offsetof(struct layout, member)
+
+static const struct row {
+    size_t member;
+    int from[VERSIONS]; /* an offset, or a word of the published table */
+    uint32_t limit;
+    uint32_t align;
+} rows[] = {
+    { AT(runtime_interpreters_head), { 40, 40, W(5), W(5), W(5) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_id), { 48, 8, W(7), W(7), W(7) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_next), { 0, 0, W(8), W(8), W(8) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_threads_head), { 16, 72, W(9), W(9), W(9) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
+
+    { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_next), { 8, 8, W(21), W(24), W(24) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_interpreter), { 16, 16, W(22), W(25), W(25) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_current_frame), { 0, 0, W(23), W(26), W(26) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_cframe), { 56, 56, 0, 0, 0 }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(cframe_current_frame), { 8, 0, 0, 0, 0 }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_base_frame), { 0, 0, 0, 0, W(27) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, SMALL_STRUCTURE_LIMIT, 8 },
+
+    { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, SMALL_STRUCTURE_LIMIT, 1 },
+
+    { AT(code_name), { 128, 128, W(37), W(42), W(50) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(code_file), { 112, 112, W(35), W(40), W(48) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(code_line_table), { 136, 136, W(38), W(43), W(51) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(code_first_line), { 72, 68, W(39), W(44), W(52) }, SMALL_STRUCTURE_LIMIT, 4 },
+    { AT(code_instructions), { 184, 192, W(43), W(48), W(56) }, SMALL_STRUCTURE_LIMIT, 8 },
+
+    { AT(object_type), { 8, 8, W(45), W(51), W(59) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(type_name), { 24, 24, W(47), W(53), W(61) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(string_length), { 16, 16, W(69), W(79), W(91) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(string_state), { 32, 32, W(68), W(78), W(90) }, SMALL_STRUCTURE_LIMIT, 4 },
+    { AT(string_ascii), { 48, 40, W(70), W(80), W(92) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, SMALL_STRUCTURE_LIMIT, 1 },
+};
+
+static uint32_t *member(struct layout *layout, const struct row *row)
+{
+    return (uint32_t *)(void *)((char *)layout + row->member);
+}
+
+static bool load_row(struct layout *layout, const struct row *row, int from, const void *published, size_t size,
+                     struct fault *why)
+{
+    uint64_t offset = from > 0 ? (uint64_t)from : 0;
+    if (from < 0) {
+        const size_t at = (size_t)-from * sizeof(offset);
+        if (at + sizeof(offset) > size)
+            return fault(why, "its table of offsets is cut off");
+        memcpy(&offset, (const char *)published + at, sizeof(offset));
+    }
+    if (offset >= row->limit || offset % row->align != 0)
+        return fault(why, "its table of offsets is damaged (word %d says %" PRIu64 ")", -from, offset);
+    *member(layout, row) = (uint32_t)offset;
+    return true;
+}
+
+static uint32_t largest(const uint32_t *values, size_t count)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    return most;
+}
+
+/* What follows from the offsets, and the few facts that are published nowhere. */
+static void complete(struct layout *l, unsigned minor)
+{
+    const uint32_t thread[] = { l->thread_prev,          l->thread_next,   l->thread_interpreter, l->thread_native_id,
+                                l->thread_current_frame, l->thread_cframe, l->thread_chunk + 8 };
+    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner };
+    l->thread_size = largest(thread, countof(thread)) + 8;
+    l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
+    l->code_size = l->code_instructions;
+
+    /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
+     * comes after has had several names, and all of them are entries from C without code. */
+    l->owner_generator = 1;
+    l->owner_frame_object = 2;
+    l->owner_shim = 3;
+    l->root_is_shim = minor >= 12;
+    /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
+    l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
+
+    /* PyCodeObject is a PyVarObject that counts its code units. co_version follows co_firstlineno by five ints
+     * (nlocalsplus, framesize, nlocals, ncellvars, nfreevars) since 3.12. */
+    l->code_units = 16;
+    l->code_version = minor >= 12 ? l->code_first_line + 24 : 0;
+
+    /* PyASCIIObject: length, hash, state. A compact string that is not ASCII has two more words before its
+     * characters (3.11: three). */
+    l->string_hash = l->string_length + 8;
+    l->string_compact = l->string_ascii + (minor == 11 ? 24 : 16);
+
+    /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; }, the same since 3.11. */
+    l->chunk_previous = 0;
+    l->chunk_size = 8;
+    l->chunk_top = 16;
+    l->chunk_data = 24;
+}
+
+bool layout_published(const void *head, uint32_t *version, bool *free_threaded)
+{
+    uint64_t words[LAYOUT_PUBLISHED_HEAD / 8];
+    memcpy(words, head, sizeof(words));
+    *version = (uint32_t)words[1];
+    *free_threaded = words[2] != 0;
+    return memcmp(head, "xdebugpy", 8) == 0;
+}
+
+bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why)
+{
+    *layout = (struct layout){ .version = version };
+    const unsigned major = version >> 24;
+    const unsigned minor = version >> 16 & 0xFF;
+    char text[32];
+    if (major != 3 || minor < FIRST_MINOR || minor >= FIRST_MINOR + VERSIONS)
+        return fault(why, "it runs CPython %s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
+                     python_version_text(text, version));
+    if (minor >= FIRST_PUBLISHED_MINOR && !published)
+        return fault(why, "it has no table of offsets");
+    for (const struct row *row = rows; row < rows + countof(rows); row++)
+        if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
+            return false;
+    complete(layout, minor);
+    return true;
+}

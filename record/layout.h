@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Where each CPython keeps what we read: offsets in its structures, in bytes. CPython 3.13 and later publish most of
+ * them at the start of _PyRuntime (struct _Py_DebugOffsets, whose own shape differs by minor version); 3.11 and 3.12
+ * have fixed ones. The only file that knows versions: elsewhere a difference is a field of this struct.
+ *
+ *     _PyRuntime ─ runtime_interpreters_head ─▶ interpreter ─ interpreter_next ─▶ ...
+ *                                                 └ interpreter_threads_head ─▶ thread ─ thread_next ─▶ ...
+ *     thread ─ thread_current_frame ─▶ leaf frame ─ frame_previous ─▶ caller ─ ... ─▶ root
+ *     frame ─ frame_executable ─▶ code object ─▶ name, file, line table
+ *
+ * Published values come from the target and are not trusted: layout_load() bounds each. */
+#ifndef PYREEL_RECORD_LAYOUT_H
+#define PYREEL_RECORD_LAYOUT_H
+
+#include "formats/fault.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LAYOUT_PUBLISHED_HEAD 24   /* bytes that tell which published table follows: cookie, version, threading */
+#define LAYOUT_PUBLISHED_MAX 1024  /* bytes of the largest one we know */
+#define LAYOUT_SUPPORTED "3.11 to 3.15"
+
+struct layout {
+    uint32_t version; /* PY_VERSION_HEX of the target */
+
+    uint32_t runtime_interpreters_head;
+    uint32_t interpreter_id, interpreter_next, interpreter_threads_head;
+    uint32_t interpreter_code_generation; /* grows when a code object is freed; 0: not kept (before 3.14) */
+
+    uint32_t thread_prev, thread_next, thread_interpreter, thread_native_id;
+    uint32_t thread_current_frame; /* the leaf; before 3.13 behind one more pointer: */
+    uint32_t thread_cframe;        /* 0, or where the thread keeps the address of the struct with the leaf in it ... */
+    uint32_t cframe_current_frame; /* ... and where that is there */
+    uint32_t thread_base_frame;    /* a frame inside the thread state that is every stack's root; 0: none (before 3.15) */
+    uint32_t thread_chunk;         /* newest chunk of the data stack; behind it: its first free word, its limit */
+    uint32_t thread_size;          /* bytes from the start that hold all of the above */
+
+    uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;
+    uint32_t frame_size; /* bytes from the start that hold all of the above */
+    uint32_t owner_generator;   /* a frame inside a generator or coroutine */
+    uint32_t owner_frame_object; /* a frame that has left its stack */
+    uint32_t owner_shim;        /* this and higher: entered from C, has no code */
+    uint32_t root_is_shim;      /* 1: every stack ends in such a frame (3.12 and later) */
+    uint64_t executable_mask;   /* bits of the executable's word that are its address */
+
+    uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
+    uint32_t code_version; /* a number no other code object of the process has; 0: not kept (3.11) */
+    uint32_t code_size;    /* bytes from the start that hold all of the above, up to the first instruction */
+
+    uint32_t object_type, type_name;
+    uint32_t string_length, string_state, string_ascii, string_compact; /* the last two: where the characters begin */
+    uint32_t string_hash;
+    uint32_t bytes_size, bytes_data;
+
+    uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see unwind.h */
+};
+
+/* Whether the bytes at the start of a _PyRuntime begin a published table, and if so the version it states and whether
+ * it is of a free-threaded build. */
+bool layout_published(const void *head, uint32_t *version, bool *free_threaded);
+
+/* Fills the layout for a version (PY_VERSION_HEX). `published` holds `size` bytes of _PyRuntime, from its start; it is
+ * needed from 3.13 on. False when the version is not one we know or a published offset can't be right. */
+bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why);
+
+#endif

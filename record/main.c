@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-record: starts a program or takes hold of a running one, samples it until it ends or we are asked to stop,
+ * and leaves a whole file. */
+#include "formats/alloc.h"
+#include "formats/stream_write.h"
+#include "record/clock.h"
+#include "record/file.h"
+#include "record/host.h"
+#include "record/launch.h"
+#include "record/options.h"
+#include "record/permission.h"
+#include "record/procfs.h"
+#include "record/progress.h"
+#include "record/sampler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_OURS 125
+#define EXIT_MISUSE 2
+#define TIME_UNITS 50             /* to the interval: what a sample's time is rounded to */
+#define LOOK_FIRST_NS 500000u     /* between two looks for a Python that is not there yet; doubles ... */
+#define LOOK_MOST_NS 16000000u    /* ... up to this */
+#define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
+#define NAP_MOST_NS 100000000u    /* a sleep is no longer, so that the end of the target is noticed */
+
+/* One run of the program. */
+struct session {
+    struct options options;
+    struct command command;
+    struct recording_file file;
+    struct stream_writer writer;
+    struct sampler sampler;
+    struct progress progress;
+    pid_t pid;
+    uint64_t deadline_ns; /* monotonic, when the duration is over; UINT64_MAX: never */
+    enum end_reason reason;
+    struct fault why; /* of END_ERROR */
+};
+
+static void say(const struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(const struct session *session, const char *format, ...)
+{
+    if (!session->options.verbose)
+        return;
+    va_list values;
+    va_start(values, format);
+    fputs("pyreel-record: ", stderr);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+}
+
+static struct figures figures_of(const struct session *session)
+{
+    const struct sampler *sampler = &session->sampler;
+    return (struct figures){ .elapsed_ns = clock_now_ns() - sampler->start_ns,
+                             .ticks = sampler->ticks,
+                             .samples = sampler->samples,
+                             .missed = sampler->missed,
+                             .failed = sampler->failed,
+                             .bytes = session->writer.blocks.written,
+                             .threads = sampler->last_thread };
+}
+
+/* ---- when to stop ---- */
+
+static bool stop(struct session *session, enum end_reason reason)
+{
+    session->reason = reason;
+    return true;
+}
+
+/* Whether something other than the target's end asks us to stop. */
+static bool asked_to_stop(struct session *session)
+{
+    if (signals_stop())
+        return stop(session, END_SIGNAL);
+    if (clock_now_ns() >= session->deadline_ns)
+        return stop(session, END_DURATION);
+    return false;
+}
+
+static bool target_ended(struct session *session)
+{
+    if (session->command.pid)
+        return launch_ended(&session->command);
+    return kill(session->pid, 0) != 0 && errno == ESRCH;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Sleeps until `wake_ns` in naps. False when we are to stop. */
+static bool sleep_until(struct session *session, uint64_t wake_ns)
+{
+    for (uint64_t now; (now = clock_now_ns()) < wake_ns;) {
+        if (asked_to_stop(session))
+            return false;
+        const bool long_sleep = wake_ns - now > NAP_MOST_NS;
+        clock_sleep_until(earlier(earlier(wake_ns, now + NAP_MOST_NS), session->deadline_ns));
+        if (long_sleep && target_ended(session))
+            return true;
+    }
+    return !asked_to_stop(session);
+}
+
+/* ---- finding the target ---- */
+
+/* Looks at the process until it is a Python that runs, or until it is certain that it won't be. */
+static enum target_state find_python(struct session *session, struct target *target, uint64_t give_up_ns)
+{
+    uint64_t wait_ns = LOOK_FIRST_NS;
+    for (;;) {
+        struct fault why = { 0 };
+        const enum target_state state = target_open(target, session->pid, &why);
+        if (state == TARGET_UNSUPPORTED || state == TARGET_DENIED)
+            session->why = why;
+        if (state != TARGET_NOT_YET)
+            return state;
+        if (target_ended(session))
+            return TARGET_GONE;
+        const uint64_t now = clock_now_ns();
+        if (now >= give_up_ns || !sleep_until(session, now + wait_ns))
+            return TARGET_NOT_YET;
+        wait_ns = earlier(wait_ns * 2, LOOK_MOST_NS);
+    }
+}
+
+/* The process could not be opened, for good: says why in session->why. */
+static bool refuse(struct session *session, enum target_state state)
+{
+    struct fault *why = &session->why;
+    const struct fault known = *why;
+    why->text[0] = '\0';
+    switch (state) {
+    case TARGET_GONE:
+        return fault(why, "there is no process %d", (int)session->pid);
+    case TARGET_DENIED:
+        return permission_explain(session->pid, why);
+    case TARGET_UNSUPPORTED:
+        return fault(why, "cannot read process %d: %s", (int)session->pid, known.text);
+    default:
+        return fault(why, "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
+                          "CPython " LAYOUT_SUPPORTED,
+                     (int)session->pid);
+    }
+}
+
+/* ---- sampling ---- */
+
+/* Samples the attached process until it is lost. False when that is the end of the recording. */
+static bool sample_process(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    const uint64_t interval_ns = session->options.interval_ns;
+    uint64_t due_ns = clock_now_ns();
+    for (;;) {
+        const uint64_t late_ns = clock_now_ns() - due_ns;
+        const uint64_t missed = late_ns / interval_ns;
+        due_ns += missed * interval_ns;
+        switch (sampler_tick(sampler, missed, &session->why)) {
+        case SAMPLER_GOING:
+            break;
+        case SAMPLER_LOST:
+            return true;
+        case SAMPLER_STUCK:
+            return !stop(session, END_ERROR);
+        }
+        const struct figures figures = figures_of(session);
+        progress_update(&session->progress, &figures);
+        due_ns += interval_ns;
+        if (!sleep_until(session, due_ns))
+            return false;
+    }
+}
+
+/* Samples one program after the other: a process may become another by execve. */
+static void sample(struct session *session, struct target *target)
+{
+    for (;;) {
+        char version[32];
+        say(session, "process %d runs CPython %s", (int)target->pid,
+            python_version_text(version, target->runtime.layout.version));
+        sampler_attach(&session->sampler, target);
+        const bool lost = sample_process(session);
+        sampler_detach(&session->sampler);
+        session->reason = lost ? END_TARGET : session->reason;
+        if (!lost || target_ended(session))
+            return;
+        const uint64_t give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
+        switch (find_python(session, target, give_up_ns)) {
+        case TARGET_READY:
+            continue;
+        case TARGET_NOT_YET:
+            if (session->reason == END_TARGET)
+                session->reason = END_NOT_PYTHON;
+            return;
+        default:
+            return;
+        }
+    }
+}
+
+/* ---- the file ---- */
+
+static struct text own_command_line(char **argv)
+{
+    struct bytes arguments = { 0 };
+    for (char **argument = argv; *argument; argument++)
+        put_bytes(&arguments, *argument, strlen(*argument) + 1);
+    const struct text quoted = quote_arguments((struct text){ (const char *)arguments.at, arguments.size });
+    bytes_free(&arguments);
+    return quoted;
+}
+
+static bool begin_recording(struct session *session, char **argv)
+{
+    const struct options *options = &session->options;
+    const uint64_t unit_ns = options->interval_ns / TIME_UNITS;
+    stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
+    session->sampler.sink = stream_writer_sink(&session->writer);
+    session->sampler.interval_ns = options->interval_ns;
+    session->sampler.main_only = options->main_only;
+    session->sampler.start_ns = clock_now_ns();
+    if (options->duration_ns)
+        session->deadline_ns = session->sampler.start_ns + options->duration_ns;
+
+    struct event event = { .kind = EVENT_RECORDING };
+    struct recording *recording = &event.recording;
+    recording->pyreel_version = TEXT(PYREEL_VERSION);
+    recording->mode = TEXT("wall");
+    recording->threads_option = options->main_only ? TEXT("main") : TEXT("all");
+    recording->command = own_command_line(argv);
+    recording->start_unix_ns = clock_unix_ns();
+    recording->start_monotonic_ns = session->sampler.start_ns;
+    recording->interval_ns = options->interval_ns;
+    recording->time_unit_ns = unit_ns ? unit_ns : 1;
+    recording->attached = options->pid != 0;
+    host_describe(recording);
+    const bool good = stream_write(&session->writer, &event, &session->why);
+    free((char *)recording->command.bytes);
+    return good;
+}
+
+static bool end_recording(struct session *session)
+{
+    const struct event event = {
+        .kind = EVENT_END,
+        .end = { .reason = session->reason,
+                 .time_ns = clock_now_ns() - session->sampler.start_ns,
+                 .wait_status = session->command.ended ? session->command.wait_status : -1 },
+    };
+    return stream_write(&session->writer, &event, &session->why);
+}
+
+static void summarise(const struct session *session, const char *path)
+{
+    const struct figures f = figures_of(session);
+    char size[32];
+    if (session->options.quiet)
+        return;
+    fprintf(stderr,
+            "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
+            " missed, %" PRIu64 " failed), %s; %s\n",
+            path, f.samples, f.threads, f.threads == 1 ? "" : "s", (double)f.elapsed_ns / 1e9, f.ticks, f.missed,
+            f.failed, size_text(size, f.bytes), end_reason_text(session->reason));
+    if (f.samples == 0)
+        fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
+                session->reason == END_TARGET ? "the program ended before it ran any Python"
+                                              : "no Python ran while it was watched");
+}
+
+/* Ends the file and reports. Returns whether all is well. */
+static bool finish(struct session *session)
+{
+    const bool had_error = session->reason == END_ERROR;
+    const bool ended = end_recording(session);
+    progress_clear(&session->progress);
+    char *path = alloc_copy(session->file.path, strlen(session->file.path));
+    const bool closed = recording_file_close(&session->file, &session->why);
+    summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
+    free(path);
+    if (!had_error && ended && closed)
+        return true;
+    fprintf(stderr, "pyreel-record: %s\n", session->why.text);
+    return false;
+}
+
+static void close_session(struct session *session)
+{
+    struct fault unused = { 0 };
+    sampler_close(&session->sampler);
+    stream_writer_close(&session->writer);
+    if (session->file.path)
+        recording_file_close(&session->file, &unused);
+}
+
+static int fail(const struct session *session, int exit_code)
+{
+    fprintf(stderr, "pyreel-record: %s\n", session->why.text);
+    return exit_code;
+}
+
+/* ---- the two ways to use it ---- */
+
+static int record_running(struct session *session, char **argv)
+{
+    struct target target;
+    session->pid = session->options.pid;
+    signals_handle(NULL);
+    const enum target_state state = find_python(session, &target, clock_now_ns() + BECOME_PYTHON_NS);
+    if (state != TARGET_READY) {
+        refuse(session, state);
+        return fail(session, EXIT_OURS);
+    }
+    const struct text arguments = procfs_arguments(session->pid);
+    const bool opened =
+        recording_file_open(&session->file, session->options.output, session->pid, arguments, &session->why);
+    free((char *)arguments.bytes);
+    if (!opened || !begin_recording(session, argv)) {
+        target_close(&target);
+        return fail(session, EXIT_OURS);
+    }
+    sample(session, &target);
+    return finish(session) ? EXIT_SUCCESS : EXIT_OURS;
+}
+
+static struct text command_arguments(char **command)
+{
+    struct bytes arguments = { 0 };
+    for (char **argument = command; *argument; argument++)
+        put_bytes(&arguments, *argument, strlen(*argument) + 1);
+    return (struct text){ (const char *)arguments.at, arguments.size };
+}
+
+/* Waits for the first Python of the command and samples it to its end. */
+static void sample_command(struct session *session)
+{
+    struct target target;
+    session->reason = END_TARGET;
+    const enum target_state state = find_python(session, &target, UINT64_MAX);
+    if (state == TARGET_READY) {
+        sample(session, &target);
+    } else if (state == TARGET_DENIED || state == TARGET_UNSUPPORTED) {
+        refuse(session, state);
+        session->reason = END_ERROR;
+    }
+}
+
+static int record_command(struct session *session, char **argv)
+{
+    const struct options *options = &session->options;
+    struct command *command = &session->command;
+    const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
+    if (!launch_prepare(command, options->command, to_pipe, &session->why))
+        return fail(session, EXIT_OURS);
+    session->pid = command->pid;
+    const struct text arguments = command_arguments(options->command);
+    const bool opened =
+        recording_file_open(&session->file, options->output, command->pid, arguments, &session->why);
+    free((char *)arguments.bytes);
+    signals_handle(command);
+    if (!opened || !begin_recording(session, argv)) {
+        launch_cancel(command);
+        return fail(session, EXIT_OURS);
+    }
+    const int refused = launch_run(command, options->command, &session->why);
+    if (refused) {
+        if (session->file.fd != STDOUT_FILENO)
+            unlink(session->file.path);
+        return fail(session, refused);
+    }
+    sample_command(session);
+    if (session->reason == END_TARGET)
+        launch_wait(command);
+    const bool good = finish(session);
+    if (session->reason == END_DURATION && options->kill)
+        kill(command->pid, SIGTERM);
+    launch_wait(command);
+    return good ? launch_exit_code(command) : EXIT_OURS;
+}
+
+int main(int argc, char **argv)
+{
+    struct session session = { .deadline_ns = UINT64_MAX, .command = { .gate = -1, .verdict = -1 } };
+    int exit_code;
+    if (!options_read(&session.options, argc, argv, &exit_code))
+        return exit_code;
+    if (recording_is_for_terminal(session.options.output)) {
+        fprintf(stderr, "pyreel-record: a recording is not for a terminal: name a file with -o, or pipe it on\n");
+        return EXIT_MISUSE;
+    }
+    clock_be_punctual();
+    progress_start(&session.progress, session.options.quiet);
+    exit_code = session.options.pid ? record_running(&session, argv) : record_command(&session, argv);
+    close_session(&session);
+    return exit_code;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/options.h"
+
+#include "formats/alloc.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define EXIT_MISUSE 2
+#define DURATION_LIMIT_S 1e8
+#define LEVEL_LIMIT 19
+
+enum option_number {
+    OPTION_OUTPUT = 1,
+    OPTION_PID,
+    OPTION_RATE,
+    OPTION_DURATION,
+    OPTION_THREADS,
+    OPTION_MODE,
+    OPTION_KILL,
+    OPTION_COMPRESSION,
+    OPTION_LEVEL,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_HELP,
+    OPTION_VERSION,
+};
+
+static const struct option_row {
+    enum option_number number;
+    char letter; /* 0: none */
+    const char *name;
+    const char *value; /* NULL: takes none */
+    const char *help;
+} rows[] = {
+    { OPTION_OUTPUT, 'o', "output", "FILE", "write to FILE (NAME-PID.pyreel); - for a pipe" },
+    { OPTION_PID, 'p', "pid", "PID", "attach to a running process" },
+    { OPTION_RATE, 'r', "rate", "RATE", "samples per second: 1000, 10k, 5khz (1khz)" },
+    { OPTION_DURATION, 'd', "duration", "SECONDS", "stop after so long (when the program ends)" },
+    { OPTION_THREADS, 't', "threads", "all|main", "which threads (all)" },
+    { OPTION_MODE, 'm', "mode", "wall", "which of their samples to keep (wall)" },
+    { OPTION_KILL, 0, "kill", NULL, "end the command when the duration is over" },
+    { OPTION_COMPRESSION, 0, "compression", "zstd|none", "how blocks are stored (zstd)" },
+    { OPTION_LEVEL, 0, "level", "N", "level of compression, 1 to 19 (3)" },
+    { OPTION_QUIET, 'q', "quiet", NULL, "print errors only" },
+    { OPTION_VERBOSE, 'v', "verbose", NULL, "say what is being done" },
+    { OPTION_HELP, 'h', "help", NULL, "print this and exit" },
+    { OPTION_VERSION, 'V', "version", NULL, "print the version and exit" },
+};
+
+static void print_help(void)
+{
+    printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program and record it\n"
+           "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
+           "Records where a Python program (CPython 3.11 to 3.15) spends its time, from\n"
+           "outside and without stopping it. pyreel-gecko, pyreel-pprof, pyreel-collapsed\n"
+           "and pyreel-info read the recording.\n\n");
+    for (const struct option_row *row = rows; row < rows + countof(rows); row++) {
+        char left[32];
+        snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+        if (row->letter)
+            printf("  -%c, --%-22s %s\n", row->letter, left, row->help);
+        else
+            printf("      --%-22s %s\n", left, row->help);
+    }
+    printf("\nExit codes: the command's own (128+N when signal N ended it), or 0 after\n"
+           "attaching; 125 pyreel failed, 126 the command can't be run, 127 it was not\n"
+           "found, 2 misuse. ^C stops cleanly and the file is whole.\n");
+}
+
+bool parse_rate(const char *text, uint64_t *interval_ns)
+{
+    static const struct {
+        const char *unit;
+        double factor;
+    } units[] = { { "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 } };
+    char *end;
+    const double number = strtod(text, &end);
+    for (size_t i = 0; i < countof(units); i++) {
+        if (end == text || strcasecmp(end, units[i].unit) != 0)
+            continue;
+        const double rate = number * units[i].factor;
+        if (!(rate >= 0.01 && rate <= 1e6))
+            return false;
+        *interval_ns = (uint64_t)llround(1e9 / rate);
+        return true;
+    }
+    return false;
+}
+
+static bool parse_duration(const char *text, uint64_t *duration_ns)
+{
+    char *end;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds > 0 && seconds <= DURATION_LIMIT_S))
+        return false;
+    *duration_ns = (uint64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool parse_whole(const char *text, long least, long most, long *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    return end != text && *end == '\0' && errno == 0 && *number >= least && *number <= most;
+}
+
+static bool one_of(const char *text, const char *const *names, size_t count, size_t *which)
+{
+    for (*which = 0; *which < count; ++*which)
+        if (strcmp(text, names[*which]) == 0)
+            return true;
+    return false;
+}
+
+static const char *const thread_names[] = { "all", "main" };
+static const char *const mode_names[] = { "wall" };
+static const char *const codec_names[] = { "none", "zstd" };
+
+/* Applies an option's value. False when the value is not one it takes. */
+static bool apply(struct options *options, enum option_number number, const char *value)
+{
+    size_t which = 0;
+    long whole = 0;
+    bool good = true;
+    switch (number) {
+    case OPTION_OUTPUT:
+        options->output = value;
+        return true;
+    case OPTION_PID:
+        good = parse_whole(value, 1, INT32_MAX, &whole);
+        options->pid = (pid_t)whole;
+        return good;
+    case OPTION_RATE:
+        return parse_rate(value, &options->interval_ns);
+    case OPTION_DURATION:
+        return parse_duration(value, &options->duration_ns);
+    case OPTION_THREADS:
+        good = one_of(value, thread_names, countof(thread_names), &which);
+        options->main_only = which == 1;
+        return good;
+    case OPTION_MODE:
+        return one_of(value, mode_names, countof(mode_names), &which);
+    case OPTION_COMPRESSION:
+        good = one_of(value, codec_names, countof(codec_names), &which);
+        options->codec = which == 1 ? CODEC_ZSTD : CODEC_PLAIN;
+        return good;
+    case OPTION_LEVEL:
+        good = parse_whole(value, 1, LEVEL_LIMIT, &whole);
+        options->level = (int)whole;
+        return good;
+    case OPTION_KILL:
+        options->kill = true;
+        return true;
+    case OPTION_QUIET:
+        options->quiet = true;
+        return true;
+    case OPTION_VERBOSE:
+        options->verbose = true;
+        return true;
+    case OPTION_HELP:
+    case OPTION_VERSION:
+        break;
+    }
+    return true;
+}
+
+static int misuse(const char *text, const char *about)
+{
+    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, about);
+    return EXIT_MISUSE;
+}
+
+/* What the options mean together. */
+static bool check(struct options *options, int argc, char **argv, int *exit_code)
+{
+    options->command = optind < argc ? argv + optind : NULL;
+    *exit_code = 0;
+    if (options->pid && options->command)
+        *exit_code = misuse("give a command or a process to attach to, not both", "");
+    else if (!options->pid && !options->command)
+        *exit_code = misuse("give a command to run, or a process to attach to with -p PID", "");
+    else if (options->kill && (!options->duration_ns || options->pid))
+        *exit_code = misuse("--kill goes with --duration and a command", "");
+    return *exit_code == 0;
+}
+
+bool options_read(struct options *options, int argc, char **argv, int *exit_code)
+{
+    *options = (struct options){ .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 };
+    struct option long_options[countof(rows) + 1] = { 0 };
+    char letters[2 * countof(rows) + 2] = "+"; /* options end where the command begins */
+    size_t used = 1;
+    for (size_t i = 0; i < countof(rows); i++) {
+        const int value = rows[i].letter ? rows[i].letter : 256 + (int)rows[i].number;
+        long_options[i] =
+            (struct option){ rows[i].name, rows[i].value ? required_argument : no_argument, NULL, value };
+        if (rows[i].letter)
+            letters[used++] = rows[i].letter;
+        if (rows[i].letter && rows[i].value)
+            letters[used++] = ':';
+    }
+    for (int found; (found = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+        *exit_code = found == '?' ? EXIT_MISUSE : 0;
+        if (found == '?')
+            fprintf(stderr, "Try 'pyreel-record --help'.\n");
+        if (found == 'h')
+            print_help();
+        if (found == 'V')
+            printf("pyreel-record %s\n", PYREEL_VERSION);
+        if (found == '?' || found == 'h' || found == 'V')
+            return false;
+        const struct option_row *row = rows;
+        while (found != row->letter && found != 256 + (int)row->number)
+            row++;
+        if (apply(options, row->number, optarg))
+            continue;
+        fprintf(stderr, "pyreel-record: --%s does not take '%s'; it takes %s: %s\n", row->name, optarg, row->value,
+                row->help);
+        *exit_code = EXIT_MISUSE;
+        return false;
+    }
+    return check(options, argc, argv, exit_code);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of pyreel-record: one table of options that also writes the help. */
+#ifndef PYREEL_RECORD_OPTIONS_H
+#define PYREEL_RECORD_OPTIONS_H
+
+#include "formats/stream.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct options {
+    const char *output;   /* NULL: NAME-PID.pyreel */
+    pid_t pid;            /* 0: start a command */
+    char **command;       /* NULL when attaching */
+    uint64_t interval_ns;
+    uint64_t duration_ns; /* 0: until it ends */
+    bool main_only;
+    bool kill;            /* end the command when the duration is over */
+    enum stream_codec codec;
+    int level;
+    bool quiet, verbose;
+};
+
+/* False when the program is to end at once with *exit_code: help or version was printed (0), or misuse was told (2). */
+bool options_read(struct options *options, int argc, char **argv, int *exit_code);
+
+/* "1000", "10k", "5khz", "0.5" → the time between two samples. False when it is no rate from 0.01 to 1,000,000. */
+bool parse_rate(const char *text, uint64_t *interval_ns);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc says of a process. Everything is reached through /proc/PID, so it works the same for a process in another
+ * mount or pid namespace; a path that the process itself would use means nothing here. Numbers of processes and
+ * threads are the recorder's own unless the name says `ns_`. */
+#ifndef PYREEL_RECORD_PROCFS_H
+#define PYREEL_RECORD_PROCFS_H
+
+#include "formats/bytes.h"
+
+#include <sys/types.h>
+
+/* A file mapped into a process, from the file's start: the head of a program or library. */
+struct image {
+    uint64_t address;
+    uint64_t device, inode;
+    bool program;   /* it is /proc/PID/exe */
+    char *path;     /* as the process knows it; for messages and hints only */
+};
+
+struct images {
+    struct image *rows;
+    size_t count, room;
+};
+
+/* The heads of all files mapped into the process; the program first, then files with "python" in their name. False
+ * when /proc/PID/maps can't be read (errno tells). */
+bool procfs_images(pid_t pid, struct images *images);
+void images_free(struct images *images);
+
+/* Texts of a process as clean UTF-8, which the caller frees (.bytes); empty when unknown. */
+struct text procfs_executable(pid_t pid);
+struct text procfs_folder(pid_t pid);
+struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted where a shell would need it */
+struct text procfs_thread_name(pid_t pid, pid_t tid);
+
+/* The first arguments of a process, as they are, with a NUL behind each; the caller frees .bytes. */
+struct text procfs_arguments(pid_t pid);
+
+/* Joins arguments for people, as procfs_command() does. */
+struct text quote_arguments(struct text arguments);
+
+/* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
+pid_t procfs_ns_pid(pid_t pid);
+
+/* The recorder's number of the thread that the process itself calls `ns_tid`; 0 when there is none. */
+pid_t procfs_thread(pid_t pid, pid_t ns_tid);
+
+/* The user a process belongs to; false when there is no such process. */
+bool procfs_user(pid_t pid, uid_t *user);
+
+/* A number that stands after `name:` in a file such as /proc/self/status, in base 10 or 16; false when not there. */
+bool procfs_number(const char *path, const char *name, int base, uint64_t *number);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define UPDATE_NS 250000000u
+
+void progress_start(struct progress *progress, bool quiet)
+{
+    *progress = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO) };
+}
+
+const char *size_text(char *room, uint64_t bytes)
+{
+    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
+    double size = (double)bytes;
+    size_t unit = 0;
+    for (; size >= 1000 && unit < 4; unit++)
+        size /= 1000;
+    snprintf(room, 32, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+    return room;
+}
+
+void progress_update(struct progress *progress, const struct figures *f)
+{
+    if (!progress->shown || f->elapsed_ns < progress->due_ns)
+        return;
+    progress->due_ns = f->elapsed_ns + UPDATE_NS;
+    progress->drawn = true;
+    const double seconds = (double)f->elapsed_ns / 1e9;
+    char size[32];
+    fprintf(stderr,
+            "\rrecording %.1f s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s\x1b[K",
+            seconds, f->samples, seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed,
+            size_text(size, f->bytes));
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\x1b[K", stderr);
+    progress->drawn = false;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/runtime.h"
+
+#include "formats/event.h"
+#include "record/elf.h"
+#include "record/procfs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A mapped file in which we look for both symbols. */
+struct search {
+    struct remote *remote;
+    const struct image *image;
+    int file; /* the image's file once it was needed, -1 before and when it can't be opened */
+};
+
+/* By the process's own view of the file: its name may mean another file, or none, where we are. The program has a
+ * link of its own; for a library the path is taken from the process's root folder. */
+static int open_image(const struct search *search)
+{
+    char path[4200];
+    if (search->image->program)
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)search->remote->pid);
+    else
+        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)search->remote->pid, search->image->path);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static uint64_t find_symbol(struct search *search, const char *name, const char *section)
+{
+    const uint64_t found = elf_symbol(search->remote, search->image->address, name);
+    if (found)
+        return found;
+    /* A program that exports nothing (a static build) still has it in its file. Only where it is likely: reading the
+     * symbols of each library of a large program would take long. */
+    if (!search->image->program && !strstr(search->image->path, "python"))
+        return 0;
+    if (search->file < 0)
+        search->file = open_image(search);
+    return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
+}
+
+/* Before 3.11 nothing in the process states the version; its files do, as a rule: .../python3.9/... */
+static void name_old_version(const struct images *images, struct fault *why)
+{
+    for (size_t i = 0; i < images->count; i++) {
+        const char *at = strstr(images->rows[i].path, "python3.");
+        if (at && isdigit((unsigned char)at[8])) {
+            fault(why, "it seems to run CPython %.*s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
+                  2 + (int)strspn(at + 8, "0123456789"), at + 6);
+            return;
+        }
+    }
+    fault(why, "it runs a CPython older than 3.11, and this version of pyreel reads CPython " LAYOUT_SUPPORTED);
+}
+
+/* The version that the runtime states about itself, or 0. From 3.13 on in its first words, since 3.11 in a variable. */
+static uint32_t find_version(struct search *search, const unsigned char *head, struct fault *why)
+{
+    uint32_t version;
+    bool free_threaded;
+    if (layout_published(head, &version, &free_threaded)) {
+        char text[32];
+        if (!free_threaded)
+            return version;
+        fault(why, "it runs a free-threaded CPython %s, and this version of pyreel reads builds with the GIL only",
+              python_version_text(text, version));
+        return 0;
+    }
+    const uint64_t variable = find_symbol(search, "Py_Version", NULL);
+    uint64_t stated = 0;
+    if (variable && remote_read(search->remote, variable, &stated, sizeof(stated)) == REMOTE_READ)
+        return (uint32_t)stated;
+    return 0;
+}
+
+static enum runtime_state try_image(struct runtime *runtime, struct search *search, const struct images *images,
+                                    struct fault *why)
+{
+    const uint64_t address = find_symbol(search, "_PyRuntime", ".PyRuntime");
+    if (address == 0)
+        return RUNTIME_NONE;
+    unsigned char published[LAYOUT_PUBLISHED_MAX];
+    if (remote_read(search->remote, address, published, sizeof(published)) != REMOTE_READ)
+        return RUNTIME_NONE;
+    const uint32_t version = find_version(search, published, why);
+    if (version == 0) {
+        if (why->text[0] == '\0')
+            name_old_version(images, why);
+        return RUNTIME_UNSUPPORTED;
+    }
+    if (!layout_load(&runtime->layout, version, published, sizeof(published), why))
+        return RUNTIME_UNSUPPORTED;
+    runtime->address = address;
+    const uint64_t head = address + runtime->layout.runtime_interpreters_head;
+    if (remote_read(search->remote, head, &runtime->interpreters_head, sizeof(runtime->interpreters_head)) !=
+        REMOTE_READ)
+        return RUNTIME_NONE;
+    return runtime->interpreters_head ? RUNTIME_READY : RUNTIME_STARTING;
+}
+
+enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why)
+{
+    *runtime = (struct runtime){ 0 };
+    struct images images;
+    if (!procfs_images(remote->pid, &images))
+        return RUNTIME_LOST;
+    /* A process that may not be read has a maps file, but it is empty or its memory is refused. */
+    uint32_t probe;
+    if (images.count > 0) {
+        const enum remote_state state = remote_read(remote, images.rows[0].address, &probe, sizeof(probe));
+        if (state == REMOTE_DENIED || state == REMOTE_GONE) {
+            errno = state == REMOTE_DENIED ? EPERM : ESRCH;
+            images_free(&images);
+            return RUNTIME_LOST;
+        }
+    }
+    enum runtime_state best = RUNTIME_NONE;
+    for (size_t i = 0; i < images.count && best != RUNTIME_READY; i++) {
+        struct search search = { remote, &images.rows[i], -1 };
+        struct runtime found = { 0 };
+        const enum runtime_state state = try_image(&found, &search, &images, why);
+        if (search.file >= 0)
+            close(search.file);
+        if (state == RUNTIME_READY || (state != RUNTIME_NONE && best == RUNTIME_NONE)) {
+            best = state;
+            *runtime = found;
+        }
+    }
+    images_free(&images);
+    return best;
+}

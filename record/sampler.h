@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at a target again and again: at each tick, takes the stack of every wanted thread and gives it to the sink.
+ *
+ * Ticks are due at start + k x interval on the monotonic clock. A tick that comes late is taken late, with its true
+ * time; ticks that were slept over are counted as missed, never made up for in a burst. */
+#ifndef PYREEL_RECORD_SAMPLER_H
+#define PYREEL_RECORD_SAMPLER_H
+
+#include "record/unwind.h"
+
+/* A thread state of the target, by its address. A row is used again when another thread gets the address. */
+struct sampled {
+    uint64_t address;
+    uint64_t interpreter_id;
+    uint32_t number;    /* as defined to the sink; 0: not a thread that we know */
+    uint32_t native_id; /* what the process calls it */
+    pid_t tid;          /* what we call it */
+    uint64_t tick;      /* the one that last saw it */
+    uint64_t name_due_ns, name_wait_ns; /* when its name is looked up again, and how long after that */
+    struct text name;
+    struct walk walk;
+};
+
+struct sampler {
+    /* set by the caller */
+    uint64_t interval_ns;
+    bool main_only;
+    struct sink sink;
+
+    struct target target;
+    struct codes codes;
+    struct unwinder unwinder;
+    bool attached;    /* to a process */
+    uint32_t process; /* its number */
+    uint32_t last_process, last_thread;
+
+    struct sampled *rows;
+    size_t rows_count, rows_room;
+    struct pairs addresses; /* halves of an address → row + 1 */
+    uint64_t tick;
+    uint64_t start_ns;       /* of the recording, monotonic */
+    uint64_t checked_ns;     /* when the program was last known to be the same */
+    uint64_t ticks, samples, failed, missed;
+};
+
+/* Starts to look at a process that was opened; the sampler takes it over and defines it to the sink. */
+void sampler_attach(struct sampler *sampler, const struct target *target);
+
+enum sampler_state {
+    SAMPLER_GOING,
+    SAMPLER_LOST,  /* the program ended, or was replaced by another */
+    SAMPLER_STUCK, /* the sink refused; the reason says why */
+};
+
+/* One tick, now. `missed` ticks before it were not looked at. */
+enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct fault *why);
+
+/* Ends the process and its threads for the sink, and lets go of it. Nothing to do when there is none. */
+void sampler_detach(struct sampler *sampler);
+
+/* Frees everything. */
+void sampler_close(struct sampler *sampler);
+
+#endif

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the project's scripts share: how they speak, and where they keep what is made once. Sourced, never run.
+
+# shellcheck disable=SC2034  # used by those who source this
+cache=${PYREEL_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pyreel}
+
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
+    bold=$'\e[1m' plain=$'\e[0m'
+else
+    bold='' plain=''
+fi
+
+heading() { printf '%s==> %s%s\n' "$bold" "$*" "$plain"; }
+note() { printf '    %s\n' "$*"; }
+warn() { printf '%s: %s\n' "$0" "$*" >&2; }
+
+die() {
+    warn "$@"
+    exit 1
+}
+
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        warn "'$*' needs root: run it as root, or install sudo"
+        return 1
+    fi
+}
+
+# quietly LOG COMMAND...: keeps what the command prints in LOG and shows the end of it only when the command fails.
+quietly() {
+    local log=$1 command=${*:2} status=0
+    shift
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    if ((status)); then
+        tail -n 25 "$log" | sed 's/^/    | /' >&2
+        warn "'${command#as_root }' failed; all it said is in $log"
+    fi
+    return "$status"
+}
+
+# One at a time: two runs that make the same thing would tread on each other.
+lock_cache() {
+    mkdir -p "$cache"
+    exec 9>"$cache/.lock"
+    flock 9
+}
