@@ -94,7 +94,7 @@ static uint32_t largest(const uint32_t *values, size_t count)
 static void complete(struct layout *l, unsigned minor)
 {
     const uint32_t thread[] = { l->thread_prev,          l->thread_next,   l->thread_interpreter, l->thread_native_id,
-                                l->thread_current_frame, l->thread_cframe, l->thread_chunk + 8 };
+                                l->thread_current_frame, l->thread_cframe, l->thread_base_frame,  l->thread_chunk + 8 };
     const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner };
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;

@@ -32,7 +32,7 @@ struct layout {
     uint32_t thread_current_frame; /* the leaf; before 3.13 behind one more pointer: */
     uint32_t thread_cframe;        /* 0, or where the thread keeps the address of the struct with the leaf in it ... */
     uint32_t cframe_current_frame; /* ... and where that is there */
-    uint32_t thread_base_frame;    /* a frame inside the thread state that is every stack's root; 0: none (before 3.15) */
+    uint32_t thread_base_frame;    /* the address of the frame that is every stack's root; 0: not kept (before 3.15) */
     uint32_t thread_chunk;         /* newest chunk of the data stack; behind it: its first free word, its limit */
     uint32_t thread_size;          /* bytes from the start that hold all of the above */
 

@@ -311,7 +311,7 @@ static enum attempt walk_frames(struct shot *shot, uint64_t frame)
 {
     struct unwinder *u = shot->u;
     const struct layout *l = shot->layout;
-    const uint64_t base = l->thread_base_frame ? shot->thread + l->thread_base_frame : 0;
+    const uint64_t base = l->thread_base_frame ? word(piece(shot, 0), l->thread_base_frame) : 0;
     const bool empty = frame == 0;
     uint32_t last_owner = 0;
     size_t stray = SIZE_MAX;
