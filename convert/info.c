@@ -74,13 +74,13 @@ static json_t *threads_json(const struct tables *tables)
         const struct thread *thread = &row->thread;
         if (thread->number == 0)
             continue;
-        json_array_append_new(
-            list, json_pack("{s:i, s:i, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "pid",
-                            (int)tables->processes[thread->process].process.pid, "tid", (int)thread->tid, "name",
-                            json_text(tables_thread_name(tables, (uint32_t)i)), "kernel_name", json_text(thread->name),
-                            "main", (int)thread->main, "interpreter", (json_int_t)thread->interpreter, "samples",
-                            (json_int_t)row->samples, "start_s", json_seconds(thread->start_ns), "end_s",
-                            json_end(row->end_ns)));
+        json_array_append_new(list,
+                              json_pack("{s:i, s:i, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "pid",
+                                        (int)tables->processes[thread->process].process.pid, "tid", (int)thread->tid,
+                                        "name", json_text(tables_thread_name(tables, (uint32_t)i)), "kernel_name",
+                                        json_text(thread->name), "main", (int)thread->main, "interpreter",
+                                        (json_int_t)thread->interpreter, "samples", (json_int_t)row->samples, "start_s",
+                                        json_seconds(thread->start_ns), "end_s", json_end(row->end_ns)));
     }
     return list;
 }
@@ -127,17 +127,11 @@ static json_t *exit_code_json(const struct end *end)
                                                       : WEXITSTATUS(end->wait_status));
 }
 
-/* The program that was recorded: the first process. */
-static struct process first_process(const struct tables *tables)
-{
-    return tables->processes_count > 1 ? tables->processes[1].process : (struct process){ 0 };
-}
-
 static json_t *info_json(const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
     const struct recording *recording = &tables->recording;
-    const struct process process = first_process(tables);
+    const struct process *process = tables_first_process(tables);
     char version[32], started[32];
     json_t *all = json_object();
     const struct {
@@ -162,8 +156,8 @@ static json_t *info_json(const struct info *info)
         { "bytes", json_integer((json_int_t)info->conversion->reader.blocks.bytes_read) },
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
-        { "python", json_string(process.number ? python_version_text(version, process.python_version) : "") },
-        { "command", json_text(process.command) },
+        { "python", json_string(process->number ? python_version_text(version, process->python_version) : "") },
+        { "command", json_text(process->command) },
         { "recorder_command", json_text(recording->command) },
         { "attached", json_boolean(recording->attached) },
         { "started", json_string(start_text(started, sizeof(started), recording->start_unix_ns)) },
@@ -205,12 +199,12 @@ static void print_line(struct output *to, const char *label, struct text text)
 static void print_program(struct output *to, const struct tables *tables)
 {
     const struct recording *recording = &tables->recording;
-    const struct process process = first_process(tables);
+    const struct process *process = tables_first_process(tables);
     char version[32], started[32];
-    if (process.number) {
-        print_line(to, "command", process.command);
+    if (process->number) {
+        print_line(to, "command", process->command);
         output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
-                      python_version_text(version, process.python_version), process.pid);
+                      python_version_text(version, process->python_version), process->pid);
     }
     output_format(to, "%-11s %s on ", "recorded", start_text(started, sizeof(started), recording->start_unix_ns));
     output_text(to, recording->host);
@@ -228,7 +222,8 @@ static void print_figures(struct output *to, const struct info *info)
     output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(duration_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
     output_text(to, tables->recording.mode);
-    output_format(to, "\n%-11s %" PRIu64 " in %" PRIu64 " ticks; %" PRIu64 " ticks missed, %" PRIu64 " samples failed\n",
+    output_format(to,
+                  "\n%-11s %" PRIu64 " in %" PRIu64 " ticks; %" PRIu64 " ticks missed, %" PRIu64 " samples failed\n",
                   "samples", tables->samples, tables->ticks, tables->missed, tables->failed);
     for (int cause = 0; cause < FAILURE_KINDS; cause++)
         if (tables->failures[cause])

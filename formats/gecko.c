@@ -53,17 +53,6 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }
 
-const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
-{
-    static const struct spool_column none;
-    return thread < gecko->threads_room ? &gecko->threads[thread].samples : &none;
-}
-
-void gecko_emit_ms(struct emitter *json, const char *key, uint64_t ns)
-{
-    emit_decimal(json, key, ns, 6);
-}
-
 /* Some importers know the format by its beginning, {"libs" or {"meta"; and the meta comes best when all is known. */
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {

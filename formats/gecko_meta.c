@@ -44,32 +44,11 @@ static json_t *category_values(void)
     return all;
 }
 
-static const struct process *first_process(const struct tables *tables)
-{
-    static const struct process none;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].process.number)
-            return &tables->processes[i].process;
-    return &none;
-}
-
-/* PY_VERSION_HEX in words: 3.15.2, and 3.15.0rc1 while it is not final. */
-static void format_version(char *text, size_t size, uint32_t hex)
-{
-    static const char *const levels[16] = { [0xA] = "a", [0xB] = "b", [0xC] = "rc" };
-    const unsigned major = hex >> 24, minor = hex >> 16 & 0xFF, micro = hex >> 8 & 0xFF;
-    const unsigned level = hex >> 4 & 0xF, serial = hex & 0xF;
-    if (levels[level])
-        snprintf(text, size, "%u.%u.%u%s%u", major, minor, micro, levels[level], serial);
-    else
-        snprintf(text, size, "%u.%u.%u", major, minor, micro);
-}
-
 /* The viewer's title is the product and the digits at the end of `misc`: of 3.15.0rc1 it would only find the 1. */
 static void emit_product(struct emitter *json, uint32_t version_hex)
 {
     char version[32], value[48];
-    format_version(version, sizeof(version), version_hex);
+    python_version_text(version, version_hex);
     const bool plain = strspn(version, "0123456789.") == strlen(version);
     snprintf(value, sizeof(value), plain ? "rv:%s" : "Python %s", version);
     const char *const misc = plain && version_hex ? value : "";
@@ -177,7 +156,7 @@ static const struct fixed {
 void gecko_emit_meta(struct gecko *gecko)
 {
     struct emitter *json = &gecko->json;
-    const struct process *process = first_process(gecko->tables);
+    const struct process *process = tables_first_process(gecko->tables);
     const struct text version = gecko->tables->recording.pyreel_version;
     emit_open(json, "meta", '{');
     emit_times(gecko);

@@ -74,7 +74,10 @@ struct gecko {
 };
 
 /* Time as JSON, in milliseconds. */
-void gecko_emit_ms(struct emitter *json, const char *key, uint64_t ns);
+static inline void gecko_emit_ms(struct emitter *json, const char *key, uint64_t ns)
+{
+    emit_decimal(json, key, ns, 6);
+}
 
 /* The samples of a thread that has none are an empty column. */
 const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread);

@@ -31,6 +31,12 @@ static void again_free(struct again *again)
     free(again->times);
 }
 
+const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
+{
+    static const struct spool_column none;
+    return thread < gecko->threads_room ? &gecko->threads[thread].samples : &none;
+}
+
 static const struct thread *thread_of(const struct gecko *gecko, const struct gecko_line *line)
 {
     static const struct thread none;

@@ -277,6 +277,15 @@ struct text tables_thread_name(const struct tables *tables, uint32_t thread)
     return row->name.size ? row->name : TEXT("Thread");
 }
 
+const struct process *tables_first_process(const struct tables *tables)
+{
+    static const struct process none;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            return &tables->processes[i].process;
+    return &none;
+}
+
 static void free_recording(struct recording *recording)
 {
     disown(&recording->pyreel_version);

@@ -73,6 +73,9 @@ struct text tables_function_file(const struct tables *tables, uint32_t function)
  * program), else its name, else "Thread". */
 struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 
+/* The program that was recorded: the first process; an empty one when there is none. */
+const struct process *tables_first_process(const struct tables *tables);
+
 void tables_free(struct tables *tables);
 
 #endif

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODES_LIMIT 65536              /* remembered at once; then we start anew */
-#define CHARACTERS_LIMIT (64u << 10)   /* of a name; what is longer is cut with a mark */
-#define LINE_TABLE_LIMIT (16u << 20)   /* bytes */
-#define UNITS_LIMIT (1u << 28)
-#define HEAD_LIMIT 512                 /* bytes of a code object before its instructions */
-#define STRING_HEAD 128                /* bytes of a string before its characters */
-#define IDENTITY_PIECES 3              /* the most that an identity is read in */
+#define CODES_LIMIT      65536       /* remembered at once; then we start anew */
+#define CHARACTERS_LIMIT (64u << 10) /* of a name; what is longer is cut with a mark */
+#define LINE_TABLE_LIMIT (16u << 20) /* bytes */
+#define UNITS_LIMIT      (1u << 28)
+#define HEAD_LIMIT       512 /* bytes of a code object before its instructions */
+#define STRING_HEAD      128 /* bytes of a string before its characters */
+#define IDENTITY_PIECES  3   /* the most that an identity is read in */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
 {
@@ -167,7 +167,8 @@ static bool is_code(struct codes *codes, uint64_t type)
     return true;
 }
 
-/* How a str keeps its characters: struct PyASCIIObject.state, low bits first: interned 2, kind 3, compact 1, ascii 1. */
+/* How a str keeps its characters: struct PyASCIIObject.state, low bits first: interned 2, kind 3, compact 1, ascii 1.
+ */
 struct characters {
     uint64_t address;
     uint32_t kind; /* bytes of each: 1, 2 or 4 */
@@ -268,14 +269,13 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
     bool added;
     const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
     if (added)
-        define(codes,
-               (struct event){ .kind = EVENT_FRAME,
-                               .frame = { .number = number,
-                                          .function = function,
-                                          .line = place->line,
-                                          .end_line = place->end_line,
-                                          .column = place->column,
-                                          .end_column = place->end_column } });
+        define(codes, (struct event){ .kind = EVENT_FRAME,
+                                      .frame = { .number = number,
+                                                 .function = function,
+                                                 .line = place->line,
+                                                 .end_line = place->end_line,
+                                                 .column = place->column,
+                                                 .end_column = place->end_column } });
     return number;
 }
 
@@ -286,8 +286,7 @@ static bool read_code(struct codes *codes, struct code *code)
 {
     const struct layout *l = codes->layout;
     unsigned char head[HEAD_LIMIT], after[CODE_IDENTITY];
-    if (l->code_size > sizeof(head) ||
-        remote_read(codes->remote, code->address, head, l->code_size) != REMOTE_READ ||
+    if (l->code_size > sizeof(head) || remote_read(codes->remote, code->address, head, l->code_size) != REMOTE_READ ||
         !is_code(codes, word(head, l->object_type)))
         return false;
     code->name = word(head, l->code_name);

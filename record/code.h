@@ -21,15 +21,15 @@ struct code {
     uint32_t number;   /* ours; never used again for another */
     uint32_t function; /* as defined to the sink */
     uint32_t first_line;
-    uint32_t units;    /* two-byte instructions */
+    uint32_t units; /* two-byte instructions */
     uint8_t *line_table;
     size_t line_table_size;
     uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
     unsigned char identity[CODE_IDENTITY];
     uint64_t interpreter; /* its identity was last right when this interpreter ... */
     uint64_t generation;  /* ... had this code generation; 0 never */
-    uint64_t mark;       /* the sample that last asked for its identity */
-    struct code *next;   /* in its bucket */
+    uint64_t mark;        /* the sample that last asked for its identity */
+    struct code *next;    /* in its bucket */
 };
 
 #define CODE_BUCKETS 4096

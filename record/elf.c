@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define SEGMENTS_LIMIT 64
-#define DYNAMIC_LIMIT 256     /* entries */
-#define CHAIN_LIMIT (1u << 16) /* symbols looked at in one hash bucket */
-#define NAME_LIMIT 64
+#define DYNAMIC_LIMIT  256        /* entries */
+#define CHAIN_LIMIT    (1u << 16) /* symbols looked at in one hash bucket */
+#define NAME_LIMIT     64
 
 /* What the dynamic section says of an image, as addresses in the process. */
 struct dynamic {

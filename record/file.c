@@ -88,8 +88,7 @@ bool recording_file_open(struct recording_file *file, const char *path, pid_t pi
     file->fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
     if (file->fd >= 0)
         return true;
-    fault(why, "cannot create %s: %s%s", file->path, strerror(errno),
-          errno == EEXIST ? "; name another with -o" : "");
+    fault(why, "cannot create %s: %s%s", file->path, strerror(errno), errno == EEXIST ? "; name another with -o" : "");
     free(file->path);
     file->path = NULL;
     return false;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define EXIT_NOT_EXECUTABLE 126
-#define EXIT_NOT_FOUND 127
-#define EXIT_OURS 125
+#define EXIT_NOT_FOUND      127
+#define EXIT_OURS           125
 
 static volatile sig_atomic_t stop_signal;
 static volatile pid_t passed_on_to;

@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 struct command {
-    pid_t pid;      /* 0: there is none */
-    int gate;       /* it waits for a byte here before it runs; -1 once open */
-    int verdict;    /* it says here why it could not run; -1 once read */
+    pid_t pid;   /* 0: there is none */
+    int gate;    /* it waits for a byte here before it runs; -1 once open */
+    int verdict; /* it says here why it could not run; -1 once read */
     bool ended;
     int wait_status; /* as waitpid() gave it, once ended */
 };

@@ -7,16 +7,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FIRST_MINOR 11
+#define FIRST_MINOR           11
 #define FIRST_PUBLISHED_MINOR 13
-#define OFFSET_LIMIT (1u << 20)       /* no structure that we read from is larger */
+#define OFFSET_LIMIT          (1u << 20) /* no structure that we read from is larger */
 #define SMALL_STRUCTURE_LIMIT (1u << 12) /* threads, frames, code objects and other objects are far smaller */
 
 enum { V311, V312, V313, V314, V315, VERSIONS };
 
 /* Word W(n) of the published table. Its order is that of struct _Py_DebugOffsets in each version's
  * Include/internal/pycore_debug_offsets.h (3.13: pycore_runtime.h), counted in 8-byte words with the cookie as 0. */
-#define W(n) (-(n))
+#define W(n)       (-(n))
 #define AT(member) offsetof(struct layout, member)
 
 static const struct row {

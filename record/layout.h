@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #define LAYOUT_PUBLISHED_HEAD 24   /* bytes that tell which published table follows: cookie, version, threading */
-#define LAYOUT_PUBLISHED_MAX 1024  /* bytes of the largest one we know */
-#define LAYOUT_SUPPORTED "3.11 to 3.15"
+#define LAYOUT_PUBLISHED_MAX  1024 /* bytes of the largest one we know */
+#define LAYOUT_SUPPORTED      "3.11 to 3.15"
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX of the target */
@@ -37,12 +37,12 @@ struct layout {
     uint32_t thread_size;          /* bytes from the start that hold all of the above */
 
     uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;
-    uint32_t frame_size; /* bytes from the start that hold all of the above */
-    uint32_t owner_generator;   /* a frame inside a generator or coroutine */
+    uint32_t frame_size;         /* bytes from the start that hold all of the above */
+    uint32_t owner_generator;    /* a frame inside a generator or coroutine */
     uint32_t owner_frame_object; /* a frame that has left its stack */
-    uint32_t owner_shim;        /* this and higher: entered from C, has no code */
-    uint32_t root_is_shim;      /* 1: every stack ends in such a frame (3.12 and later) */
-    uint64_t executable_mask;   /* bits of the executable's word that are its address */
+    uint32_t owner_shim;         /* this and higher: entered from C, has no code */
+    uint32_t root_is_shim;       /* 1: every stack ends in such a frame (3.12 and later) */
+    uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
     uint32_t code_version; /* a number no other code object of the process has; 0: not kept (3.11) */

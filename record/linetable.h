@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 struct place {
-    uint32_t line, end_line;     /* 0: unknown */
+    uint32_t line, end_line;    /* 0: unknown */
     int32_t column, end_column; /* UTF-8 bytes from 0; -1: unknown */
 };
 

@@ -22,13 +22,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_OURS 125
-#define EXIT_MISUSE 2
-#define TIME_UNITS 50             /* to the interval: what a sample's time is rounded to */
-#define LOOK_FIRST_NS 500000u     /* between two looks for a Python that is not there yet; doubles ... */
-#define LOOK_MOST_NS 16000000u    /* ... up to this */
+#define EXIT_OURS        125
+#define EXIT_MISUSE      2
+#define TIME_UNITS       50          /* to the interval: what a sample's time is rounded to */
+#define LOOK_FIRST_NS    500000u     /* between two looks for a Python that is not there yet; doubles ... */
+#define LOOK_MOST_NS     16000000u   /* ... up to this */
 #define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
-#define NAP_MOST_NS 100000000u    /* a sleep is no longer, so that the end of the target is noticed */
+#define NAP_MOST_NS      100000000u  /* a sleep is no longer, so that the end of the target is noticed */
 
 /* One run of the program. */
 struct session {
@@ -150,8 +150,9 @@ static bool refuse(struct session *session, enum target_state state)
     case TARGET_UNSUPPORTED:
         return fault(why, "cannot read process %d: %s", (int)session->pid, known.text);
     default:
-        return fault(why, "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
-                          "CPython " LAYOUT_SUPPORTED,
+        return fault(why,
+                     "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
+                     "CPython " LAYOUT_SUPPORTED,
                      (int)session->pid);
     }
 }
@@ -324,8 +325,8 @@ static int record_running(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     }
     const struct text arguments = procfs_arguments(session->pid);
-    const bool opened =
-        recording_file_open(&session->file, session->options.output, session->pid, arguments, &session->why);
+    const bool opened = recording_file_open(&session->file, session->options.output, session->pid, arguments,
+                                            &session->why);
     free((char *)arguments.bytes);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&target);
@@ -366,8 +367,7 @@ static int record_command(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     session->pid = command->pid;
     const struct text arguments = command_arguments(options->command);
-    const bool opened =
-        recording_file_open(&session->file, options->output, command->pid, arguments, &session->why);
+    const bool opened = recording_file_open(&session->file, options->output, command->pid, arguments, &session->why);
     free((char *)arguments.bytes);
     signals_handle(command);
     if (!opened || !begin_recording(session, argv)) {

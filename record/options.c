@@ -11,9 +11,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define EXIT_MISUSE 2
+#define EXIT_MISUSE      2
 #define DURATION_LIMIT_S 1e8
-#define LEVEL_LIMIT 19
+#define LEVEL_LIMIT      19
 
 enum option_number {
     OPTION_OUTPUT = 1,
@@ -199,8 +199,7 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
     size_t used = 1;
     for (size_t i = 0; i < countof(rows); i++) {
         const int value = rows[i].letter ? rows[i].letter : 256 + (int)rows[i].number;
-        long_options[i] =
-            (struct option){ rows[i].name, rows[i].value ? required_argument : no_argument, NULL, value };
+        long_options[i] = (struct option){ rows[i].name, rows[i].value ? required_argument : no_argument, NULL, value };
         if (rows[i].letter)
             letters[used++] = rows[i].letter;
         if (rows[i].letter && rows[i].value)

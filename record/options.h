@@ -10,13 +10,13 @@
 #include <sys/types.h>
 
 struct options {
-    const char *output;   /* NULL: NAME-PID.pyreel */
-    pid_t pid;            /* 0: start a command */
-    char **command;       /* NULL when attaching */
+    const char *output; /* NULL: NAME-PID.pyreel */
+    pid_t pid;          /* 0: start a command */
+    char **command;     /* NULL when attaching */
     uint64_t interval_ns;
     uint64_t duration_ns; /* 0: until it ends */
     bool main_only;
-    bool kill;            /* end the command when the duration is over */
+    bool kill; /* end the command when the duration is over */
     enum stream_codec codec;
     int level;
     bool quiet, verbose;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define CAP_SYS_PTRACE_BIT 19
-#define YAMA_SCOPE "/proc/sys/kernel/yama/ptrace_scope"
+#define YAMA_SCOPE         "/proc/sys/kernel/yama/ptrace_scope"
 
 static bool may_trace_all(void)
 {
@@ -68,10 +68,11 @@ static bool explain_with_capability(pid_t pid, struct fault *why)
                      "until the next boot",
                      (int)pid);
     if (under_seccomp())
-        return fault(why,
-                     "not permitted to read process %d: a seccomp filter forbids process_vm_readv here. In a container, "
-                     "start it with --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined",
-                     (int)pid);
+        return fault(
+            why,
+            "not permitted to read process %d: a seccomp filter forbids process_vm_readv here. In a container, "
+            "start it with --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined",
+            (int)pid);
     return fault(why,
                  "not permitted to read process %d although we have the capability CAP_SYS_PTRACE: a security module "
                  "(SELinux, AppArmor) forbids it; its log says which rule",
@@ -86,16 +87,18 @@ bool permission_explain(pid_t pid, struct fault *why)
     if (may_trace_all())
         return explain_with_capability(pid, why);
     if (us == 0)
-        return fault(why,
-                     "not permitted to read process %d: we are root, but without the capability CAP_SYS_PTRACE, as in a "
-                     "container. Start the container with --cap-add=SYS_PTRACE (Kubernetes: "
-                     "securityContext.capabilities.add: [SYS_PTRACE])",
-                     (int)pid);
+        return fault(
+            why,
+            "not permitted to read process %d: we are root, but without the capability CAP_SYS_PTRACE, as in a "
+            "container. Start the container with --cap-add=SYS_PTRACE (Kubernetes: "
+            "securityContext.capabilities.add: [SYS_PTRACE])",
+            (int)pid);
     if (procfs_user(pid, &user) && user != us)
-        return fault(why,
-                     "not permitted to read process %d: it belongs to %s and we are %s. Run pyreel-record as that user or "
-                     "as root: sudo pyreel-record -p %d",
-                     (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
+        return fault(
+            why,
+            "not permitted to read process %d: it belongs to %s and we are %s. Run pyreel-record as that user or "
+            "as root: sudo pyreel-record -p %d",
+            (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
     const int scope = yama_scope();
     if (scope > 0)
         return fault(why,
@@ -103,8 +106,9 @@ bool permission_explain(pid_t pid, struct fault *why)
                      "Start the program with pyreel-record -- COMMAND, or use sudo pyreel-record -p %d%s",
                      (int)pid, scope, scope == 1 ? "only a parent" : "only root", (int)pid,
                      scope == 1 ? ", or set it to 0: sudo sysctl kernel.yama.ptrace_scope=0" : "");
-    return fault(why,
-                 "not permitted to read process %d: it is ours, but protected (setuid, or made not dumpable), or a seccomp "
-                 "filter forbids reading. Run pyreel-record as root: sudo pyreel-record -p %d",
-                 (int)pid, (int)pid);
+    return fault(
+        why,
+        "not permitted to read process %d: it is ours, but protected (setuid, or made not dumpable), or a seccomp "
+        "filter forbids reading. Run pyreel-record as root: sudo pyreel-record -p %d",
+        (int)pid, (int)pid);
 }

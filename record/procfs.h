@@ -13,8 +13,8 @@
 struct image {
     uint64_t address;
     uint64_t device, inode;
-    bool program;   /* it is /proc/PID/exe */
-    char *path;     /* as the process knows it; for messages and hints only */
+    bool program; /* it is /proc/PID/exe */
+    char *path;   /* as the process knows it; for messages and hints only */
 };
 
 struct images {

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_LIMIT 8192          /* of an interpreter */
-#define LIST_ATTEMPTS 8             /* to read a list that changes while we do */
-#define SAME_PROGRAM_NS 1000000     /* how often execve is looked for */
-#define NAME_WAIT_NS 10000000u      /* a new thread's name is looked up again after this, then after twice as long */
+#define THREADS_LIMIT     8192      /* of an interpreter */
+#define LIST_ATTEMPTS     8         /* to read a list that changes while we do */
+#define SAME_PROGRAM_NS   1000000   /* how often execve is looked for */
+#define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
 
 static bool tell(struct sampler *sampler, struct event event, struct fault *why)
@@ -36,8 +36,7 @@ static uint64_t now_ns(const struct sampler *sampler)
 static struct sampled *row_of(struct sampler *sampler, uint64_t address)
 {
     bool added;
-    const uint32_t number =
-        pairs_number(&sampler->addresses, (uint32_t)(address >> 32), (uint32_t)address, &added);
+    const uint32_t number = pairs_number(&sampler->addresses, (uint32_t)(address >> 32), (uint32_t)address, &added);
     if (added) {
         sampler->rows = alloc_grow(sampler->rows, &sampler->rows_room, number, sizeof(*sampler->rows));
         sampler->rows[number - 1] = (struct sampled){ .address = address };
@@ -173,9 +172,10 @@ static enum step visit_thread(struct round *round, const struct interpreter *int
     const bool not_main = sampler->main_only && row->number == 0 && row->native_id &&
                           row->native_id != (uint32_t)sampler->target.ns_pid;
     struct unwound unwound = { 0 };
-    const enum unwind_state state =
-        seen || not_main ? unwind_glance(&sampler->unwinder, interpreter->address, address, &unwound)
-                         : unwind_thread(&sampler->unwinder, &row->walk, interpreter->address, address, &unwound);
+    const enum unwind_state state = seen || not_main
+                                        ? unwind_glance(&sampler->unwinder, interpreter->address, address, &unwound)
+                                        : unwind_thread(&sampler->unwinder, &row->walk, interpreter->address, address,
+                                                        &unwound);
     if (state == UNWIND_GONE)
         return STEP_GONE;
     if (state == UNWIND_ELSEWHERE || unwound.previous_thread != previous)

@@ -12,10 +12,10 @@
 struct sampled {
     uint64_t address;
     uint64_t interpreter_id;
-    uint32_t number;    /* as defined to the sink; 0: not a thread that we know */
-    uint32_t native_id; /* what the process calls it */
-    pid_t tid;          /* what we call it */
-    uint64_t tick;      /* the one that last saw it */
+    uint32_t number;                    /* as defined to the sink; 0: not a thread that we know */
+    uint32_t native_id;                 /* what the process calls it */
+    pid_t tid;                          /* what we call it */
+    uint64_t tick;                      /* the one that last saw it */
     uint64_t name_due_ns, name_wait_ns; /* when its name is looked up again, and how long after that */
     struct text name;
     struct walk walk;
@@ -38,8 +38,8 @@ struct sampler {
     size_t rows_count, rows_room;
     struct pairs addresses; /* halves of an address → row + 1 */
     uint64_t tick;
-    uint64_t start_ns;       /* of the recording, monotonic */
-    uint64_t checked_ns;     /* when the program was last known to be the same */
+    uint64_t start_ns;   /* of the recording, monotonic */
+    uint64_t checked_ns; /* when the program was last known to be the same */
     uint64_t ticks, samples, failed, missed;
 };
 

@@ -94,8 +94,7 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
     pieces[0] = (struct piece){ target->runtime.address + layout->runtime_interpreters_head, sizeof(head), &head };
     for (size_t i = 0; i < target->interpreters_count; i++)
         pieces[i + 1] = (struct piece){ target->interpreters[i].address + span.start, span.size, spans[i] };
-    const enum remote_state state =
-        remote_read_pieces(&target->remote, pieces, target->interpreters_count + 1, &good);
+    const enum remote_state state = remote_read_pieces(&target->remote, pieces, target->interpreters_count + 1, &good);
     if (good == 0)
         return state;
 

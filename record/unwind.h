@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread → its stack, and how it changed since last time. The thread runs while we read.
- *
- * CPython keeps frames of plain calls one behind the other on a "data stack", a few large chunks of memory. So the
- * thread's state and the used part of its chunks hold nearly the whole stack, and are read in ONE system call; the walk
- * from leaf to root happens in that copy. Frames that lie elsewhere ("strays": those of generators and coroutines are in
- * heap objects, entries from C are on the C stack) are asked for in the same call, at the addresses seen last time.
- *
- *     one call:  thread state │ chunk, newest │ chunk │ ... │ stray │ stray │ ... │ current frame again │ generation
- *
- * When the walk meets an address that is not in the copy, it is learned, and the whole is read again. A stack is never
- * put together from two calls.
- *
- * A snapshot is accepted when
- *   - the current frame is the same in the first and in the last piece: the leaf did not move while it was read,
+/* A thread → its stack, and how it changed since last time. The thread runs while we read: the walk from leaf to root
+ * happens in a snapshot (see snapshot.h), which is accepted when
+ *   - the current frame was the same in its first and in its last piece: the leaf did not move while it was read,
  *   - the chunks read are the thread's chunks, and the walk ends where every stack ends,
  *   - each frame's code object was known before the snapshot and has the same identity after it, so it was that one at
  *     the time (see code.h), and the frame's instruction lies in it.
@@ -22,28 +11,14 @@
 #define PYREEL_RECORD_UNWIND_H
 
 #include "record/code.h"
+#include "record/snapshot.h"
 #include "record/target.h"
 
 #define DEPTH_LIMIT 20000 /* frames of a stack */
 
-struct chunk {
-    uint64_t address;
-    uint32_t used; /* bytes from its start that we read */
-};
-
-/* A frame outside the data stack. */
-struct stray {
-    uint64_t frame;
-    uint32_t idle; /* samples since it was last part of the stack */
-};
-
 /* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
 struct walk {
-    uint64_t cframe; /* where its current frame is kept, before CPython 3.13 */
-    struct chunk *chunks; /* newest first */
-    size_t chunks_count, chunks_room;
-    struct stray *strays;
-    size_t strays_count, strays_room;
+    struct plan plan;
     uint32_t *stack; /* frames, root first */
     size_t stack_room;
     uint32_t depth;
@@ -52,9 +27,9 @@ struct walk {
 /* One sample of a thread. */
 struct unwound {
     uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
-    uint32_t native_id; /* as the process itself calls the thread; 0 while it is starting */
-    uint32_t keep;      /* frames nearest the root that are as they were */
-    uint32_t depth;     /* frames in all; walk->stack has them */
+    uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
+    uint32_t keep;                         /* frames nearest the root that are as they were */
+    uint32_t depth;                        /* frames in all; walk->stack has them */
     enum failure cause;
 };
 
@@ -69,14 +44,11 @@ struct raw_frame {
     uint64_t code, instruction; /* addresses */
 };
 
-/* Room for one snapshot, used for all threads. */
+/* Room for one sample, used for all threads. */
 struct unwinder {
     struct target *target;
     struct codes *codes;
-    unsigned char *copy; /* all pieces, one behind the other */
-    size_t copy_room;
-    struct piece pieces[REMOTE_PIECES];
-    size_t pieces_count;
+    struct snapshot snapshot;
     struct raw_frame *raw; /* leaf first */
     size_t raw_room;
     uint32_t raw_count;

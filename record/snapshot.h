@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* One moment of a thread: its state and all its frames, copied by ONE system call.
+ *
+ * CPython keeps frames of plain calls one behind the other on a "data stack", a few large chunks of memory. So the
+ * thread's state and the used part of its chunks hold nearly the whole stack. Frames that lie elsewhere ("strays":
+ * those of generators and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same
+ * call. What to ask for is known from last time, and kept in a plan:
+ *
+ *     one call:  thread state │ chunk, newest │ chunk │ ... │ stray │ stray │ ... │ current frame again │ generation
+ *
+ * Where the plan turns out wrong, it is mended and the whole is read again; nothing is ever put together from two
+ * calls. All that is read comes from the target and is not trusted. */
+#ifndef PYREEL_RECORD_SNAPSHOT_H
+#define PYREEL_RECORD_SNAPSHOT_H
+
+#include "record/layout.h"
+#include "record/remote.h"
+
+struct chunk {
+    uint64_t address;
+    uint32_t used; /* bytes from its start that we read */
+};
+
+/* A frame outside the data stack. */
+struct stray {
+    uint64_t frame;
+    uint32_t idle; /* samples since it was last part of the stack */
+};
+
+/* What to read for a thread. `= {0}` knows nothing yet. */
+struct plan {
+    uint64_t cframe;      /* where its current frame is kept, before CPython 3.13 */
+    struct chunk *chunks; /* newest first */
+    size_t chunks_count, chunks_room;
+    struct stray *strays;
+    size_t strays_count, strays_room;
+};
+
+/* What became of an attempt to read a thread. */
+enum attempt {
+    ACCEPTED,
+    TORN,    /* the thread moved on while we read */
+    LEARNED, /* something was not where it was last time; now we know better */
+    NO_CODE, /* a code object can't be read */
+    TOO_DEEP,
+    NO_MEMORY, /* something that must be there is not */
+    ELSEWHERE, /* there is no thread of this interpreter here any more */
+    GONE,      /* the process ended or may not be read */
+};
+
+/* Room for a snapshot; used again for the next one. */
+struct snapshot {
+    struct remote *remote;
+    const struct layout *layout;
+    struct plan *plan;
+    uint64_t interpreter, thread; /* addresses */
+
+    unsigned char *copy; /* all pieces, one behind the other */
+    size_t copy_room;
+    struct piece pieces[REMOTE_PIECES];
+    size_t pieces_count;
+    size_t cframe_at, chunks_at, strays_at; /* index of the first such piece */
+    size_t again_at;                        /* of the first piece that is read a second time */
+    size_t generation_at;
+
+    uint64_t current_frame; /* the leaf; 0: no frames */
+    uint64_t generation;    /* code generation of the interpreter + 1; 0: not kept */
+    size_t last_stray;      /* where the last one was found: the next is likely behind it */
+};
+
+/* `remote` and `layout` must live as long as the snapshot. */
+void snapshot_open(struct snapshot *snapshot, struct remote *remote, const struct layout *layout);
+void snapshot_close(struct snapshot *snapshot);
+
+/* Reads the thread whose state is at `thread`, of the interpreter at `interpreter`, by its plan. ACCEPTED: it is this
+ * thread, its chunks are whole, and its leaf was the same at the start and at the end. */
+enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_t interpreter, uint64_t thread);
+
+/* The thread's state, layout->thread_size bytes; valid after snapshot_take() unless that gave ELSEWHERE or GONE. */
+const unsigned char *snapshot_state(const struct snapshot *snapshot);
+
+/* A frame in the copy, layout->frame_size bytes; NULL when it is not there. */
+const unsigned char *snapshot_frame(struct snapshot *snapshot, uint64_t frame);
+
+/* The walk met a frame that is not in the copy: takes it, and what follows it outside the data stack, into the plan. */
+enum attempt snapshot_learn_frame(struct snapshot *snapshot, uint64_t frame);
+
+/* After an accepted walk: fits the plan to what was needed. */
+void snapshot_fit_plan(struct snapshot *snapshot);
+
+void plan_free(struct plan *plan);
+
+/* The 8 bytes at an offset. */
+uint64_t word_at(const void *bytes, uint32_t offset);
+
+#endif
