@@ -22,13 +22,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_OURS        125
-#define EXIT_MISUSE      2
-#define TIME_UNITS       50          /* to the interval: what a sample's time is rounded to */
-#define LOOK_FIRST_NS    500000u     /* between two looks for a Python that is not there yet; doubles ... */
-#define LOOK_MOST_NS     16000000u   /* ... up to this */
-#define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
-#define NAP_MOST_NS      100000000u  /* a sleep is no longer, so that the end of the target is noticed */
+#define EXIT_OURS         125
+#define EXIT_MISUSE       2
+#define TIME_UNITS        50          /* to the interval: what a sample's time is rounded to */
+#define TIME_UNIT_MOST_NS 100000u     /* however slow the rate */
+#define LOOK_FIRST_NS     500000u     /* between two looks for a Python that is not there yet; doubles ... */
+#define LOOK_MOST_NS      16000000u   /* ... up to this */
+#define BECOME_PYTHON_NS  1000000000u /* a process that we attach to may be just about to become a Python */
+#define NAP_MOST_NS       100000000u  /* a sleep is no longer, so that the end of the target is noticed */
 
 /* One run of the program. */
 struct session {
@@ -227,7 +228,8 @@ static struct text own_command_line(char **argv)
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
-    const uint64_t unit_ns = options->interval_ns / TIME_UNITS;
+    const uint64_t unit_ns = earlier(options->interval_ns / TIME_UNITS, TIME_UNIT_MOST_NS);
+    clock_be_punctual(); /* not earlier: a command that we started would inherit it */
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
     session->sampler.sink = stream_writer_sink(&session->writer);
     session->sampler.interval_ns = options->interval_ns;
@@ -277,8 +279,9 @@ static void summarise(const struct session *session, const char *path)
             f.failed, size_text(size, f.bytes), end_reason_text(session->reason));
     if (f.samples == 0)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                session->reason == END_TARGET ? "the program ended before it ran any Python"
-                                              : "no Python ran while it was watched");
+                session->reason == END_TARGET
+                    ? "the program ended before it ran any Python itself (children are not followed)"
+                    : "no Python ran while it was watched");
 }
 
 /* Ends the file and reports. Returns whether all is well. */
@@ -400,7 +403,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "pyreel-record: a recording is not for a terminal: name a file with -o, or pipe it on\n");
         return EXIT_MISUSE;
     }
-    clock_be_punctual();
     progress_start(&session.progress, session.options.quiet);
     exit_code = session.options.pid ? record_running(&session, argv) : record_command(&session, argv);
     close_session(&session);
