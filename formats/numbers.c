@@ -55,11 +55,17 @@ static void pairs_grow(struct pairs *pairs)
     free(old.slots);
 }
 
-void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
+/* A free slot for (a, b), or the one it has. */
+static struct pair_slot *find_or_make(struct pairs *pairs, uint32_t a, uint32_t b)
 {
     if (crowded(pairs->count, pairs->room))
         pairs_grow(pairs);
-    *pair_slot(pairs, a, b) = (struct pair_slot){ a, b, number };
+    return pair_slot(pairs, a, b);
+}
+
+void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
+{
+    *find_or_make(pairs, a, b) = (struct pair_slot){ a, b, number };
     pairs->count++;
 }
 
@@ -70,12 +76,11 @@ uint32_t pairs_find(const struct pairs *pairs, uint32_t a, uint32_t b)
 
 uint32_t pairs_number(struct pairs *pairs, uint32_t a, uint32_t b, bool *added)
 {
-    const uint32_t known = pairs_find(pairs, a, b);
-    *added = known == 0;
-    if (known)
-        return known;
-    pairs_add(pairs, a, b, pairs->count + 1);
-    return pairs->count;
+    struct pair_slot *slot = find_or_make(pairs, a, b);
+    *added = slot->number == 0;
+    if (*added)
+        *slot = (struct pair_slot){ a, b, ++pairs->count };
+    return slot->number;
 }
 
 void pairs_free(struct pairs *pairs)

@@ -150,12 +150,13 @@ static enum step tell_thread(struct round *round, const struct interpreter *inte
     }
     sampler->samples++;
     const uint32_t keep = known ? unwound->keep : 0;
+    walk_follow(&row->walk, unwound);
     return tell(sampler,
                 (struct event){ .kind = EVENT_SAMPLE,
                                 .sample = { .thread = row->number,
                                             .keep = keep,
                                             .pushed = unwound->depth - keep,
-                                            .frames = row->walk.stack + keep,
+                                            .frames = unwound->depth > keep ? unwound->frames + keep : NULL,
                                             .time_ns = round->time_ns } },
                 round->why)
                ? STEP_DONE

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNKS_LIMIT 512         /* of a thread: 8 MiB of frames where chunks have their usual size */
+#define CHUNKS_LIMIT 256         /* of a thread: 4 MiB of frames where chunks have their usual size */
 #define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
 #define COPY_LIMIT   (64u << 20) /* bytes of all chunks that are read in one call */
-#define STRAYS_LIMIT 448         /* frames outside the data stack that are read in one call */
+#define STRAYS_LIMIT 224         /* frames outside the data stack that are read in one call */
 #define SLACK        512         /* bytes read beyond what was used last time: the stack may have grown */
 #define STRAY_IDLE   16          /* samples after which an unused one is not read any more */
 
@@ -41,6 +41,17 @@ void plan_free(struct plan *plan)
 static const unsigned char *piece(const struct snapshot *snapshot, size_t i)
 {
     return snapshot->pieces[i].into;
+}
+
+/* The copies mirror each other: what changes most, the newest chunk, is copied closest to the moment. */
+static const unsigned char *before(const struct snapshot *snapshot, size_t k)
+{
+    return piece(snapshot, snapshot->moment_at - 1 - k);
+}
+
+static const unsigned char *after(const struct snapshot *snapshot, size_t k)
+{
+    return piece(snapshot, snapshot->after_at + k);
 }
 
 const unsigned char *snapshot_state(const struct snapshot *snapshot)
@@ -116,7 +127,7 @@ static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
 {
     struct plan *plan = snapshot->plan;
     for (size_t i = 0; i < plan->chunks_count; i++) {
-        const uint64_t size = word_at(piece(snapshot, snapshot->chunks_at + i), snapshot->layout->chunk_size);
+        const uint64_t size = word_at(before(snapshot, i), snapshot->layout->chunk_size);
         const uint64_t offset = frame - plan->chunks[i].address;
         if (frame < plan->chunks[i].address || offset >= size || size > CHUNK_LIMIT)
             continue;
@@ -127,7 +138,7 @@ static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
 }
 
 /* Remembers a frame outside the data stack, and those that follow it outside, for the next attempt. */
-enum attempt snapshot_learn_frame(struct snapshot *snapshot, uint64_t frame)
+static enum attempt learn_frame(struct snapshot *snapshot, uint64_t frame)
 {
     struct plan *plan = snapshot->plan;
     const struct layout *l = snapshot->layout;
@@ -158,26 +169,50 @@ static void add_piece(struct snapshot *snapshot, size_t *used, uint64_t address,
     *used += (size + 7u) & ~7u;
 }
 
-static void plan_pieces(struct snapshot *snapshot)
+/* Piece k of a copy of the frames: the chunks from the newest on, then the strays from the latest learned on. */
+static size_t stray_of(const struct plan *plan, size_t k)
+{
+    return plan->strays_count - 1 - (k - plan->chunks_count);
+}
+
+static void add_frames_piece(struct snapshot *snapshot, size_t *used, size_t k)
 {
     const struct plan *plan = snapshot->plan;
+    if (k < plan->chunks_count)
+        add_piece(snapshot, used, plan->chunks[k].address, plan->chunks[k].used);
+    else
+        add_piece(snapshot, used, plan->strays[stray_of(plan, k)].frame, snapshot->layout->frame_size);
+}
+
+/* The current frame; where it is behind a pointer that may change, that one before and after. */
+static void add_moment(struct snapshot *snapshot, size_t *used)
+{
+    const struct layout *l = snapshot->layout;
+    if (!l->thread_cframe) {
+        add_piece(snapshot, used, snapshot->thread + l->thread_current_frame, 8);
+        return;
+    }
+    add_piece(snapshot, used, snapshot->thread + l->thread_cframe, 8);
+    if (!snapshot->plan->cframe)
+        return;
+    add_piece(snapshot, used, snapshot->plan->cframe + l->cframe_current_frame, 8);
+    add_piece(snapshot, used, snapshot->thread + l->thread_cframe, 8);
+}
+
+static void plan_pieces(struct snapshot *snapshot)
+{
     const struct layout *l = snapshot->layout;
     size_t used = 0;
     snapshot->pieces_count = 0;
     add_piece(snapshot, &used, snapshot->thread, l->thread_size);
-    snapshot->cframe_at = snapshot->pieces_count;
-    if (plan->cframe)
-        add_piece(snapshot, &used, plan->cframe + l->cframe_current_frame, 8);
-    snapshot->chunks_at = snapshot->pieces_count;
-    for (size_t i = 0; i < plan->chunks_count; i++)
-        add_piece(snapshot, &used, plan->chunks[i].address, plan->chunks[i].used);
-    snapshot->strays_at = snapshot->pieces_count;
-    for (size_t i = 0; i < plan->strays_count; i++)
-        add_piece(snapshot, &used, plan->strays[i].frame, l->frame_size);
-    snapshot->again_at = snapshot->pieces_count;
-    add_piece(snapshot, &used, snapshot->thread + (l->thread_cframe ? l->thread_cframe : l->thread_current_frame), 8);
-    if (plan->cframe)
-        add_piece(snapshot, &used, plan->cframe + l->cframe_current_frame, 8);
+    const size_t frames_pieces = snapshot->plan->chunks_count + snapshot->plan->strays_count;
+    for (size_t k = frames_pieces; k > 0; k--)
+        add_frames_piece(snapshot, &used, k - 1);
+    snapshot->moment_at = snapshot->pieces_count;
+    add_moment(snapshot, &used);
+    snapshot->after_at = snapshot->pieces_count;
+    for (size_t k = 0; k < frames_pieces; k++)
+        add_frames_piece(snapshot, &used, k);
     snapshot->generation_at = snapshot->pieces_count;
     if (l->interpreter_code_generation)
         add_piece(snapshot, &used, snapshot->interpreter + l->interpreter_code_generation, 8);
@@ -187,25 +222,31 @@ static void plan_pieces(struct snapshot *snapshot)
         snapshot->pieces[i].into = snapshot->copy + (uintptr_t)snapshot->pieces[i].into;
 }
 
+/* The order of the others stays: callers before those they called. */
+static void drop_stray(struct plan *plan, size_t i)
+{
+    plan->strays_count--;
+    memmove(&plan->strays[i], &plan->strays[i + 1], (plan->strays_count - i) * sizeof(*plan->strays));
+}
+
 /* Memory that was there last time is not there now: forget what was read from it. */
 static enum attempt forget_piece(struct snapshot *snapshot, size_t bad)
 {
     struct plan *plan = snapshot->plan;
     if (bad == 0)
         return ELSEWHERE;
-    if (bad >= snapshot->strays_at && bad < snapshot->again_at) {
-        plan->strays[bad - snapshot->strays_at] = plan->strays[--plan->strays_count];
-        return LEARNED;
-    }
-    if (bad >= snapshot->chunks_at && bad < snapshot->strays_at) {
-        plan->chunks_count = 0;
-        return LEARNED;
-    }
-    if (plan->cframe) {
+    if (bad >= snapshot->generation_at)
+        return NO_MEMORY;
+    if (bad >= snapshot->moment_at && bad < snapshot->after_at) {
         plan->cframe = 0;
         return LEARNED;
     }
-    return NO_MEMORY;
+    const size_t k = bad < snapshot->moment_at ? snapshot->moment_at - 1 - bad : bad - snapshot->after_at;
+    if (k < plan->chunks_count)
+        plan->chunks_count = 0;
+    else
+        drop_stray(plan, stray_of(plan, k));
+    return LEARNED;
 }
 
 static enum attempt read_pieces(struct snapshot *snapshot)
@@ -221,39 +262,50 @@ static enum attempt read_pieces(struct snapshot *snapshot)
     }
 }
 
-/* Whether what was read is what had to be read: this thread, its chunks, and at one moment. */
-static enum attempt check_pieces(struct snapshot *snapshot)
+/* Whether the chunks that were read are the thread's. */
+static enum attempt check_chunks(struct snapshot *snapshot)
 {
     struct plan *plan = snapshot->plan;
     const struct layout *l = snapshot->layout;
-    const unsigned char *state = piece(snapshot, 0);
-    if (word_at(state, l->thread_interpreter) != snapshot->interpreter)
-        return ELSEWHERE;
-    if (l->thread_cframe && word_at(state, l->thread_cframe) != plan->cframe) {
-        plan->cframe = word_at(state, l->thread_cframe);
-        return LEARNED;
-    }
-    const uint64_t chunk = word_at(state, l->thread_chunk);
-    if (chunk != (plan->chunks_count ? plan->chunks[0].address : 0))
-        return learn_chunks(snapshot, chunk, word_at(state, l->thread_chunk + 8));
+    const unsigned char *state = snapshot_state(snapshot);
+    const uint64_t newest = word_at(state, l->thread_chunk);
+    if (newest != (plan->chunks_count ? plan->chunks[0].address : 0))
+        return learn_chunks(snapshot, newest, word_at(state, l->thread_chunk + 8));
     for (size_t i = 0; i < plan->chunks_count; i++) {
         const uint64_t older = i + 1 < plan->chunks_count ? plan->chunks[i + 1].address : 0;
-        if (word_at(piece(snapshot, snapshot->chunks_at + i), l->chunk_previous) != older) {
-            plan->chunks_count = 0;
-            return LEARNED;
-        }
+        if (word_at(before(snapshot, i), l->chunk_previous) == older)
+            continue;
+        plan->chunks_count = 0;
+        return LEARNED;
     }
-    bool still = word_at(piece(snapshot, snapshot->again_at), 0) ==
-                 word_at(state, l->thread_cframe ? l->thread_cframe : l->thread_current_frame);
-    snapshot->current_frame = word_at(state, l->thread_current_frame);
-    if (l->thread_cframe) {
-        snapshot->current_frame = plan->cframe ? word_at(piece(snapshot, snapshot->cframe_at), 0) : 0;
-        still = still &&
-                (!plan->cframe || word_at(piece(snapshot, snapshot->again_at + 1), 0) == snapshot->current_frame);
+    return ACCEPTED;
+}
+
+static enum attempt find_moment(struct snapshot *snapshot)
+{
+    struct plan *plan = snapshot->plan;
+    const uint64_t first = word_at(piece(snapshot, snapshot->moment_at), 0);
+    if (!snapshot->layout->thread_cframe) {
+        snapshot->current_frame = first;
+        return ACCEPTED;
     }
+    if (first != plan->cframe) {
+        plan->cframe = first;
+        return LEARNED;
+    }
+    snapshot->current_frame = first ? word_at(piece(snapshot, snapshot->moment_at + 1), 0) : 0;
+    return !first || word_at(piece(snapshot, snapshot->moment_at + 2), 0) == first ? ACCEPTED : TORN;
+}
+
+static enum attempt check_pieces(struct snapshot *snapshot)
+{
+    const struct layout *l = snapshot->layout;
+    if (word_at(snapshot_state(snapshot), l->thread_interpreter) != snapshot->interpreter)
+        return ELSEWHERE;
     snapshot->generation = l->interpreter_code_generation ? word_at(piece(snapshot, snapshot->generation_at), 0) + 1
                                                           : 0;
-    return still ? ACCEPTED : TORN;
+    const enum attempt chunks = check_chunks(snapshot);
+    return chunks == ACCEPTED ? find_moment(snapshot) : chunks;
 }
 
 enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_t interpreter, uint64_t thread)
@@ -267,25 +319,49 @@ enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_
     return done == ACCEPTED ? check_pieces(snapshot) : done;
 }
 
-/* Where the copy has this frame; NULL when it does not. Frames follow each other, so the search for a stray goes on
- * where the last one was found. */
-const unsigned char *snapshot_frame(struct snapshot *snapshot, uint64_t frame)
+/* Which piece of a copy holds this frame, and where in it; false when none does. Frames follow each other, so the
+ * search for a stray goes on where the last one was found. */
+static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *in_piece, uint64_t *offset)
 {
-    const struct plan *plan = snapshot->plan;
+    struct plan *plan = snapshot->plan;
     const uint32_t size = snapshot->layout->frame_size;
-    for (size_t i = 0; i < plan->chunks_count; i++) {
-        const uint64_t offset = frame - plan->chunks[i].address;
-        if (offset < plan->chunks[i].used && plan->chunks[i].used - offset >= size)
-            return piece(snapshot, snapshot->chunks_at + i) + offset;
+    for (*in_piece = 0; *in_piece < plan->chunks_count; ++*in_piece) {
+        const struct chunk *chunk = &plan->chunks[*in_piece];
+        *offset = frame - chunk->address;
+        if (*offset < chunk->used && chunk->used - *offset >= size)
+            return true;
     }
+    *offset = 0;
     for (size_t tried = 0; tried < plan->strays_count; tried++) {
         snapshot->last_stray = snapshot->last_stray + 1 < plan->strays_count ? snapshot->last_stray + 1 : 0;
-        if (plan->strays[snapshot->last_stray].frame != frame)
+        struct stray *stray = &plan->strays[snapshot->last_stray];
+        if (stray->frame != frame)
             continue;
-        plan->strays[snapshot->last_stray].idle = 0;
-        return piece(snapshot, snapshot->strays_at + snapshot->last_stray);
+        stray->idle = 0;
+        *in_piece = plan->chunks_count + plan->strays_count - 1 - snapshot->last_stray;
+        return true;
     }
-    return NULL;
+    return false;
+}
+
+/* The instruction of the leaf moves on all the time; each of its values is a true one. */
+static bool same_frame(const struct layout *l, const unsigned char *a, const unsigned char *b, bool leaf)
+{
+    return word_at(a, l->frame_previous) == word_at(b, l->frame_previous) &&
+           word_at(a, l->frame_executable) == word_at(b, l->frame_executable) &&
+           a[l->frame_owner] == b[l->frame_owner] &&
+           (leaf || word_at(a, l->frame_instruction) == word_at(b, l->frame_instruction));
+}
+
+enum attempt snapshot_frame(struct snapshot *snapshot, uint64_t frame, const unsigned char **here)
+{
+    size_t in_piece;
+    uint64_t offset;
+    if (!find_frame(snapshot, frame, &in_piece, &offset))
+        return learn_frame(snapshot, frame);
+    *here = before(snapshot, in_piece) + offset;
+    const bool leaf = frame == snapshot->current_frame;
+    return same_frame(snapshot->layout, *here, after(snapshot, in_piece) + offset, leaf) ? ACCEPTED : TORN;
 }
 
 /* Fits what will be read next time to what was needed: the newest chunk shrinks slowly, so that a stack which comes
@@ -297,12 +373,11 @@ void snapshot_fit_plan(struct snapshot *snapshot)
     if (plan->chunks_count > 0) {
         struct chunk *newest = &plan->chunks[0];
         const uint64_t top = word_at(piece(snapshot, 0), l->thread_chunk + 8);
-        const uint32_t wanted = rounded(top - newest->address,
-                                        word_at(piece(snapshot, snapshot->chunks_at), l->chunk_size));
+        const uint32_t wanted = rounded(top - newest->address, word_at(before(snapshot, 0), l->chunk_size));
         if (top > newest->address && wanted <= CHUNK_LIMIT)
             newest->used = wanted >= newest->used ? wanted : newest->used - (newest->used - wanted) / 8 / 8 * 8;
     }
     for (size_t i = plan->strays_count; i > 0; i--)
         if (plan->strays[i - 1].idle++ > STRAY_IDLE)
-            plan->strays[i - 1] = plan->strays[--plan->strays_count];
+            drop_stray(plan, i - 1);
 }

@@ -4,12 +4,19 @@
  * CPython keeps frames of plain calls one behind the other on a "data stack", a few large chunks of memory. So the
  * thread's state and the used part of its chunks hold nearly the whole stack. Frames that lie elsewhere ("strays":
  * those of generators and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same
- * call. What to ask for is known from last time, and kept in a plan:
+ * call. What to ask for is known from last time, and kept in a plan. Where the plan turns out wrong, it is mended and
+ * the whole is read again; nothing is ever put together from two calls.
  *
- *     one call:  thread state │ chunk, newest │ chunk │ ... │ stray │ stray │ ... │ current frame again │ generation
+ *     one call:  thread state │ strays │ chunks │ current frame │ chunks │ strays │ generation
+ *                               before            the moment      after
  *
- * Where the plan turns out wrong, it is mended and the whole is read again; nothing is ever put together from two
- * calls. All that is read comes from the target and is not trusted. */
+ * The thread runs on while the pieces are copied one after the other, so one copy may be of several moments. That is
+ * why frames are copied twice, before and after the moment at which the current frame is read. A frame that is the
+ * same in both copies was so at the moment, and a stack of such frames is the stack at the moment: however busy the
+ * thread is, only the frames that it changed within about a microsecond are in doubt. (What is left: a frame that was
+ * replaced and put back, to the letter, between its two copies.)
+ *
+ * All that is read comes from the target and is not trusted. */
 #ifndef PYREEL_RECORD_SNAPSHOT_H
 #define PYREEL_RECORD_SNAPSHOT_H
 
@@ -59,9 +66,7 @@ struct snapshot {
     size_t copy_room;
     struct piece pieces[REMOTE_PIECES];
     size_t pieces_count;
-    size_t cframe_at, chunks_at, strays_at; /* index of the first such piece */
-    size_t again_at;                        /* of the first piece that is read a second time */
-    size_t generation_at;
+    size_t moment_at, after_at, generation_at; /* index of the first such piece */
 
     uint64_t current_frame; /* the leaf; 0: no frames */
     uint64_t generation;    /* code generation of the interpreter + 1; 0: not kept */
@@ -73,17 +78,15 @@ void snapshot_open(struct snapshot *snapshot, struct remote *remote, const struc
 void snapshot_close(struct snapshot *snapshot);
 
 /* Reads the thread whose state is at `thread`, of the interpreter at `interpreter`, by its plan. ACCEPTED: it is this
- * thread, its chunks are whole, and its leaf was the same at the start and at the end. */
+ * thread and its chunks are whole; snapshot->current_frame is its leaf at the moment. */
 enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_t interpreter, uint64_t thread);
 
 /* The thread's state, layout->thread_size bytes; valid after snapshot_take() unless that gave ELSEWHERE or GONE. */
 const unsigned char *snapshot_state(const struct snapshot *snapshot);
 
-/* A frame in the copy, layout->frame_size bytes; NULL when it is not there. */
-const unsigned char *snapshot_frame(struct snapshot *snapshot, uint64_t frame);
-
-/* The walk met a frame that is not in the copy: takes it, and what follows it outside the data stack, into the plan. */
-enum attempt snapshot_learn_frame(struct snapshot *snapshot, uint64_t frame);
+/* Finds a frame in the copy: *here are its layout->frame_size bytes. TORN: it changed around the moment. LEARNED: it is
+ * not in the copy; the plan now has it, and what follows it outside the data stack. */
+enum attempt snapshot_frame(struct snapshot *snapshot, uint64_t frame, const unsigned char **here);
 
 /* After an accepted walk: fits the plan to what was needed. */
 void snapshot_fit_plan(struct snapshot *snapshot);

@@ -31,6 +31,14 @@ void walk_free(struct walk *walk)
     *walk = (struct walk){ 0 };
 }
 
+void walk_follow(struct walk *walk, const struct unwound *unwound)
+{
+    walk->stack = alloc_grow(walk->stack, &walk->stack_room, unwound->depth, sizeof(uint32_t));
+    if (unwound->depth > 0)
+        memcpy(walk->stack, unwound->frames, unwound->depth * sizeof(uint32_t));
+    walk->depth = unwound->depth;
+}
+
 /* ---- the walk ---- */
 
 static void add_raw(struct unwinder *u, uint64_t code, uint64_t instruction)
@@ -49,9 +57,10 @@ static enum attempt walk_frames(struct unwinder *u)
     uint32_t last_owner = 0;
     u->raw_count = 0;
     for (size_t steps = 0; frame && frame != base; steps++) {
-        const unsigned char *here = snapshot_frame(&u->snapshot, frame);
-        if (!here)
-            return snapshot_learn_frame(&u->snapshot, frame);
+        const unsigned char *here;
+        const enum attempt found = snapshot_frame(&u->snapshot, frame, &here);
+        if (found != ACCEPTED)
+            return found;
         if (u->raw_count >= DEPTH_LIMIT || steps >= 2 * DEPTH_LIMIT)
             return TOO_DEEP;
         last_owner = here[l->frame_owner];
@@ -141,7 +150,7 @@ static enum attempt attempt(struct unwinder *u, struct walk *walk, uint64_t inte
 }
 
 /* Names the frames, and sees how much of the stack is as it was. */
-static void tell_change(struct unwinder *u, struct walk *walk, struct unwound *unwound)
+static void tell_change(struct unwinder *u, const struct walk *walk, struct unwound *unwound)
 {
     const uint32_t depth = u->raw_count;
     u->frames = alloc_grow(u->frames, &u->frames_room, depth, sizeof(uint32_t));
@@ -154,10 +163,7 @@ static void tell_change(struct unwinder *u, struct walk *walk, struct unwound *u
     uint32_t keep = 0;
     while (keep < depth && keep < walk->depth && u->frames[keep] == walk->stack[keep])
         keep++;
-    walk->stack = alloc_grow(walk->stack, &walk->stack_room, depth, sizeof(uint32_t));
-    if (depth > keep)
-        memcpy(walk->stack + keep, u->frames + keep, (depth - keep) * sizeof(uint32_t));
-    walk->depth = depth;
+    unwound->frames = u->frames;
     unwound->keep = keep;
     unwound->depth = depth;
 }
@@ -190,8 +196,8 @@ enum unwind_state unwind_thread(struct unwinder *unwinder, struct walk *walk, ui
             snapshot_fit_plan(&unwinder->snapshot);
             return UNWOUND;
         }
-        if (done == TOO_DEEP)
-            break;
+        if (done == TOO_DEEP && i > 1)
+            break; /* it is, not only at a moment that never was */
         unwinder->retries++;
     }
     unwound->cause = causes[done];

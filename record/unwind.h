@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread → its stack, and how it changed since last time. The thread runs while we read: the walk from leaf to root
  * happens in a snapshot (see snapshot.h), which is accepted when
- *   - the current frame was the same in its first and in its last piece: the leaf did not move while it was read,
+ *   - each frame on the way is the same before and after the moment at which the leaf was read,
  *   - the chunks read are the thread's chunks, and the walk ends where every stack ends,
  *   - each frame's code object was known before the snapshot and has the same identity after it, so it was that one at
  *     the time (see code.h), and the frame's instruction lies in it.
@@ -19,7 +19,7 @@
 /* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
 struct walk {
     struct plan plan;
-    uint32_t *stack; /* frames, root first */
+    uint32_t *stack; /* frames of the last sample that was used, root first */
     size_t stack_room;
     uint32_t depth;
 };
@@ -28,8 +28,9 @@ struct walk {
 struct unwound {
     uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
     uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
-    uint32_t keep;                         /* frames nearest the root that are as they were */
-    uint32_t depth;                        /* frames in all; walk->stack has them */
+    const uint32_t *frames;                /* the stack, root first; valid until the next thread is unwound */
+    uint32_t depth;                        /* frames in all */
+    uint32_t keep;                         /* so many of them, nearest the root, are as walk->stack has them */
     enum failure cause;
 };
 
@@ -72,6 +73,8 @@ enum unwind_state unwind_thread(struct unwinder *unwinder, struct walk *walk, ui
 enum unwind_state unwind_glance(struct unwinder *unwinder, uint64_t interpreter, uint64_t thread,
                                 struct unwound *unwound);
 
+/* The sample was used: from now on, changes are told against it. */
+void walk_follow(struct walk *walk, const struct unwound *unwound);
 void walk_free(struct walk *walk);
 
 #endif
