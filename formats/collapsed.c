@@ -97,7 +97,7 @@ static void mark_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
     collapsed->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->marks));
-    put_string(&collapsed->frame, "<no Python frames>");
+    put_string(&collapsed->frame, NO_PYTHON_FRAMES);
     collapsed->marks[0] = frame_mark(collapsed);
     for (size_t i = 1; i < tables->frames_count; i++)
         if (tables->frames[i].number)

@@ -10,7 +10,7 @@
  * Python frames", so that stack 0 is a stack like any other.
  *
  * The parts, one file each: gecko.c the samples and the order of all, gecko_threads.c who is who,
- * gecko_tables.c what threads share, gecko_sources.c what a file's path says, gecko_title.c what a program is called,
+ * gecko_tables.c what threads share, gecko_sources.c what a file's path says,
  * gecko_meta.c what the viewer should know of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_H
 #define PYREEL_FORMATS_GECKO_H

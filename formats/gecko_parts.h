@@ -5,17 +5,17 @@
 
 #include "formats/gecko.h"
 #include "formats/numbers.h"
+#include "formats/paths.h"
 
-/* Rows of meta.categories and, for Python, of its subcategories; colours are in gecko_meta.c. A function has one
- * subcategory whatever it does: a viewer greys a call tree node whose samples disagree. "Idle" is missing on purpose:
- * nothing in this version of the stream tells a waiting thread from a running one. */
+/* Rows of meta.categories; a file's origin (formats/paths.h) is Python's subcategory. A function has one subcategory
+ * whatever it does: a viewer greys a call tree node whose samples disagree. "Idle" is missing on purpose: nothing in
+ * this version of the stream tells a waiting thread from a running one. */
 enum gecko_category { CATEGORY_OTHER, CATEGORY_PYTHON, CATEGORY_NATIVE, CATEGORY_GC };
-enum gecko_origin { ORIGIN_UNKNOWN, ORIGIN_PROGRAM, ORIGIN_LIBRARY, ORIGIN_PACKAGE };
 
 /* A source file. */
 struct gecko_source {
     uint32_t file; /* string */
-    enum gecko_origin origin;
+    enum origin origin;
     uint32_t package; /* that it is part of, from 1; 0: the program itself */
 };
 
@@ -32,10 +32,6 @@ struct gecko_sources {
 /* Looks at the files of all functions. */
 void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
 void gecko_sources_free(struct gecko_sources *sources);
-
-/* Where the code in a file comes from, by its path. A package's name becomes *package, which is part of `path` or a
- * literal and empty for the program itself. */
-enum gecko_origin gecko_origin(struct text path, struct text *package);
 
 struct gecko_thread {
     struct spool_column samples; /* times in units of gecko->unit_ns */
@@ -90,10 +86,6 @@ void gecko_emit_threads(struct gecko *gecko);
 /* The lines that are visible at first, and the one that is selected, as lists of places. */
 json_t *gecko_visible_lines(const struct gecko *gecko);
 json_t *gecko_selected_lines(const struct gecko *gecko);
-
-/* What a user calls a program, by its command line: "app.py" for "python3 -u app.py x", "python3 -m json.tool",
- * "gunicorn". The caller frees it. */
-char *gecko_process_title(const struct process *process);
 
 /* Writes the tables that all threads share, and the recording's description. */
 void gecko_emit_shared(struct gecko *gecko);

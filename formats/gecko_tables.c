@@ -273,7 +273,7 @@ static void emit_strings(struct gecko *gecko)
 {
     struct emitter *json = &gecko->json;
     emit_open(json, "stringArray", '[');
-    emit_text(json, NULL, TEXT("(no Python frames)"));
+    emit_text(json, NULL, TEXT(NO_PYTHON_FRAMES));
     for (uint32_t i = 1; i < string_rows(gecko); i++)
         emit_text(json, NULL, tables_string(gecko->tables, i));
     for (size_t i = 1; i <= package_rows(gecko); i++)

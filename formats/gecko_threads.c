@@ -2,6 +2,7 @@
 #include "formats/gecko_parts.h"
 
 #include "formats/alloc.h"
+#include "formats/program.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,12 @@ static void again_free(struct again *again)
 {
     intern_free(&again->keys);
     free(again->times);
+}
+
+/* A process whose command line is not known is called after its executable. */
+static char *title_of(const struct process *process)
+{
+    return program_title(process->command.size ? process->command : process->executable);
 }
 
 const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
@@ -120,7 +127,7 @@ static void name_processes(struct gecko *gecko)
     for (uint32_t i = 0; i < gecko->processes_count; i++) {
         const struct process *process = &process_of(gecko, i)->process;
         const uint32_t before = i ? seen_before(&pids, &process->pid, sizeof(process->pid)) : 0;
-        gecko->processes[i].title = gecko_process_title(process);
+        gecko->processes[i].title = title_of(process);
         gecko->processes[i].pid = name_pid(process, before);
     }
     again_free(&pids);

@@ -100,6 +100,17 @@ static struct text behind_last(struct text file, size_t (*name)(struct text path
     return (struct text){ 0 };
 }
 
+enum origin path_origin(struct text file, struct text *rest)
+{
+    *rest = behind_last(file, packages_name);
+    if (rest->size > 0)
+        return ORIGIN_PACKAGE;
+    *rest = behind_last(file, library_name);
+    if (rest->size > 0 || starts_with(file, TEXT("<frozen ")))
+        return ORIGIN_LIBRARY;
+    return file.size ? ORIGIN_PROGRAM : ORIGIN_UNKNOWN;
+}
+
 static struct text below(struct text file, struct text folder)
 {
     const bool inside = file.size > folder.size && starts_with(file, folder) && file.bytes[folder.size] == '/';
@@ -108,9 +119,8 @@ static struct text below(struct text file, struct text folder)
 
 struct text paths_shorten(const struct paths *paths, struct text file)
 {
-    struct text rest = behind_last(file, packages_name);
-    if (rest.size == 0)
-        rest = behind_last(file, library_name);
+    struct text rest;
+    path_origin(file, &rest);
     for (size_t i = 0; i < paths->count && rest.size == 0; i++)
         rest = below(file, paths->folders[i]);
     return rest.size ? rest : file;

@@ -19,6 +19,13 @@ struct paths {
 /* Finds the folders that files may be told from. The tables must outlive `paths`. */
 void paths_find(struct paths *paths, const struct tables *tables);
 
+/* Where the code in a file comes from. */
+enum origin { ORIGIN_UNKNOWN, ORIGIN_PROGRAM, ORIGIN_LIBRARY, ORIGIN_PACKAGE };
+
+/* The origin of a file by its path. *rest is its path from the folder of installed packages or of Python's own
+ * modules; it points into `file`, and is empty for other origins and for modules that are built in. */
+enum origin path_origin(struct text file, struct text *rest);
+
 /* The part of `file` that is enough for a person. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
 

@@ -39,7 +39,7 @@ uint32_t pprof_mapping(struct pprof_tables *to, struct text executable)
 static struct text function_name(const struct tables *tables, uint32_t function)
 {
     if (function == 0)
-        return TEXT("<no Python frames>");
+        return TEXT(NO_PYTHON_FRAMES);
     const struct text name = tables_function_name(tables, function);
     return name.size ? name : TEXT("<unknown>");
 }

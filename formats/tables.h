@@ -19,6 +19,9 @@
 /* A stack that has lost a definition: it can't be shown, nor can any that is built on it. */
 #define STACK_LOST UINT32_MAX
 
+/* What outputs show where a thread has no Python frames. */
+#define NO_PYTHON_FRAMES "<no Python frames>"
+
 struct stack {
     uint32_t caller; /* stack, 0 at the root */
     uint32_t frame;

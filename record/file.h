@@ -13,10 +13,9 @@ struct recording_file {
     int fd;
 };
 
-/* Opens `path`; NULL means NAME-PID.pyreel in the current folder, where NAME is the program among `arguments` (with a
- * NUL behind each): the script or module that a Python runs, or the command itself. A file of the default name is
- * never overwritten. False with the reason. */
-bool recording_file_open(struct recording_file *file, const char *path, pid_t pid, struct text arguments,
+/* Opens `path`; NULL means NAME-PID.pyreel in the current folder, where NAME is what `command` runs (see
+ * formats/program.h). A file of the default name is never overwritten. False with the reason. */
+bool recording_file_open(struct recording_file *file, const char *path, pid_t pid, struct text command,
                          struct fault *why);
 
 /* Whether recordings can't go there: standard output that is a terminal. */

@@ -215,13 +215,14 @@ static void sample(struct session *session, struct target *target)
 
 /* ---- the file ---- */
 
-static struct text own_command_line(char **argv)
+/* Arguments as one line for people. The caller frees .bytes. */
+static struct text command_line(char **arguments)
 {
-    struct bytes arguments = { 0 };
-    for (char **argument = argv; *argument; argument++)
-        put_bytes(&arguments, *argument, strlen(*argument) + 1);
-    const struct text quoted = quote_arguments((struct text){ (const char *)arguments.at, arguments.size });
-    bytes_free(&arguments);
+    struct bytes joined = { 0 };
+    for (char **argument = arguments; *argument; argument++)
+        put_bytes(&joined, *argument, strlen(*argument) + 1);
+    const struct text quoted = quote_arguments((struct text){ (const char *)joined.at, joined.size });
+    bytes_free(&joined);
     return quoted;
 }
 
@@ -243,7 +244,7 @@ static bool begin_recording(struct session *session, char **argv)
     recording->pyreel_version = TEXT(PYREEL_VERSION);
     recording->mode = TEXT("wall");
     recording->threads_option = options->main_only ? TEXT("main") : TEXT("all");
-    recording->command = own_command_line(argv);
+    recording->command = command_line(argv);
     recording->start_unix_ns = clock_unix_ns();
     recording->start_monotonic_ns = session->sampler.start_ns;
     recording->interval_ns = options->interval_ns;
@@ -327,24 +328,16 @@ static int record_running(struct session *session, char **argv)
         refuse(session, state);
         return fail(session, EXIT_OURS);
     }
-    const struct text arguments = procfs_arguments(session->pid);
+    const struct text line = procfs_command(session->pid);
     const bool opened = recording_file_open(&session->file, session->options.output, session->pid, arguments,
                                             &session->why);
-    free((char *)arguments.bytes);
+    free((char *)line.bytes);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&target);
         return fail(session, EXIT_OURS);
     }
     sample(session, &target);
     return finish(session) ? EXIT_SUCCESS : EXIT_OURS;
-}
-
-static struct text command_arguments(char **command)
-{
-    struct bytes arguments = { 0 };
-    for (char **argument = command; *argument; argument++)
-        put_bytes(&arguments, *argument, strlen(*argument) + 1);
-    return (struct text){ (const char *)arguments.at, arguments.size };
 }
 
 /* Waits for the first Python of the command and samples it to its end. */
@@ -369,9 +362,9 @@ static int record_command(struct session *session, char **argv)
     if (!launch_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
     session->pid = command->pid;
-    const struct text arguments = command_arguments(options->command);
-    const bool opened = recording_file_open(&session->file, options->output, command->pid, arguments, &session->why);
-    free((char *)arguments.bytes);
+    const struct text line = command_line(options->command);
+    const bool opened = recording_file_open(&session->file, options->output, command->pid, line, &session->why);
+    free((char *)line.bytes);
     signals_handle(command);
     if (!opened || !begin_recording(session, argv)) {
         launch_cancel(command);

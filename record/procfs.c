@@ -157,11 +157,6 @@ struct text procfs_thread_name(pid_t pid, pid_t tid)
     return clean_and_free(comm);
 }
 
-struct text procfs_arguments(pid_t pid)
-{
-    return read_proc(pid, "cmdline");
-}
-
 static bool plain_argument(const char *argument)
 {
     if (*argument == '\0')
@@ -199,7 +194,7 @@ struct text quote_arguments(struct text arguments)
 
 struct text procfs_command(pid_t pid)
 {
-    const struct text arguments = procfs_arguments(pid);
+    const struct text arguments = read_proc(pid, "cmdline");
     const struct text command = quote_arguments(arguments);
     free((char *)arguments.bytes);
     return command;

@@ -33,10 +33,7 @@ struct text procfs_folder(pid_t pid);
 struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted where a shell would need it */
 struct text procfs_thread_name(pid_t pid, pid_t tid);
 
-/* The first arguments of a process, as they are, with a NUL behind each; the caller frees .bytes. */
-struct text procfs_arguments(pid_t pid);
-
-/* Joins arguments for people, as procfs_command() does. */
+/* Joins arguments, which have a NUL behind each, as procfs_command() does. */
 struct text quote_arguments(struct text arguments);
 
 /* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
