@@ -84,7 +84,9 @@ static void take_field(struct cursor from, const struct field *field, void *to)
             *(struct text *)member = text;
         return;
     }
-    const uint64_t value = take_number(&from);
+    uint64_t value = take_number(&from);
+    if (field->size < sizeof(value) && value >> 8 * field->size)
+        value = UINT64_MAX; /* too large for what we keep is too large, not something else */
     memcpy(member, &value, field->size);
 }
 

@@ -75,6 +75,12 @@ static bool known_string(const struct tables *tables, uint32_t number)
     return number < tables->strings_count && tables->strings[number].bytes;
 }
 
+/* An event names something that is not defined: a mistake, or, once definitions were lost, a loss of its own. */
+static bool is_loss(const struct tables *tables, const char *what, uint32_t number, struct fault *why)
+{
+    return tables->forgiving || fault(why, "%s %" PRIu32 " names something that is not defined", what, number);
+}
+
 static bool take_process(struct tables *tables, const struct process *given, struct fault *why)
 {
     if (!next_number(tables, "process", given->number, &tables->processes_count, why))
@@ -91,12 +97,15 @@ static bool take_process(struct tables *tables, const struct process *given, str
 
 static bool take_thread(struct tables *tables, const struct thread *given, struct fault *why)
 {
-    if (!known_process(tables, given->process))
-        return fault(why, "thread %" PRIu32 " is of an undefined process", given->number);
+    const bool whole = known_process(tables, given->process);
+    if (!whole && !is_loss(tables, "thread", given->number, why))
+        return false;
     if (!next_number(tables, "thread", given->number, &tables->threads_count, why))
         return false;
     tables->threads = with_room(tables->threads, &tables->threads_room, tables->threads_count,
                                 sizeof(*tables->threads));
+    if (!whole)
+        return true;
     struct thread *thread = &tables->threads[given->number].thread;
     *thread = *given;
     thread->name = own(given->name);
@@ -106,7 +115,7 @@ static bool take_thread(struct tables *tables, const struct thread *given, struc
 static bool take_process_end(struct tables *tables, const struct change *change, struct fault *why)
 {
     if (!known_process(tables, change->number))
-        return fault(why, "the end of an undefined process");
+        return is_loss(tables, "the end of process", change->number, why);
     tables->processes[change->number].end_ns = change->time_ns;
     return true;
 }
@@ -115,7 +124,7 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
                                struct fault *why)
 {
     if (!known_thread(tables, change->number))
-        return fault(why, "news of an undefined thread");
+        return is_loss(tables, "news of thread", change->number, why);
     struct thread_row *row = &tables->threads[change->number];
     if (kind == EVENT_THREAD_END) {
         row->end_ns = change->time_ns;
@@ -138,24 +147,28 @@ static bool take_string(struct tables *tables, const struct string *given, struc
 
 static bool take_function(struct tables *tables, const struct function *given, struct fault *why)
 {
-    if (!known_string(tables, given->name) || (given->file && !known_string(tables, given->file)))
-        return fault(why, "function %" PRIu32 " has an undefined name", given->number);
+    const bool whole = known_string(tables, given->name) && (!given->file || known_string(tables, given->file));
+    if (!whole && !is_loss(tables, "function", given->number, why))
+        return false;
     if (!next_number(tables, "function", given->number, &tables->functions_count, why))
         return false;
     tables->functions = with_room(tables->functions, &tables->functions_room, tables->functions_count,
                                   sizeof(*tables->functions));
-    tables->functions[given->number] = *given;
+    if (whole)
+        tables->functions[given->number] = *given;
     return true;
 }
 
 static bool take_frame(struct tables *tables, const struct frame *given, struct fault *why)
 {
-    if (given->function >= tables->functions_count || !tables->functions[given->function].number)
-        return fault(why, "frame %" PRIu32 " is of an undefined function", given->number);
+    const bool whole = given->function < tables->functions_count && tables->functions[given->function].number;
+    if (!whole && !is_loss(tables, "frame", given->number, why))
+        return false;
     if (!next_number(tables, "frame", given->number, &tables->frames_count, why))
         return false;
     tables->frames = with_room(tables->frames, &tables->frames_room, tables->frames_count, sizeof(*tables->frames));
-    tables->frames[given->number] = *given;
+    if (whole)
+        tables->frames[given->number] = *given;
     return true;
 }
 
@@ -178,10 +191,8 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
 {
     sample->stack = STACK_LOST;
     if (!known_thread(tables, sample->thread)) {
-        if (!tables->forgiving)
-            return fault(why, "a sample of an undefined thread");
         tables->lost_samples++;
-        return true;
+        return is_loss(tables, "a sample of thread", sample->thread, why);
     }
     struct thread_row *row = &tables->threads[sample->thread];
     if (sample->keep > row->depth || sample->pushed > DEPTH_LIMIT - sample->keep)
@@ -197,8 +208,8 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         row->stacks[sample->keep + i] = stack;
     }
     sample->stack = stack;
-    if (stack == STACK_LOST && !tables->forgiving)
-        return fault(why, "a sample names an undefined frame");
+    if (stack == STACK_LOST && !is_loss(tables, "a sample of thread", sample->thread, why))
+        return false;
     tables->last_ns = sample->time_ns;
     if (stack == STACK_LOST) {
         tables->lost_samples++;

@@ -64,7 +64,7 @@ struct tables {
 };
 
 /* Takes in an event, checks what it refers to and fills event->sample.stack. False with the reason when the event
- * breaks a rule; the tables are unchanged then. */
+ * breaks a rule. When definitions were lost, one that builds on them is taken as lost itself: its row stays empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
 /* The text of a string, of a function's name and file; an empty one for number 0. */
