@@ -11,6 +11,7 @@
 #define COPY_LIMIT   (64u << 20) /* bytes of all chunks that are read in one call */
 #define STRAYS_LIMIT 224         /* frames outside the data stack that are read in one call */
 #define SLACK        512         /* bytes read beyond what was used last time: the stack may have grown */
+#define NEAR_LEAF    2048        /* bytes at the end of the data stack that are copied closest to the moment */
 #define STRAY_IDLE   16          /* samples after which an unused one is not read any more */
 
 uint64_t word_at(const void *bytes, uint32_t offset)
@@ -57,6 +58,12 @@ static const unsigned char *after(const struct snapshot *snapshot, size_t k)
 const unsigned char *snapshot_state(const struct snapshot *snapshot)
 {
     return piece(snapshot, 0);
+}
+
+/* The start of chunk i in the copy. */
+static const unsigned char *chunk_head(const struct snapshot *snapshot, size_t i)
+{
+    return before(snapshot, i + snapshot->split);
 }
 
 /* ---- learning where things are ---- */
@@ -127,7 +134,7 @@ static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
 {
     struct plan *plan = snapshot->plan;
     for (size_t i = 0; i < plan->chunks_count; i++) {
-        const uint64_t size = word_at(before(snapshot, i), snapshot->layout->chunk_size);
+        const uint64_t size = word_at(chunk_head(snapshot, i), snapshot->layout->chunk_size);
         const uint64_t offset = frame - plan->chunks[i].address;
         if (frame < plan->chunks[i].address || offset >= size || size > CHUNK_LIMIT)
             continue;
@@ -169,19 +176,53 @@ static void add_piece(struct snapshot *snapshot, size_t *used, uint64_t address,
     *used += (size + 7u) & ~7u;
 }
 
-/* Piece k of a copy of the frames: the chunks from the newest on, then the strays from the latest learned on. */
-static size_t stray_of(const struct plan *plan, size_t k)
-{
-    return plan->strays_count - 1 - (k - plan->chunks_count);
-}
-
-static void add_frames_piece(struct snapshot *snapshot, size_t *used, size_t k)
+/* A copy of the frames is made of the pieces of the chunks, newest first, and of the strays, latest first. The end of
+ * the newest chunk is a piece of its own: there the leaf comes and goes, so it is to be copied closest to the moment.
+ */
+static void add_chunks(struct snapshot *snapshot, size_t *used)
 {
     const struct plan *plan = snapshot->plan;
-    if (k < plan->chunks_count)
-        add_piece(snapshot, used, plan->chunks[k].address, plan->chunks[k].used);
-    else
-        add_piece(snapshot, used, plan->strays[stray_of(plan, k)].frame, snapshot->layout->frame_size);
+    for (size_t i = 0; i < plan->chunks_count; i++) {
+        const struct chunk *chunk = &plan->chunks[i];
+        uint32_t size = chunk->used;
+        if (i == 0 && snapshot->split) {
+            add_piece(snapshot, used, chunk->address + size - NEAR_LEAF, NEAR_LEAF);
+            size -= NEAR_LEAF - snapshot->layout->frame_size; /* no frame is cut in two */
+        }
+        add_piece(snapshot, used, chunk->address, size);
+    }
+}
+
+static void add_after(struct snapshot *snapshot, size_t *used)
+{
+    const struct plan *plan = snapshot->plan;
+    snapshot->after_at = snapshot->pieces_count;
+    add_chunks(snapshot, used);
+    for (size_t i = plan->strays_count; i > 0; i--)
+        add_piece(snapshot, used, plan->strays[i - 1].frame, snapshot->layout->frame_size);
+}
+
+/* The same pieces in the opposite order. */
+static void add_before(struct snapshot *snapshot, size_t *used)
+{
+    const size_t first = snapshot->pieces_count;
+    add_after(snapshot, used);
+    for (size_t i = first, j = snapshot->pieces_count; i + 1 < j; i++) {
+        const struct piece swapped = snapshot->pieces[i];
+        snapshot->pieces[i] = snapshot->pieces[--j];
+        snapshot->pieces[j] = swapped;
+    }
+}
+
+/* Which chunk or stray piece k of a copy is of. */
+static size_t first_stray_piece(const struct snapshot *snapshot)
+{
+    return snapshot->plan->chunks_count + snapshot->split;
+}
+
+static size_t stray_of(const struct snapshot *snapshot, size_t k)
+{
+    return snapshot->plan->strays_count - 1 - (k - first_stray_piece(snapshot));
 }
 
 /* The current frame; where it is behind a pointer that may change, that one before and after. */
@@ -205,14 +246,11 @@ static void plan_pieces(struct snapshot *snapshot)
     size_t used = 0;
     snapshot->pieces_count = 0;
     add_piece(snapshot, &used, snapshot->thread, l->thread_size);
-    const size_t frames_pieces = snapshot->plan->chunks_count + snapshot->plan->strays_count;
-    for (size_t k = frames_pieces; k > 0; k--)
-        add_frames_piece(snapshot, &used, k - 1);
+    snapshot->split = snapshot->plan->chunks_count > 0 && snapshot->plan->chunks[0].used >= 2 * NEAR_LEAF;
+    add_before(snapshot, &used);
     snapshot->moment_at = snapshot->pieces_count;
     add_moment(snapshot, &used);
-    snapshot->after_at = snapshot->pieces_count;
-    for (size_t k = 0; k < frames_pieces; k++)
-        add_frames_piece(snapshot, &used, k);
+    add_after(snapshot, &used);
     snapshot->generation_at = snapshot->pieces_count;
     if (l->interpreter_code_generation)
         add_piece(snapshot, &used, snapshot->interpreter + l->interpreter_code_generation, 8);
@@ -242,10 +280,10 @@ static enum attempt forget_piece(struct snapshot *snapshot, size_t bad)
         return LEARNED;
     }
     const size_t k = bad < snapshot->moment_at ? snapshot->moment_at - 1 - bad : bad - snapshot->after_at;
-    if (k < plan->chunks_count)
+    if (k < first_stray_piece(snapshot))
         plan->chunks_count = 0;
     else
-        drop_stray(plan, stray_of(plan, k));
+        drop_stray(plan, stray_of(snapshot, k));
     return LEARNED;
 }
 
@@ -273,7 +311,7 @@ static enum attempt check_chunks(struct snapshot *snapshot)
         return learn_chunks(snapshot, newest, word_at(state, l->thread_chunk + 8));
     for (size_t i = 0; i < plan->chunks_count; i++) {
         const uint64_t older = i + 1 < plan->chunks_count ? plan->chunks[i + 1].address : 0;
-        if (word_at(before(snapshot, i), l->chunk_previous) == older)
+        if (word_at(chunk_head(snapshot, i), l->chunk_previous) == older)
             continue;
         plan->chunks_count = 0;
         return LEARNED;
@@ -313,32 +351,26 @@ enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_
     snapshot->plan = plan;
     snapshot->interpreter = interpreter;
     snapshot->thread = thread;
-    snapshot->last_stray = 0;
+    snapshot->last_found = 0;
     plan_pieces(snapshot);
     const enum attempt done = read_pieces(snapshot);
     return done == ACCEPTED ? check_pieces(snapshot) : done;
 }
 
-/* Which piece of a copy holds this frame, and where in it; false when none does. Frames follow each other, so the
- * search for a stray goes on where the last one was found. */
-static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *in_piece, uint64_t *offset)
+/* Which piece of a copy holds this frame, and where in it; false when none does. A caller is likely in the same piece
+ * as the frame before it or in the next. */
+static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *found, uint64_t *offset)
 {
-    struct plan *plan = snapshot->plan;
-    const uint32_t size = snapshot->layout->frame_size;
-    for (*in_piece = 0; *in_piece < plan->chunks_count; ++*in_piece) {
-        const struct chunk *chunk = &plan->chunks[*in_piece];
-        *offset = frame - chunk->address;
-        if (*offset < chunk->used && chunk->used - *offset >= size)
-            return true;
-    }
-    *offset = 0;
-    for (size_t tried = 0; tried < plan->strays_count; tried++) {
-        snapshot->last_stray = snapshot->last_stray + 1 < plan->strays_count ? snapshot->last_stray + 1 : 0;
-        struct stray *stray = &plan->strays[snapshot->last_stray];
-        if (stray->frame != frame)
+    const size_t count = snapshot->generation_at - snapshot->after_at;
+    for (size_t tried = 0; tried < count; tried++) {
+        const size_t k = (snapshot->last_found + tried) % count;
+        const struct piece *piece = &snapshot->pieces[snapshot->after_at + k];
+        *offset = frame - piece->address;
+        if (*offset >= piece->size || piece->size - *offset < snapshot->layout->frame_size)
             continue;
-        stray->idle = 0;
-        *in_piece = plan->chunks_count + plan->strays_count - 1 - snapshot->last_stray;
+        if (k >= first_stray_piece(snapshot))
+            snapshot->plan->strays[stray_of(snapshot, k)].idle = 0;
+        snapshot->last_found = *found = k;
         return true;
     }
     return false;
@@ -355,13 +387,13 @@ static bool same_frame(const struct layout *l, const unsigned char *a, const uns
 
 enum attempt snapshot_frame(struct snapshot *snapshot, uint64_t frame, const unsigned char **here)
 {
-    size_t in_piece;
+    size_t k;
     uint64_t offset;
-    if (!find_frame(snapshot, frame, &in_piece, &offset))
+    if (!find_frame(snapshot, frame, &k, &offset))
         return learn_frame(snapshot, frame);
-    *here = before(snapshot, in_piece) + offset;
+    *here = before(snapshot, k) + offset;
     const bool leaf = frame == snapshot->current_frame;
-    return same_frame(snapshot->layout, *here, after(snapshot, in_piece) + offset, leaf) ? ACCEPTED : TORN;
+    return same_frame(snapshot->layout, *here, after(snapshot, k) + offset, leaf) ? ACCEPTED : TORN;
 }
 
 /* Fits what will be read next time to what was needed: the newest chunk shrinks slowly, so that a stack which comes
@@ -373,7 +405,7 @@ void snapshot_fit_plan(struct snapshot *snapshot)
     if (plan->chunks_count > 0) {
         struct chunk *newest = &plan->chunks[0];
         const uint64_t top = word_at(piece(snapshot, 0), l->thread_chunk + 8);
-        const uint32_t wanted = rounded(top - newest->address, word_at(before(snapshot, 0), l->chunk_size));
+        const uint32_t wanted = rounded(top - newest->address, word_at(chunk_head(snapshot, 0), l->chunk_size));
         if (top > newest->address && wanted <= CHUNK_LIMIT)
             newest->used = wanted >= newest->used ? wanted : newest->used - (newest->used - wanted) / 8 / 8 * 8;
     }

@@ -23,6 +23,8 @@
 #include "record/layout.h"
 #include "record/remote.h"
 
+#include <stdbool.h>
+
 struct chunk {
     uint64_t address;
     uint32_t used; /* bytes from its start that we read */
@@ -70,7 +72,8 @@ struct snapshot {
 
     uint64_t current_frame; /* the leaf; 0: no frames */
     uint64_t generation;    /* code generation of the interpreter + 1; 0: not kept */
-    size_t last_stray;      /* where the last one was found: the next is likely behind it */
+    size_t last_found;      /* the piece that held the last frame looked for */
+    bool split;             /* the end of the newest chunk is a piece of its own */
 };
 
 /* `remote` and `layout` must live as long as the snapshot. */
