@@ -12,9 +12,7 @@
 #define CHARACTERS_LIMIT (64u << 10) /* of a name; what is longer is cut with a mark */
 #define LINE_TABLE_LIMIT (16u << 20) /* bytes */
 #define UNITS_LIMIT      (1u << 28)
-#define HEAD_LIMIT       512 /* bytes of a code object before its instructions */
-#define STRING_HEAD      128 /* bytes of a string before its characters */
-#define IDENTITY_PIECES  3   /* the most that an identity is read in */
+#define IDENTITY_PIECES  3 /* the most that an identity is read in */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
 {
@@ -179,9 +177,9 @@ struct characters {
 static bool read_string_head(struct codes *codes, uint64_t address, struct characters *characters)
 {
     const struct layout *l = codes->layout;
-    unsigned char head[STRING_HEAD];
-    if (l->string_state + 4 > sizeof(head) || l->string_length + 8 > sizeof(head) ||
-        remote_read(codes->remote, address, head, l->string_state + 4) != REMOTE_READ)
+    unsigned char head[LAYOUT_OBJECT_MAX];
+    const uint32_t size = l->string_state + 4 > l->string_length + 8 ? l->string_state + 4 : l->string_length + 8;
+    if (remote_read(codes->remote, address, head, size) != REMOTE_READ)
         return false;
     const uint32_t state = half_word(head, l->string_state);
     const uint64_t count = word(head, l->string_length);
@@ -285,7 +283,7 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
 static bool read_code(struct codes *codes, struct code *code)
 {
     const struct layout *l = codes->layout;
-    unsigned char head[HEAD_LIMIT], after[CODE_IDENTITY];
+    unsigned char head[LAYOUT_CODE_MAX], after[CODE_IDENTITY];
     if (l->code_size > sizeof(head) || remote_read(codes->remote, code->address, head, l->code_size) != REMOTE_READ ||
         !is_code(codes, word(head, l->object_type)))
         return false;

@@ -9,8 +9,13 @@
 
 #define FIRST_MINOR           11
 #define FIRST_PUBLISHED_MINOR 13
-#define OFFSET_LIMIT          (1u << 20) /* no structure that we read from is larger */
-#define SMALL_STRUCTURE_LIMIT (1u << 12) /* threads, frames, code objects and other objects are far smaller */
+
+/* Offsets are below these. Whoever reads a structure at once relies on them for the size of its buffer. */
+#define OFFSET_LIMIT (1u << 20) /* in the runtime and the interpreters */
+#define THREAD_LIMIT (LAYOUT_THREAD_MAX - 16)
+#define FRAME_LIMIT  (LAYOUT_FRAME_MAX - 8)
+#define CODE_LIMIT   (LAYOUT_CODE_MAX - 8)
+#define OBJECT_LIMIT (LAYOUT_OBJECT_MAX - 8)
 
 enum { V311, V312, V313, V314, V315, VERSIONS };
 
@@ -31,34 +36,34 @@ static const struct row {
     { AT(interpreter_threads_head), { 16, 72, W(9), W(9), W(9) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
 
-    { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_next), { 8, 8, W(21), W(24), W(24) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_interpreter), { 16, 16, W(22), W(25), W(25) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_current_frame), { 0, 0, W(23), W(26), W(26) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_cframe), { 56, 56, 0, 0, 0 }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(cframe_current_frame), { 8, 0, 0, 0, 0 }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_base_frame), { 0, 0, 0, 0, W(27) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, THREAD_LIMIT, 8 },
+    { AT(thread_next), { 8, 8, W(21), W(24), W(24) }, THREAD_LIMIT, 8 },
+    { AT(thread_interpreter), { 16, 16, W(22), W(25), W(25) }, THREAD_LIMIT, 8 },
+    { AT(thread_current_frame), { 0, 0, W(23), W(26), W(26) }, THREAD_LIMIT, 8 },
+    { AT(thread_cframe), { 56, 56, 0, 0, 0 }, THREAD_LIMIT, 8 },
+    { AT(cframe_current_frame), { 8, 0, 0, 0, 0 }, THREAD_LIMIT, 8 },
+    { AT(thread_base_frame), { 0, 0, 0, 0, W(27) }, THREAD_LIMIT, 8 },
+    { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, THREAD_LIMIT, 8 },
+    { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, THREAD_LIMIT, 8 },
 
-    { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, SMALL_STRUCTURE_LIMIT, 1 },
+    { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, FRAME_LIMIT, 8 },
+    { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, FRAME_LIMIT, 8 },
+    { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, FRAME_LIMIT, 8 },
+    { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, FRAME_LIMIT, 1 },
 
-    { AT(code_name), { 128, 128, W(37), W(42), W(50) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(code_file), { 112, 112, W(35), W(40), W(48) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(code_line_table), { 136, 136, W(38), W(43), W(51) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(code_first_line), { 72, 68, W(39), W(44), W(52) }, SMALL_STRUCTURE_LIMIT, 4 },
-    { AT(code_instructions), { 184, 192, W(43), W(48), W(56) }, SMALL_STRUCTURE_LIMIT, 8 },
+    { AT(code_name), { 128, 128, W(37), W(42), W(50) }, CODE_LIMIT, 8 },
+    { AT(code_file), { 112, 112, W(35), W(40), W(48) }, CODE_LIMIT, 8 },
+    { AT(code_line_table), { 136, 136, W(38), W(43), W(51) }, CODE_LIMIT, 8 },
+    { AT(code_first_line), { 72, 68, W(39), W(44), W(52) }, CODE_LIMIT, 4 },
+    { AT(code_instructions), { 184, 192, W(43), W(48), W(56) }, CODE_LIMIT, 8 },
 
-    { AT(object_type), { 8, 8, W(45), W(51), W(59) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(type_name), { 24, 24, W(47), W(53), W(61) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(string_length), { 16, 16, W(69), W(79), W(91) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(string_state), { 32, 32, W(68), W(78), W(90) }, SMALL_STRUCTURE_LIMIT, 4 },
-    { AT(string_ascii), { 48, 40, W(70), W(80), W(92) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, SMALL_STRUCTURE_LIMIT, 8 },
-    { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, SMALL_STRUCTURE_LIMIT, 1 },
+    { AT(object_type), { 8, 8, W(45), W(51), W(59) }, OBJECT_LIMIT, 8 },
+    { AT(type_name), { 24, 24, W(47), W(53), W(61) }, OBJECT_LIMIT, 8 },
+    { AT(string_length), { 16, 16, W(69), W(79), W(91) }, OBJECT_LIMIT, 8 },
+    { AT(string_state), { 32, 32, W(68), W(78), W(90) }, OBJECT_LIMIT, 4 },
+    { AT(string_ascii), { 48, 40, W(70), W(80), W(92) }, OBJECT_LIMIT, 8 },
+    { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, OBJECT_LIMIT, 8 },
+    { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, OBJECT_LIMIT, 1 },
 };
 
 static uint32_t *member(struct layout *layout, const struct row *row)
@@ -98,7 +103,8 @@ static void complete(struct layout *l, unsigned minor)
     const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner };
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
-    l->code_size = l->code_instructions;
+    const uint32_t code[] = { l->code_name, l->code_file, l->code_line_table, l->code_first_line, l->object_type };
+    l->code_size = largest(code, countof(code)) + 8;
 
     /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
      * comes after has had several names, and all of them are entries from C without code. */

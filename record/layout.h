@@ -21,6 +21,12 @@
 #define LAYOUT_PUBLISHED_MAX  1024 /* bytes of the largest one we know */
 #define LAYOUT_SUPPORTED      "3.11 to 3.15"
 
+/* What layout_load() lets through is not larger than this, in bytes. */
+#define LAYOUT_THREAD_MAX 4096 /* thread_size */
+#define LAYOUT_FRAME_MAX  128  /* frame_size */
+#define LAYOUT_CODE_MAX   512  /* code_size */
+#define LAYOUT_OBJECT_MAX 128  /* the head of any other object */
+
 struct layout {
     uint32_t version; /* PY_VERSION_HEX of the target */
 
@@ -46,7 +52,7 @@ struct layout {
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
     uint32_t code_version; /* a number no other code object of the process has; 0: not kept (3.11) */
-    uint32_t code_size;    /* bytes from the start that hold all of the above, up to the first instruction */
+    uint32_t code_size;    /* bytes from the start that hold all of the above but the instructions */
 
     uint32_t object_type, type_name;
     uint32_t string_length, string_state, string_ascii, string_compact; /* the last two: where the characters begin */

@@ -329,8 +329,7 @@ static int record_running(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     }
     const struct text line = procfs_command(session->pid);
-    const bool opened = recording_file_open(&session->file, session->options.output, session->pid, line,
-                                            &session->why);
+    const bool opened = recording_file_open(&session->file, session->options.output, session->pid, line, &session->why);
     free((char *)line.bytes);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&target);

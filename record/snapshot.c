@@ -154,7 +154,7 @@ static enum attempt learn_frame(struct snapshot *snapshot, uint64_t frame)
     if (plan->strays_count >= STRAYS_LIMIT)
         plan->strays_count = 0; /* mostly old ones by now */
     for (size_t fresh = 0; frame && fresh < STRAYS_LIMIT && plan->strays_count < STRAYS_LIMIT; fresh++) {
-        unsigned char head[128];
+        unsigned char head[LAYOUT_FRAME_MAX];
         if (is_stray(plan, frame) || !read_at(snapshot, frame, head, l->frame_size))
             break;
         plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + 1, sizeof(*plan->strays));

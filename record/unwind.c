@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS     24
-#define GLANCE_LIMIT 4096 /* bytes of a thread state before its frames */
+#define ATTEMPTS 24
 
 void unwinder_open(struct unwinder *unwinder, struct target *target, struct codes *codes)
 {
@@ -208,9 +207,7 @@ enum unwind_state unwind_glance(struct unwinder *unwinder, uint64_t interpreter,
                                 struct unwound *unwound)
 {
     const struct layout *l = &unwinder->target->runtime.layout;
-    unsigned char state[GLANCE_LIMIT];
-    if (l->thread_size > sizeof(state))
-        return UNWIND_ELSEWHERE;
+    unsigned char state[LAYOUT_THREAD_MAX];
     switch (remote_read(&unwinder->target->remote, thread, state, l->thread_size)) {
     case REMOTE_READ:
         tell_neighbours(l, state, unwound);
