@@ -3,6 +3,7 @@
 
 #include "convert/options.h"
 #include "formats/alloc.h"
+#include "formats/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -239,6 +240,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
 {
     struct run run = { .converter = converter };
     int exit_code;
+    program_start(EXIT_FAILURE);
     if (!options_read(&run.conversion.settings, converter, argc, argv, &exit_code))
         return exit_code;
     run.show_progress = !run.conversion.settings.quiet && isatty(STDERR_FILENO);

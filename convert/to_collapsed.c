@@ -52,7 +52,7 @@ static void drop(void *self)
 
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
-    .makes = "collapsed stacks, a line each: root;...;leaf COUNT",
+    .makes = "Writes collapsed stacks, a line each: root;...;leaf COUNT.",
     .suffix = NULL,
     .binary = false,
     .packing = PACK_NEVER,

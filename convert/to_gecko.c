@@ -24,7 +24,7 @@ static void drop(void *self)
 
 static const struct converter to_gecko = {
     .name = "pyreel-gecko",
-    .makes = "a profile for the Firefox Profiler (profiler.firefox.com)",
+    .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
     .suffix = ".json.gz",
     .packing = PACK_BY_NAME,
     .start = start,

@@ -55,7 +55,7 @@ static void drop(void *self)
 
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
-    .makes = "a profile for `go tool pprof`: samples and wall time by stack, with the threads as labels",
+    .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .suffix = ".pb.gz",
     .binary = true,
     .packing = PACK_ALWAYS,

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+int alloc_failure_exit_code = 1;
+
 static void *or_end(void *memory, size_t count, size_t size)
 {
     if (memory || count == 0 || size == 0)
         return memory;
     fprintf(stderr, "pyreel: out of memory (asked for %zu x %zu bytes)\n", count, size);
-    exit(125);
+    exit(alloc_failure_exit_code);
 }
 
 void *alloc_zeroed(size_t count, size_t size)

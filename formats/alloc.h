@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 
+/* What the program exits with when memory runs out. */
+extern int alloc_failure_exit_code;
+
 #define countof(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Zeroed memory for `count` items of `size` bytes. The caller frees it with free(). */

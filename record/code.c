@@ -97,6 +97,16 @@ static size_t identity_pieces(const struct codes *codes, const struct code *code
     return IDENTITY_PIECES;
 }
 
+/* Whether the head of a code object, read before its identity, is of the same object: the first piece of the identity
+ * lies in the head. */
+static bool has_identity(const struct codes *codes, const struct code *code, const unsigned char *head)
+{
+    struct piece pieces[IDENTITY_PIECES];
+    unsigned char unused[CODE_IDENTITY];
+    identity_pieces(codes, code, unused, pieces);
+    return memcmp(head + (pieces[0].address - code->address), code->identity, pieces[0].size) == 0;
+}
+
 static bool read_identity(const struct codes *codes, const struct code *code, unsigned char *into)
 {
     struct piece pieces[IDENTITY_PIECES];
@@ -279,7 +289,8 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
 
 /* ---- the whole ---- */
 
-/* Fills in a code object from the target. Its identity is read before and after: what lies between is of one object. */
+/* Fills in a code object from the target. Its identity is read with its head and again at the end: what lies between
+ * is of one object. */
 static bool read_code(struct codes *codes, struct code *code)
 {
     const struct layout *l = codes->layout;
@@ -291,7 +302,8 @@ static bool read_code(struct codes *codes, struct code *code)
     code->file = word(head, l->code_file);
     code->first_line = half_word(head, l->code_first_line);
     const uint64_t units = word(head, l->code_units);
-    if (units == 0 || units > UNITS_LIMIT || !read_identity(codes, code, code->identity))
+    if (units == 0 || units > UNITS_LIMIT || !read_identity(codes, code, code->identity) ||
+        !has_identity(codes, code, head))
         return false;
     code->units = (uint32_t)units;
     const struct text name = read_string(codes, code->name);

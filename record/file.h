@@ -11,12 +11,20 @@
 struct recording_file {
     char *path; /* "-" for standard output */
     int fd;
+    bool created; /* by us: there was no such file before */
 };
 
-/* Opens `path`; NULL means NAME-PID.pyreel in the current folder, where NAME is what `command` runs (see
- * formats/program.h). A file of the default name is never overwritten. False with the reason. */
+/* Opens `path`, without touching what is in it yet; NULL means NAME-PID.pyreel in the current folder, where NAME is
+ * what `command` runs (see formats/program.h). A file of the default name must not be there yet. False with the
+ * reason. */
 bool recording_file_open(struct recording_file *file, const char *path, pid_t pid, struct text command,
                          struct fault *why);
+
+/* Empties a regular file: from now on it is the recording. */
+bool recording_file_begin(struct recording_file *file, struct fault *why);
+
+/* There will be no recording: closes the file, and removes it if it was created for that. */
+void recording_file_discard(struct recording_file *file);
 
 /* Whether recordings can't go there: standard output that is a terminal. */
 bool recording_is_for_terminal(const char *path);

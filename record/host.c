@@ -23,7 +23,7 @@ static struct text processor_name(void)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");
     char line[512];
-    struct text name = { "", 0 };
+    struct text name = { 0 };
     while (file && name.size == 0 && fgets(line, sizeof(line), file)) {
         const char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || !colon)
@@ -38,18 +38,24 @@ static struct text processor_name(void)
 
 void host_describe(struct recording *recording)
 {
-    static struct utsname system;
-    static struct text processor;
+    struct utsname system;
     struct sysinfo memory;
     uname(&system);
-    if (!processor.bytes)
-        processor = processor_name();
     recording->host = text_of(system.nodename);
     recording->kernel = text_of(system.release);
     recording->machine = text_of(system.machine);
-    recording->processor = processor;
+    recording->processor = processor_name();
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     recording->processors = processors > 0 ? (uint32_t)processors : 0;
     if (sysinfo(&memory) == 0)
         recording->memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
+}
+
+void host_forget(struct recording *recording)
+{
+    struct text *const texts[] = { &recording->host, &recording->kernel, &recording->machine, &recording->processor };
+    for (size_t i = 0; i < countof(texts); i++) {
+        free((char *)texts[i]->bytes);
+        *texts[i] = (struct text){ 0 };
+    }
 }

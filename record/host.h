@@ -5,7 +5,10 @@
 
 #include "formats/event.h"
 
-/* Fills host, kernel, machine, processor, processors and memory; the texts live as long as the program. */
+/* Fills host, kernel, machine, processor, processors and memory. */
 void host_describe(struct recording *recording);
+
+/* Frees the texts that host_describe() made. */
+void host_forget(struct recording *recording);
 
 #endif

@@ -88,16 +88,22 @@ void launch_cancel(struct command *command)
     launch_wait(command);
 }
 
+/* Its number is free for others once it is reaped: signals must not be passed on to it any more then. */
 static bool wait_for(struct command *command, int options)
 {
+    siginfo_t info = { 0 };
+    int done;
     if (command->ended)
         return true;
-    pid_t done;
     do
-        done = waitpid(command->pid, &command->wait_status, options);
-    while (done < 0 && errno == EINTR);
-    command->ended = done == command->pid;
-    return command->ended;
+        done = waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOWAIT | options);
+    while (done != 0 && errno == EINTR);
+    if (done == 0 && info.si_pid == 0)
+        return false;
+    passed_on_to = 0;
+    command->ended = true;
+    waitpid(command->pid, &command->wait_status, 0);
+    return true;
 }
 
 bool launch_ended(struct command *command)

@@ -30,6 +30,16 @@ static uint32_t next_number(struct table *table)
     return 0;
 }
 
+/* 0 stands for unknown. */
+static int32_t next_column(struct table *table)
+{
+    const uint32_t column = next_number(table);
+    if (column <= INT32_MAX)
+        return (int32_t)column - 1;
+    table->bad = true;
+    return -1;
+}
+
 /* The lowest bit is the sign. */
 static int32_t next_signed(struct table *table)
 {
@@ -60,8 +70,8 @@ static uint32_t next_entry(struct table *table, int64_t *line, struct place *pla
     } else if (code == LONG) {
         *line += next_signed(table);
         end_line_step = next_number(table);
-        place->column = (int32_t)next_number(table) - 1;
-        place->end_column = (int32_t)next_number(table) - 1;
+        place->column = next_column(table);
+        place->end_column = next_column(table);
     }
     if (code != NO_LOCATION && *line > 0 && *line + end_line_step <= INT32_MAX) {
         place->line = (uint32_t)*line;

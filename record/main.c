@@ -2,6 +2,7 @@
 /* pyreel-record: starts a program or takes hold of a running one, samples it until it ends or we are asked to stop,
  * and leaves a whole file. */
 #include "formats/alloc.h"
+#include "formats/start.h"
 #include "formats/stream_write.h"
 #include "record/clock.h"
 #include "record/file.h"
@@ -15,11 +16,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXIT_OURS         125
@@ -30,6 +33,7 @@
 #define LOOK_MOST_NS      16000000u   /* ... up to this */
 #define BECOME_PYTHON_NS  1000000000u /* a process that we attach to may be just about to become a Python */
 #define NAP_MOST_NS       100000000u  /* a sleep is no longer, so that the end of the target is noticed */
+#define BELIEVE_DENIED_NS 50000000u   /* a process that may not be read is looked at again for so long */
 
 /* One run of the program. */
 struct session {
@@ -40,6 +44,7 @@ struct session {
     struct sampler sampler;
     struct progress progress;
     pid_t pid;
+    int pidfd;            /* of the process that we attached to; -1 where the kernel has none */
     uint64_t deadline_ns; /* monotonic, when the duration is over; UINT64_MAX: never */
     enum end_reason reason;
     struct fault why; /* of END_ERROR */
@@ -89,11 +94,15 @@ static bool asked_to_stop(struct session *session)
     return false;
 }
 
+/* A zombie has ended, and a process that has its number now is another one: a pidfd tells, a number does not. */
 static bool target_ended(struct session *session)
 {
     if (session->command.pid)
         return launch_ended(&session->command);
-    return kill(session->pid, 0) != 0 && errno == ESRCH;
+    if (session->pidfd < 0)
+        return kill(session->pid, 0) != 0 && errno == ESRCH;
+    struct pollfd end = { .fd = session->pidfd, .events = POLLIN };
+    return poll(&end, 1, 0) > 0;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -117,22 +126,26 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
 
 /* ---- finding the target ---- */
 
-/* Looks at the process until it is a Python that runs, or until it is certain that it won't be. */
+/* Looks at the process until it is a Python that runs, or until it is certain that it won't be. A process that is just
+ * ending has no memory left, which looks as if it were not for us. */
 static enum target_state find_python(struct session *session, struct target *target, uint64_t give_up_ns)
 {
+    const uint64_t believe_ns = clock_now_ns() + BELIEVE_DENIED_NS;
     uint64_t wait_ns = LOOK_FIRST_NS;
     for (;;) {
         struct fault why = { 0 };
         const enum target_state state = target_open(target, session->pid, &why);
-        if (state == TARGET_UNSUPPORTED || state == TARGET_DENIED)
-            session->why = why;
-        if (state != TARGET_NOT_YET)
+        const uint64_t now = clock_now_ns();
+        if (state == TARGET_READY)
             return state;
         if (target_ended(session))
             return TARGET_GONE;
-        const uint64_t now = clock_now_ns();
+        if (state == TARGET_UNSUPPORTED || (state == TARGET_DENIED && now >= believe_ns)) {
+            session->why = why;
+            return state;
+        }
         if (now >= give_up_ns || !sleep_until(session, now + wait_ns))
-            return TARGET_NOT_YET;
+            return state == TARGET_GONE ? state : TARGET_NOT_YET;
         wait_ns = earlier(wait_ns * 2, LOOK_MOST_NS);
     }
 }
@@ -167,8 +180,8 @@ static bool sample_process(struct session *session)
     const uint64_t interval_ns = session->options.interval_ns;
     uint64_t due_ns = clock_now_ns();
     for (;;) {
-        const uint64_t late_ns = clock_now_ns() - due_ns;
-        const uint64_t missed = late_ns / interval_ns;
+        const uint64_t now = clock_now_ns();
+        const uint64_t missed = now > due_ns ? (now - due_ns) / interval_ns : 0;
         due_ns += missed * interval_ns;
         switch (sampler_tick(sampler, missed, &session->why)) {
         case SAMPLER_GOING:
@@ -200,16 +213,16 @@ static void sample(struct session *session, struct target *target)
         if (!lost || target_ended(session))
             return;
         const uint64_t give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
-        switch (find_python(session, target, give_up_ns)) {
-        case TARGET_READY:
+        const enum target_state state = find_python(session, target, give_up_ns);
+        if (state == TARGET_READY)
             continue;
-        case TARGET_NOT_YET:
-            if (session->reason == END_TARGET)
-                session->reason = END_NOT_PYTHON;
-            return;
-        default:
-            return;
+        if (state == TARGET_UNSUPPORTED || state == TARGET_DENIED) {
+            refuse(session, state);
+            session->reason = END_ERROR;
+        } else if (state == TARGET_NOT_YET && session->reason == END_TARGET) {
+            session->reason = END_NOT_PYTHON;
         }
+        return;
     }
 }
 
@@ -251,8 +264,10 @@ static bool begin_recording(struct session *session, char **argv)
     recording->time_unit_ns = unit_ns ? unit_ns : 1;
     recording->attached = options->pid != 0;
     host_describe(recording);
-    const bool good = stream_write(&session->writer, &event, &session->why);
+    const bool good = recording_file_begin(&session->file, &session->why) &&
+                      stream_write(&session->writer, &event, &session->why);
     free((char *)recording->command.bytes);
+    host_forget(recording);
     return good;
 }
 
@@ -304,6 +319,8 @@ static bool finish(struct session *session)
 static void close_session(struct session *session)
 {
     struct fault unused = { 0 };
+    if (session->pidfd >= 0)
+        close(session->pidfd);
     sampler_close(&session->sampler);
     stream_writer_close(&session->writer);
     if (session->file.path)
@@ -322,6 +339,7 @@ static int record_running(struct session *session, char **argv)
 {
     struct target target;
     session->pid = session->options.pid;
+    session->pidfd = (int)syscall(SYS_pidfd_open, session->pid, 0);
     signals_handle(NULL);
     const enum target_state state = find_python(session, &target, clock_now_ns() + BECOME_PYTHON_NS);
     if (state != TARGET_READY) {
@@ -333,6 +351,7 @@ static int record_running(struct session *session, char **argv)
     free((char *)line.bytes);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&target);
+        recording_file_discard(&session->file);
         return fail(session, EXIT_OURS);
     }
     sample(session, &target);
@@ -365,21 +384,26 @@ static int record_command(struct session *session, char **argv)
     const bool opened = recording_file_open(&session->file, options->output, command->pid, line, &session->why);
     free((char *)line.bytes);
     signals_handle(command);
-    if (!opened || !begin_recording(session, argv)) {
+    if (!opened) {
         launch_cancel(command);
         return fail(session, EXIT_OURS);
     }
     const int refused = launch_run(command, options->command, &session->why);
     if (refused) {
-        if (session->file.fd != STDOUT_FILENO)
-            unlink(session->file.path);
+        recording_file_discard(&session->file);
         return fail(session, refused);
+    }
+    if (!begin_recording(session, argv)) {
+        fail(session, EXIT_OURS); /* it runs, so it is left to run to its end */
+        recording_file_discard(&session->file);
+        launch_wait(command);
+        return EXIT_OURS;
     }
     sample_command(session);
     if (session->reason == END_TARGET)
         launch_wait(command);
     const bool good = finish(session);
-    if (session->reason == END_DURATION && options->kill)
+    if (session->reason == END_DURATION && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     launch_wait(command);
     return good ? launch_exit_code(command) : EXIT_OURS;
@@ -387,7 +411,8 @@ static int record_command(struct session *session, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct session session = { .deadline_ns = UINT64_MAX, .command = { .gate = -1, .verdict = -1 } };
+    program_start(EXIT_OURS);
+    struct session session = { .deadline_ns = UINT64_MAX, .pidfd = -1, .command = { .gate = -1, .verdict = -1 } };
     int exit_code;
     if (!options_read(&session.options, argc, argv, &exit_code))
         return exit_code;

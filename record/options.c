@@ -55,7 +55,7 @@ static const struct option_row {
 
 static void print_help(void)
 {
-    printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program and record it\n"
+    printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
            "Records where a Python program (CPython 3.11 to 3.15) spends its time, from\n"
            "outside and without stopping it. pyreel-gecko, pyreel-pprof, pyreel-collapsed\n"

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A mapped file in which we look for both symbols. */
@@ -21,15 +22,23 @@ struct search {
 };
 
 /* By the process's own view of the file: its name may mean another file, or none, where we are. The program has a
- * link of its own; for a library the path is taken from the process's root folder. */
+ * link of its own; for a library the path is taken from the process's root folder, and what is there now must still be
+ * the file that is mapped. */
 static int open_image(const struct search *search)
 {
+    const struct image *image = search->image;
     char path[4200];
-    if (search->image->program)
+    struct stat file;
+    if (image->program)
         snprintf(path, sizeof(path), "/proc/%d/exe", (int)search->remote->pid);
     else
-        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)search->remote->pid, search->image->path);
-    return open(path, O_RDONLY | O_CLOEXEC);
+        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)search->remote->pid, image->path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_ino == image->inode)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 static uint64_t find_symbol(struct search *search, const char *name, const char *section)
