@@ -70,13 +70,16 @@ static const char *decompress(struct block_reader *reader, const unsigned char *
     return ZSTD_isError(size) || size != plain_size ? "a block that does not decompress" : NULL;
 }
 
+/* What is wrong with a block that the file ends in. */
+static const char cut_block[] = "a cut block";
+
 /* Tries to read a block where the window starts, and steps over it. Otherwise returns what is wrong with it. */
 static const char *parse_block(struct block_reader *reader, struct block *block, struct fault *why)
 {
     if (!fill(reader, STREAM_BLOCK_HEADER, why))
         return "unreadable";
     if (waiting(reader) < STREAM_BLOCK_HEADER)
-        return "a cut block";
+        return cut_block;
     const unsigned char *header = reader->window + reader->start;
     if (memcmp(header, STREAM_SYNC, 4) != 0)
         return "no block";
@@ -91,7 +94,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (!fill(reader, size, why))
         return "unreadable";
     if (waiting(reader) < size)
-        return "a cut block";
+        return cut_block;
 
     header = reader->window + reader->start;
     const unsigned char *stored = header + STREAM_BLOCK_HEADER;
@@ -146,7 +149,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         if (!first_wrong) {
             first_wrong = wrong;
             block_note_damage(reader, wrong);
-            reader->damage.cut = strcmp(wrong, "a cut block") == 0;
+            reader->damage.cut = wrong == cut_block;
         }
         skip_to_sync(reader);
     }

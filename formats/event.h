@@ -102,6 +102,9 @@ struct sample {
     uint32_t stack; /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
 };
 
+/* Frames of a stack. A file may be made to claim any number; no program comes near this one. */
+#define STACK_DEPTH_LIMIT (1u << 20)
+
 enum failure {
     FAILURE_CHANGED = 1, /* it changed while it was read, each time */
     FAILURE_MEMORY,      /* its memory could not be read */

@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define DEPTH_LIMIT (1u << 24)
 /* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
+#define INTERVAL_LEAST_NS       1000 /* no recorder is faster */
 
 void stream_reader_close(struct stream_reader *reader)
 {
@@ -27,6 +27,7 @@ struct decoding {
     struct cursor from;
     const struct sink *to;
     struct fault *why;
+    uint64_t ticks_left; /* that the block may still have */
     bool in_tick;
     bool all_failed; /* the tick samples nothing */
 };
@@ -79,8 +80,9 @@ static bool open_tick(struct decoding *d, int64_t jitter)
     struct stream_reader *reader = d->reader;
     const int64_t step = (int64_t)reader->interval_units + jitter;
     const uint64_t most = UINT64_MAX / reader->unit_ns - reader->tick_units;
-    if (step < 0 || (uint64_t)step > most)
+    if (step < 0 || (uint64_t)step > most || d->ticks_left == 0)
         return broken(d);
+    d->ticks_left--;
     reader->tick_units += (uint64_t)step;
     reader->tick++;
     d->in_tick = true;
@@ -90,9 +92,7 @@ static bool open_tick(struct decoding *d, int64_t jitter)
 
 static bool repeat_ticks(struct decoding *d, uint64_t count)
 {
-    /* A writer closes a block each second: more ticks than fit in one is a lie that would keep us busy for long. */
-    const uint64_t most = 2000000000u / d->reader->interval_ns + 2;
-    if (count == 0 || count > most)
+    if (count == 0)
         return broken(d);
     for (; count > 0; count--)
         if (!open_tick(d, 0) || !close_tick(d))
@@ -138,7 +138,7 @@ static void leave_roster(struct stream_reader *reader, uint32_t number)
 static bool take_frames(struct decoding *d, uint32_t count)
 {
     /* A frame takes at least a byte. */
-    if (count > cursor_left(&d->from) || count > DEPTH_LIMIT)
+    if (count > cursor_left(&d->from) || count > STACK_DEPTH_LIMIT)
         return broken(d);
     struct stream_reader *reader = d->reader;
     reader->frames = alloc_grow(reader->frames, &reader->frames_room, count, sizeof(uint32_t));
@@ -158,7 +158,7 @@ static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t num
     if (keep_or_pop > depth)
         return broken(d);
     const uint32_t keep = kind == RECORD_SUFFIX ? keep_or_pop : depth - keep_or_pop;
-    if (pushed > DEPTH_LIMIT - keep)
+    if (pushed > STACK_DEPTH_LIMIT - keep)
         return broken(d);
     thread->depth = keep + pushed;
     thread->block = d->reader->block;
@@ -199,9 +199,11 @@ static bool give_note(struct decoding *d, uint64_t note)
         return broken(d);
     if (taken == NOTE_UNKNOWN)
         return true; /* of a later version of pyreel */
+    if (!sink_take(d->to, &event, d->why))
+        return false;
     if (event.kind == EVENT_THREAD && event.thread.number > d->reader->last_thread)
         d->reader->last_thread = event.thread.number;
-    return sink_take(d->to, &event, d->why);
+    return true;
 }
 
 static bool read_record(struct decoding *d)
@@ -241,7 +243,10 @@ static void forget_threads(struct stream_reader *reader)
 static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     forget_threads(reader);
-    struct decoding d = { .reader = reader, .from = payload, .to = to, .why = why };
+    /* A writer closes a block each second: more ticks than fit in two are a lie that would keep us busy for long. */
+    struct decoding d = {
+        .reader = reader, .from = payload, .to = to, .why = why, .ticks_left = 2000000000u / reader->interval_ns + 2
+    };
     reader->tick_units = take_number(&d.from);
     bool going = !d.from.bad && reader->tick_units <= UINT64_MAX / reader->unit_ns ? true : broken(&d);
     while (going && cursor_left(&d.from) > 0)
@@ -265,7 +270,8 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
         return fault(why, "it has format version %" PRIu32 " and this program reads up to %d: use a newer pyreel",
                      recording->format_version, STREAM_VERSION);
     const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
-                      recording->time_unit_ns <= recording->interval_ns && recording->interval_ns <= INT64_MAX;
+                      recording->time_unit_ns <= recording->interval_ns &&
+                      recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX;
     if (!whole || !sane)
         return fault(why, "its header is damaged");
     reader->interval_ns = recording->interval_ns;

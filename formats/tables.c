@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define JUMPS_LIMIT  4194304u /* numbers passed over in all, schemas/stream.md section 5 */
-#define DEPTH_LIMIT  (1u << 24)
 #define STACKS_LIMIT (UINT32_MAX - 1)
 
 /* Makes room in `array` for `number`, which must be the next one; after a loss it may be a later one. */
@@ -195,7 +194,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return is_loss(tables, "a sample of thread", sample->thread, why);
     }
     struct thread_row *row = &tables->threads[sample->thread];
-    if (sample->keep > row->depth || sample->pushed > DEPTH_LIMIT - sample->keep)
+    if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
         return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
         return fault(why, "more stacks than can be counted");

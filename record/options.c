@@ -100,7 +100,7 @@ static bool parse_duration(const char *text, uint64_t *duration_ns)
     if (end == text || *end != '\0' || !(seconds > 0 && seconds <= DURATION_LIMIT_S))
         return false;
     *duration_ns = (uint64_t)(seconds * 1e9);
-    return true;
+    return *duration_ns > 0;
 }
 
 static bool parse_whole(const char *text, long least, long most, long *number)

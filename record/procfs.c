@@ -248,21 +248,22 @@ pid_t procfs_ns_pid(pid_t pid)
     return ns_number(path);
 }
 
-pid_t procfs_thread(pid_t pid, pid_t ns_tid)
+void procfs_map_threads(pid_t pid, struct pairs *threads)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
-    pid_t found = 0;
-    for (const struct dirent *task; tasks && !found && (task = readdir(tasks));) {
+    for (const struct dirent *task; tasks && (task = readdir(tasks));) {
         char status[sizeof(path) + sizeof(task->d_name) + 16];
+        if (!isdigit((unsigned char)task->d_name[0]))
+            continue;
         snprintf(status, sizeof(status), "%s/%s/status", path, task->d_name);
-        if (isdigit((unsigned char)task->d_name[0]) && ns_number(status) == ns_tid)
-            found = (pid_t)strtol(task->d_name, NULL, 10);
+        const uint32_t ns_tid = (uint32_t)ns_number(status);
+        if (ns_tid && !pairs_find(threads, ns_tid, 0))
+            pairs_add(threads, ns_tid, 0, (uint32_t)strtoul(task->d_name, NULL, 10));
     }
     if (tasks)
         closedir(tasks);
-    return found;
 }
 
 bool procfs_user(pid_t pid, uid_t *user)

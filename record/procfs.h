@@ -6,6 +6,7 @@
 #define PYREEL_RECORD_PROCFS_H
 
 #include "formats/bytes.h"
+#include "formats/numbers.h"
 
 #include <sys/types.h>
 
@@ -39,8 +40,9 @@ struct text quote_arguments(struct text arguments);
 /* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
 pid_t procfs_ns_pid(pid_t pid);
 
-/* The recorder's number of the thread that the process itself calls `ns_tid`; 0 when there is none. */
-pid_t procfs_thread(pid_t pid, pid_t ns_tid);
+/* Fills `threads` with the recorder's number of each thread of a process: (what the process itself calls it, 0) →
+ * number. */
+void procfs_map_threads(pid_t pid, struct pairs *threads);
 
 /* The user a process belongs to; false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);

@@ -55,13 +55,20 @@ static void end_thread(struct sampler *sampler, struct sampled *row, uint64_t ti
     row->name = (struct text){ 0 };
 }
 
-static pid_t host_thread(const struct sampler *sampler, uint32_t native_id)
+/* What we call the thread that the process calls `native_id`. In another namespace all its threads are asked, at most
+ * once in a tick. */
+static pid_t host_thread(struct sampler *sampler, uint32_t native_id)
 {
     const struct target *target = &sampler->target;
     if (target->ns_pid == target->pid)
         return (pid_t)native_id; /* one namespace, one number */
-    const pid_t tid = procfs_thread(target->pid, (pid_t)native_id);
-    return tid ? tid : (pid_t)native_id;
+    if (sampler->mapped_tick != sampler->tick) {
+        pairs_free(&sampler->host_threads);
+        procfs_map_threads(target->pid, &sampler->host_threads);
+        sampler->mapped_tick = sampler->tick;
+    }
+    const uint32_t tid = pairs_find(&sampler->host_threads, native_id, 0);
+    return tid ? (pid_t)tid : (pid_t)native_id;
 }
 
 static void begin_thread(struct sampler *sampler, struct sampled *row, uint32_t native_id, uint64_t interpreter_id,
@@ -335,6 +342,7 @@ void sampler_detach(struct sampler *sampler)
     note(sampler, (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
     sampler->rows_count = 0;
     pairs_free(&sampler->addresses);
+    pairs_free(&sampler->host_threads);
     unwinder_close(&sampler->unwinder);
     target_close(&sampler->target);
     sampler->attached = false;

@@ -36,7 +36,9 @@ struct sampler {
 
     struct sampled *rows;
     size_t rows_count, rows_room;
-    struct pairs addresses; /* halves of an address → row + 1 */
+    struct pairs addresses;    /* halves of an address → row + 1 */
+    struct pairs host_threads; /* of a target in another pid namespace, see procfs_map_threads() */
+    uint64_t mapped_tick;      /* when they were last asked for */
     uint64_t tick;
     uint64_t start_ns;   /* of the recording, monotonic */
     uint64_t checked_ns; /* when the program was last known to be the same */

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #define CHUNKS_LIMIT 256         /* of a thread: 4 MiB of frames where chunks have their usual size */
+#define OTHER_PIECES 8           /* of a call, that are neither chunks nor strays */
 #define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
 #define COPY_LIMIT   (64u << 20) /* bytes of all chunks that are read in one call */
-#define STRAYS_LIMIT 224         /* frames outside the data stack that are read in one call */
 #define SLACK        512         /* bytes read beyond what was used last time: the stack may have grown */
 #define NEAR_LEAF    2048        /* bytes at the end of the data stack that are copied closest to the moment */
 #define STRAY_IDLE   16          /* samples after which an unused one is not read any more */
+#define LEARN_STEPS  40000       /* frames that are followed to learn where they are */
 
 uint64_t word_at(const void *bytes, uint32_t offset)
 {
@@ -144,29 +145,6 @@ static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
     return false;
 }
 
-/* Remembers a frame outside the data stack, and those that follow it outside, for the next attempt. */
-static enum attempt learn_frame(struct snapshot *snapshot, uint64_t frame)
-{
-    struct plan *plan = snapshot->plan;
-    const struct layout *l = snapshot->layout;
-    if (grow_chunk(snapshot, frame))
-        return LEARNED;
-    if (plan->strays_count >= STRAYS_LIMIT)
-        plan->strays_count = 0; /* mostly old ones by now */
-    for (size_t fresh = 0; frame && fresh < STRAYS_LIMIT && plan->strays_count < STRAYS_LIMIT; fresh++) {
-        unsigned char head[LAYOUT_FRAME_MAX];
-        if (is_stray(plan, frame) || !read_at(snapshot, frame, head, l->frame_size))
-            break;
-        plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + 1, sizeof(*plan->strays));
-        plan->strays[plan->strays_count++] = (struct stray){ .frame = frame };
-        frame = word_at(head, l->frame_previous);
-        for (size_t i = 0; i < plan->chunks_count; i++)
-            if (frame - plan->chunks[i].address < CHUNK_LIMIT && frame - plan->chunks[i].address < plan->chunks[i].used)
-                return LEARNED;
-    }
-    return LEARNED;
-}
-
 /* ---- the snapshot ---- */
 
 static void add_piece(struct snapshot *snapshot, size_t *used, uint64_t address, uint32_t size)
@@ -222,7 +200,7 @@ static size_t first_stray_piece(const struct snapshot *snapshot)
 
 static size_t stray_of(const struct snapshot *snapshot, size_t k)
 {
-    return snapshot->plan->strays_count - 1 - (k - first_stray_piece(snapshot));
+    return snapshot->strays_read - 1 - (k - first_stray_piece(snapshot));
 }
 
 /* The current frame; where it is behind a pointer that may change, that one before and after. */
@@ -246,6 +224,7 @@ static void plan_pieces(struct snapshot *snapshot)
     size_t used = 0;
     snapshot->pieces_count = 0;
     add_piece(snapshot, &used, snapshot->thread, l->thread_size);
+    snapshot->strays_read = snapshot->plan->strays_count;
     snapshot->split = snapshot->plan->chunks_count > 0 && snapshot->plan->chunks[0].used >= 2 * NEAR_LEAF;
     add_before(snapshot, &used);
     snapshot->moment_at = snapshot->pieces_count;
@@ -376,6 +355,49 @@ static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *found,
     return false;
 }
 
+/* Room for one more stray: both copies of all frames must fit into one call. */
+static bool make_room(struct plan *plan)
+{
+    const size_t most = (REMOTE_PIECES - OTHER_PIECES) / 2 - plan->chunks_count;
+    for (size_t i = plan->strays_count; i > 0 && plan->strays_count >= most; i--)
+        if (plan->strays[i - 1].idle > 0)
+            drop_stray(plan, i - 1);
+    plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + 1, sizeof(*plan->strays));
+    return plan->strays_count < most;
+}
+
+/* Takes a frame that was not read into the plan, and all that follow it and were not read either, down to the root. */
+static enum attempt learn_frames(struct snapshot *snapshot, uint64_t frame)
+{
+    struct plan *plan = snapshot->plan;
+    const struct layout *l = snapshot->layout;
+    struct stray fresh[REMOTE_PIECES / 2];
+    size_t fresh_count = 0;
+    if (grow_chunk(snapshot, frame))
+        return LEARNED;
+    for (size_t steps = 0; frame && steps < LEARN_STEPS && fresh_count < countof(fresh); steps++) {
+        unsigned char head[LAYOUT_FRAME_MAX];
+        size_t k;
+        uint64_t offset;
+        if (find_frame(snapshot, frame, &k, &offset)) {
+            frame = word_at(before(snapshot, k) + offset, l->frame_previous);
+            continue;
+        }
+        if (!read_at(snapshot, frame, head, l->frame_size))
+            break;
+        fresh[fresh_count++] = (struct stray){ .frame = frame };
+        frame = word_at(head, l->frame_previous);
+    }
+    for (size_t i = 0; i < fresh_count; i++) {
+        if (is_stray(plan, fresh[i].frame))
+            continue;
+        if (!make_room(plan))
+            return TOO_DEEP;
+        plan->strays[plan->strays_count++] = fresh[i];
+    }
+    return LEARNED;
+}
+
 /* The instruction of the leaf moves on all the time; each of its values is a true one. */
 static bool same_frame(const struct layout *l, const unsigned char *a, const unsigned char *b, bool leaf)
 {
@@ -390,7 +412,7 @@ enum attempt snapshot_frame(struct snapshot *snapshot, uint64_t frame, const uns
     size_t k;
     uint64_t offset;
     if (!find_frame(snapshot, frame, &k, &offset))
-        return learn_frame(snapshot, frame);
+        return learn_frames(snapshot, frame);
     *here = before(snapshot, k) + offset;
     const bool leaf = frame == snapshot->current_frame;
     return same_frame(snapshot->layout, *here, after(snapshot, k) + offset, leaf) ? ACCEPTED : TORN;

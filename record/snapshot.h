@@ -74,6 +74,7 @@ struct snapshot {
     uint64_t generation;    /* code generation of the interpreter + 1; 0: not kept */
     size_t last_found;      /* the piece that held the last frame looked for */
     bool split;             /* the end of the newest chunk is a piece of its own */
+    size_t strays_read;     /* so many strays of the plan are in the copy */
 };
 
 /* `remote` and `layout` must live as long as the snapshot. */
