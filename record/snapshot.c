@@ -203,33 +203,23 @@ static size_t stray_of(const struct snapshot *snapshot, size_t k)
     return snapshot->strays_read - 1 - (k - first_stray_piece(snapshot));
 }
 
-/* The current frame; where it is behind a pointer that may change, that one before and after. */
-static void add_moment(struct snapshot *snapshot, size_t *used)
-{
-    const struct layout *l = snapshot->layout;
-    if (!l->thread_cframe) {
-        add_piece(snapshot, used, snapshot->thread + l->thread_current_frame, 8);
-        return;
-    }
-    add_piece(snapshot, used, snapshot->thread + l->thread_cframe, 8);
-    if (!snapshot->plan->cframe)
-        return;
-    add_piece(snapshot, used, snapshot->plan->cframe + l->cframe_current_frame, 8);
-    add_piece(snapshot, used, snapshot->thread + l->thread_cframe, 8);
-}
-
 static void plan_pieces(struct snapshot *snapshot)
 {
+    const struct plan *plan = snapshot->plan;
     const struct layout *l = snapshot->layout;
+    const uint64_t current_frame_at = snapshot->thread + l->thread_current_frame;
     size_t used = 0;
     snapshot->pieces_count = 0;
     add_piece(snapshot, &used, snapshot->thread, l->thread_size);
-    snapshot->strays_read = snapshot->plan->strays_count;
-    snapshot->split = snapshot->plan->chunks_count > 0 && snapshot->plan->chunks[0].used >= 2 * NEAR_LEAF;
+    snapshot->strays_read = plan->strays_count;
+    snapshot->split = plan->chunks_count > 0 && plan->chunks[0].used >= 2 * NEAR_LEAF;
     add_before(snapshot, &used);
     snapshot->moment_at = snapshot->pieces_count;
-    add_moment(snapshot, &used);
+    add_piece(snapshot, &used, plan->cframe ? plan->cframe + l->cframe_current_frame : current_frame_at, 8);
     add_after(snapshot, &used);
+    snapshot->again_at = snapshot->pieces_count;
+    if (l->thread_cframe)
+        add_piece(snapshot, &used, snapshot->thread + l->thread_cframe, 8);
     snapshot->generation_at = snapshot->pieces_count;
     if (l->interpreter_code_generation)
         add_piece(snapshot, &used, snapshot->interpreter + l->interpreter_code_generation, 8);
@@ -252,9 +242,9 @@ static enum attempt forget_piece(struct snapshot *snapshot, size_t bad)
     struct plan *plan = snapshot->plan;
     if (bad == 0)
         return ELSEWHERE;
-    if (bad >= snapshot->generation_at)
+    if (bad >= snapshot->again_at)
         return NO_MEMORY;
-    if (bad >= snapshot->moment_at && bad < snapshot->after_at) {
+    if (bad == snapshot->moment_at) {
         plan->cframe = 0;
         return LEARNED;
     }
@@ -298,20 +288,20 @@ static enum attempt check_chunks(struct snapshot *snapshot)
     return ACCEPTED;
 }
 
-static enum attempt find_moment(struct snapshot *snapshot)
+/* Whether the leaf was read where the thread keeps it. Before 3.13 that is in a struct of its own for each entry from
+ * C, whose address is looked at before and after. */
+static enum attempt check_moment(struct snapshot *snapshot)
 {
     struct plan *plan = snapshot->plan;
-    const uint64_t first = word_at(piece(snapshot, snapshot->moment_at), 0);
-    if (!snapshot->layout->thread_cframe) {
-        snapshot->current_frame = first;
+    const struct layout *l = snapshot->layout;
+    snapshot->current_frame = word_at(piece(snapshot, snapshot->moment_at), 0);
+    if (!l->thread_cframe)
         return ACCEPTED;
-    }
-    if (first != plan->cframe) {
-        plan->cframe = first;
-        return LEARNED;
-    }
-    snapshot->current_frame = first ? word_at(piece(snapshot, snapshot->moment_at + 1), 0) : 0;
-    return !first || word_at(piece(snapshot, snapshot->moment_at + 2), 0) == first ? ACCEPTED : TORN;
+    const uint64_t cframe = word_at(snapshot_state(snapshot), l->thread_cframe);
+    if (cframe == plan->cframe)
+        return word_at(piece(snapshot, snapshot->again_at), 0) == cframe ? ACCEPTED : TORN;
+    plan->cframe = cframe;
+    return LEARNED;
 }
 
 static enum attempt check_pieces(struct snapshot *snapshot)
@@ -322,7 +312,7 @@ static enum attempt check_pieces(struct snapshot *snapshot)
     snapshot->generation = l->interpreter_code_generation ? word_at(piece(snapshot, snapshot->generation_at), 0) + 1
                                                           : 0;
     const enum attempt chunks = check_chunks(snapshot);
-    return chunks == ACCEPTED ? find_moment(snapshot) : chunks;
+    return chunks == ACCEPTED ? check_moment(snapshot) : chunks;
 }
 
 enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_t interpreter, uint64_t thread)
@@ -340,7 +330,7 @@ enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_
  * as the frame before it or in the next. */
 static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *found, uint64_t *offset)
 {
-    const size_t count = snapshot->generation_at - snapshot->after_at;
+    const size_t count = snapshot->again_at - snapshot->after_at;
     for (size_t tried = 0; tried < count; tried++) {
         const size_t k = (snapshot->last_found + tried) % count;
         const struct piece *piece = &snapshot->pieces[snapshot->after_at + k];

@@ -68,7 +68,7 @@ struct snapshot {
     size_t copy_room;
     struct piece pieces[REMOTE_PIECES];
     size_t pieces_count;
-    size_t moment_at, after_at, generation_at; /* index of the first such piece */
+    size_t moment_at, after_at, again_at, generation_at; /* index of the first such piece */
 
     uint64_t current_frame; /* the leaf; 0: no frames */
     uint64_t generation;    /* code generation of the interpreter + 1; 0: not kept */
