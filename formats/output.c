@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,34 +63,64 @@ static void start_gzip(struct output *output)
     deflateSetHeader(output->gzip, &header);
 }
 
-/* A device or a pipe is written as it is; a regular file grows under another name in the same folder. */
+static bool open_in_place(struct output *output, struct fault *why)
+{
+    output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return output->fd >= 0 || fault(why, "cannot open %s: %s", output->path, strerror(errno));
+}
+
+/* A regular file grows without a name in its folder: whatever ends us, nothing half made is left. Where the file
+ * system can't do that, it grows under a name of its own. */
+static bool open_nameless(struct output *output, struct fault *why)
+{
+    char *folder = alloc_copy(output->final, strlen(output->final));
+    output->fd = open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+    output->unfinished = alloc_zeroed(strlen(output->final) + 32, 1);
+    sprintf(output->unfinished, "%s.%d.part", output->final, (int)getpid());
+    if (output->fd >= 0) {
+        output->nameless = true;
+        return true;
+    }
+    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)
+        output->fd = open(output->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return output->fd >= 0 || fault(why, "cannot create %s: %s", output->path, strerror(errno));
+}
+
+/* What is no regular file, a device or a pipe or a link to one, is written in place. */
 static bool open_file(struct output *output, struct fault *why)
 {
     struct stat there;
-    const bool special = stat(output->path, &there) == 0 && !S_ISREG(there.st_mode);
-    if (special) {
-        output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
-        return output->fd >= 0 || fault(why, "cannot open %s: %s", output->path, strerror(errno));
-    }
-    output->unfinished = alloc_zeroed(strlen(output->path) + 8, 1);
-    sprintf(output->unfinished, "%s.XXXXXX", output->path);
-    output->fd = mkostemp(output->unfinished, O_CLOEXEC);
-    if (output->fd < 0) {
-        fault(why, "cannot create %s: %s", output->path, strerror(errno));
-        free(output->unfinished);
-        output->unfinished = NULL;
-        return false;
-    }
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(output->fd, 0666 & ~mask);
-    return true;
+    output->final = realpath(output->path, NULL); /* a link stays one: what it leads to is replaced */
+    if (output->final && stat(output->final, &there) == 0 && !S_ISREG(there.st_mode))
+        return open_in_place(output, why);
+    if (!output->final && lstat(output->path, &there) == 0)
+        return open_in_place(output, why);
+    if (!output->final)
+        output->final = alloc_copy(output->path, strlen(output->path));
+    return open_nameless(output, why);
+}
+
+/* Gives the finished file its name. */
+static bool name_file(struct output *output)
+{
+    char link[64];
+    if (!output->unfinished)
+        return true;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", output->fd);
+    if (output->nameless && linkat(AT_FDCWD, link, AT_FDCWD, output->unfinished, AT_SYMLINK_FOLLOW) != 0)
+        return fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+    if (rename(output->unfinished, output->final) == 0)
+        return true;
+    fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+    unlink(output->unfinished);
+    return false;
 }
 
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why)
 {
     *output = (struct output){ .path = path, .fd = STDOUT_FILENO };
-    if (strcmp(path, "-") == 0)
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         output->path = "standard output";
     else if (!open_file(output, why))
         return false;
@@ -155,25 +185,26 @@ static void release(struct output *output)
 {
     if (output->gzip)
         deflateEnd(output->gzip);
+    if (output->fd != STDOUT_FILENO && close(output->fd) != 0)
+        fault(&output->failure, "cannot write %s: %s", output->path, strerror(errno));
     free(output->gzip);
     free(output->buffer);
+    free(output->final);
     free(output->unfinished);
-    *output = (struct output){ 0 };
+    output->open = false;
 }
 
 bool output_close(struct output *output, uint64_t *written, struct fault *why)
 {
     flush_buffer(output, Z_FINISH);
-    if (output->fd != STDOUT_FILENO && close(output->fd) != 0)
-        fault(&output->failure, "cannot write %s: %s", output->path, strerror(errno));
-    if (output->failure.text[0] == '\0' && output->unfinished && rename(output->unfinished, output->path) != 0)
-        fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+    const bool whole = output->failure.text[0] == '\0' && name_file(output);
+    if (!whole && output->unfinished && !output->nameless)
+        unlink(output->unfinished);
     if (written)
         *written = output->written;
-    const bool good = output->failure.text[0] == '\0' || fault(why, "%s", output->failure.text);
-    if (!good && output->unfinished)
-        unlink(output->unfinished);
     release(output);
+    const bool good = output->failure.text[0] == '\0' || fault(why, "%s", output->failure.text);
+    *output = (struct output){ 0 };
     return good;
 }
 
@@ -181,9 +212,8 @@ void output_abandon(struct output *output)
 {
     if (!output->open)
         return;
-    if (output->fd != STDOUT_FILENO)
-        close(output->fd);
-    if (output->unfinished)
+    if (output->unfinished && !output->nameless)
         unlink(output->unfinished);
     release(output);
+    *output = (struct output){ 0 };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file being made. It grows beside its final name and takes that name only when it is whole, so that a failed
+/* A file being made. It grows without a name and gets its own only when it is whole, so that a failed or interrupted
  * conversion never leaves half a file or destroys an old one; "-" is standard output. gzip is one member without a
  * time stamp or name: the same input gives the same bytes. Write errors are kept and told by output_close(). */
 #ifndef PYREEL_FORMATS_OUTPUT_H
@@ -10,7 +10,9 @@
 
 struct output {
     const char *path;
-    char *unfinished; /* the name it grows under; NULL for "-" and for what is not a regular file */
+    char *final;      /* the name it gets: `path` with links followed; NULL when it is written in place */
+    char *unfinished; /* the name it has for a moment before that; NULL when it is written in place */
+    bool nameless;    /* it has none until then */
     int fd;
     bool open;
     struct z_stream_s *gzip; /* NULL: as it is */
