@@ -11,7 +11,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define READ_SIZE ((size_t)256 << 10)
+#define READ_SIZE    ((size_t)256 << 10)
+#define WASTE_LIMIT  ((uint64_t)64 << 20) /* bytes whose checksum was looked at in vain, and ... */
+#define WASTE_FACTOR 16                   /* ... so many for each byte of the file */
 
 void block_reader_open(struct block_reader *reader, int fd)
 {
@@ -90,6 +92,8 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     const uint32_t checksum = take_u32(&fields);
     if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
         return "a block of impossible size";
+    if (header[STREAM_CODEC_AT] > CODEC_ZSTD || header[6] || header[7])
+        return "a block of an unknown coding";
     const size_t size = STREAM_BLOCK_HEADER + stored_size;
     if (!fill(reader, size, why))
         return "unreadable";
@@ -99,8 +103,10 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     header = reader->window + reader->start;
     const unsigned char *stored = header + STREAM_BLOCK_HEADER;
     const uint32_t sum = (uint32_t)crc32_z(crc32(0, header, STREAM_CHECKSUM_AT), stored, stored_size);
-    if (sum != checksum)
+    if (sum != checksum) {
+        reader->wasted += size;
         return "a block with a wrong checksum";
+    }
     const enum stream_codec codec = header[5];
     if (codec == CODEC_ZSTD) {
         const char *wrong = decompress(reader, stored, stored_size, plain_size);
@@ -130,6 +136,14 @@ static void skip_to_sync(struct block_reader *reader)
     reader->damage.bytes += reader->start - before;
 }
 
+/* A file made of false blocks would keep us busy for the square of its size. */
+static void pass_over_rest(struct block_reader *reader)
+{
+    reader->damage.bytes += waiting(reader);
+    reader->start = reader->end;
+    reader->at_end = true;
+}
+
 enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why)
 {
     const char *first_wrong = NULL;
@@ -151,7 +165,10 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
             block_note_damage(reader, wrong);
             reader->damage.cut = wrong == cut_block;
         }
-        skip_to_sync(reader);
+        if (reader->wasted > WASTE_LIMIT + WASTE_FACTOR * reader->bytes_read)
+            pass_over_rest(reader);
+        else
+            skip_to_sync(reader);
     }
 }
 

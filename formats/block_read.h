@@ -27,6 +27,7 @@ struct block_reader {
     unsigned char *plain; /* the decompressed block */
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
+    uint64_t wasted; /* bytes of blocks whose checksum was wrong */
     struct damage damage;
 };
 

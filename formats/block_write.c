@@ -69,6 +69,10 @@ bool block_write(struct block_writer *writer, enum stream_block kind, const stru
 {
     if (writer->broken)
         return fault(why, "the recording could not be written before");
+    if (payload->size > STREAM_BLOCK_LIMIT) {
+        writer->broken = true;
+        return fault(why, "a tick is too large for the format");
+    }
     struct bytes *stored = &writer->stored;
     stored->size = 0;
     if (writer->sequence == 0)

@@ -212,7 +212,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         const uint32_t keep = known ? sample->keep : 0;
         put_tag(writer, RECORD_SUFFIX, sample->thread);
         put_number(&writer->open, keep);
-        put_frames(writer, thread->stack + keep, thread->depth - keep);
+        put_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
     }
     if (!thread->listed)
         join_roster(writer, sample->thread);

@@ -85,15 +85,13 @@ static size_t identity_pieces(const struct codes *codes, const struct code *code
                               struct piece *pieces)
 {
     const struct layout *l = codes->layout;
-    if (l->code_version) {
-        pieces[0] = (struct piece){ code->address + l->code_version, 4, into };
+    pieces[0] = (struct piece){ code->address + l->code_identity, l->code_identity_size, into };
+    if (l->code_version)
         return 1;
-    }
-    /* All that stays the same while it lives, and what its names are: their lengths and hashes. */
-    const uint32_t size = l->code_line_table + 8 - l->code_first_line;
-    pieces[0] = (struct piece){ code->address + l->code_first_line, size, into };
-    pieces[1] = (struct piece){ code->name + l->string_length, 16, into + size };
-    pieces[2] = (struct piece){ code->file + l->string_length, 16, into + size + 16 };
+    /* Its strings may have been replaced by others at the same addresses: their lengths and hashes tell. */
+    unsigned char *rest = into + l->code_identity_size;
+    pieces[1] = (struct piece){ code->name + l->string_length, 16, rest };
+    pieces[2] = (struct piece){ code->file + l->string_length, 16, rest + 16 };
     return IDENTITY_PIECES;
 }
 
@@ -147,20 +145,6 @@ bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
 
 /* ---- reading ---- */
 
-static uint64_t word(const unsigned char *bytes, uint32_t offset)
-{
-    uint64_t value;
-    memcpy(&value, bytes + offset, sizeof(value));
-    return value;
-}
-
-static uint32_t half_word(const unsigned char *bytes, uint32_t offset)
-{
-    uint32_t value;
-    memcpy(&value, bytes + offset, sizeof(value));
-    return value;
-}
-
 /* Whether an object's type is the one called "code"; its address is remembered. */
 static bool is_code(struct codes *codes, uint64_t type)
 {
@@ -191,8 +175,8 @@ static bool read_string_head(struct codes *codes, uint64_t address, struct chara
     const uint32_t size = l->string_state + 4 > l->string_length + 8 ? l->string_state + 4 : l->string_length + 8;
     if (remote_read(codes->remote, address, head, size) != REMOTE_READ)
         return false;
-    const uint32_t state = half_word(head, l->string_state);
-    const uint64_t count = word(head, l->string_length);
+    const uint32_t state = half_word_at(head, l->string_state);
+    const uint64_t count = word_at(head, l->string_length);
     const bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
     *characters = (struct characters){ .address = address + (ascii ? l->string_ascii : l->string_compact),
                                        .kind = state >> 2 & 7,
@@ -206,7 +190,7 @@ static uint32_t character(const unsigned char *at, uint32_t kind)
 {
     if (kind == 1)
         return at[0];
-    return kind == 2 ? (uint32_t)(at[0] | at[1] << 8) : half_word(at, 0);
+    return kind == 2 ? (uint32_t)(at[0] | at[1] << 8) : half_word_at(at, 0);
 }
 
 /* Reads a str as UTF-8, which the caller frees; .bytes is NULL when it could not be read. */
@@ -296,19 +280,19 @@ static bool read_code(struct codes *codes, struct code *code)
     const struct layout *l = codes->layout;
     unsigned char head[LAYOUT_CODE_MAX], after[CODE_IDENTITY];
     if (l->code_size > sizeof(head) || remote_read(codes->remote, code->address, head, l->code_size) != REMOTE_READ ||
-        !is_code(codes, word(head, l->object_type)))
+        !is_code(codes, word_at(head, l->object_type)))
         return false;
-    code->name = word(head, l->code_name);
-    code->file = word(head, l->code_file);
-    code->first_line = half_word(head, l->code_first_line);
-    const uint64_t units = word(head, l->code_units);
+    code->name = word_at(head, l->code_name);
+    code->file = word_at(head, l->code_file);
+    code->first_line = half_word_at(head, l->code_first_line);
+    const uint64_t units = word_at(head, l->code_units);
     if (units == 0 || units > UNITS_LIMIT || !read_identity(codes, code, code->identity) ||
         !has_identity(codes, code, head))
         return false;
     code->units = (uint32_t)units;
     const struct text name = read_string(codes, code->name);
     const struct text file = read_string(codes, code->file);
-    const bool whole = name.bytes && file.bytes && read_line_table(codes, code, word(head, l->code_line_table)) &&
+    const bool whole = name.bytes && file.bytes && read_line_table(codes, code, word_at(head, l->code_line_table)) &&
                        read_identity(codes, code, after) && memcmp(after, code->identity, CODE_IDENTITY) == 0;
     if (whole)
         code->function = define_function(codes, name, file, code->first_line);

@@ -3,9 +3,9 @@
  * instruction of it is. What is new is defined to the sink before its number is used.
  *
  * A code object can be freed, and another can take its address, at any time. What we remember must not be mistaken for
- * the other, so each has an identity: co_version, a number never given twice (3.12 and later), or what it is made of
- * (3.11). The rule that makes a stack true (see unwind.h): a code object counts only when it was known before the
- * snapshot of the stack and still has its identity after it. */
+ * the other, so each has an identity: what it is made of, with a number that is given only once (since 3.12). The rule
+ * that makes a stack true (see unwind.h): a code object counts only when it was known before the snapshot of the stack
+ * and still has its identity after it. */
 #ifndef PYREEL_RECORD_CODE_H
 #define PYREEL_RECORD_CODE_H
 
@@ -14,7 +14,7 @@
 #include "record/layout.h"
 #include "record/remote.h"
 
-#define CODE_IDENTITY 128 /* bytes of the longest identity */
+#define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
 
 struct code {
     uint64_t address;

@@ -2,6 +2,7 @@
 #include "record/launch.h"
 
 #include "formats/alloc.h"
+#include "record/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +15,11 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
 #define EXIT_OURS           125
+#define ONE_SIGNAL_NS       100000000u /* timeout(1) sends its signal to us and then to our group */
 
 static volatile sig_atomic_t stop_signal;
 static volatile pid_t passed_on_to;
+static volatile uint64_t stopped_ns; /* when stop_signal came */
 
 /* ---- the command ---- */
 
@@ -148,8 +151,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
     if (passed_on_to && !from_terminal)
         kill(passed_on_to, number);
     if (stops_us(number)) {
-        if (stop_signal)
+        const uint64_t now = clock_now_ns();
+        if (stop_signal && now - stopped_ns > ONE_SIGNAL_NS)
             _exit(128 + number);
+        if (!stop_signal)
+            stopped_ns = now;
         stop_signal = number;
     }
     errno = saved;

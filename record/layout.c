@@ -115,10 +115,12 @@ static void complete(struct layout *l, unsigned minor)
     /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
     l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
 
-    /* PyCodeObject is a PyVarObject that counts its code units. co_version follows co_firstlineno by five ints
-     * (nlocalsplus, framesize, nlocals, ncellvars, nfreevars) since 3.12. */
+    /* PyCodeObject is a PyVarObject that counts its code units. From co_firstlineno to co_linetable all of it stays the
+     * same: sizes, since 3.12 co_version, names, file. */
     l->code_units = 16;
-    l->code_version = minor >= 12 ? l->code_first_line + 24 : 0;
+    l->code_version = minor >= 12 ? l->code_first_line + 24 : 0; /* behind five ints */
+    l->code_identity = l->code_first_line;
+    l->code_identity_size = l->code_line_table + 8 - l->code_first_line;
 
     /* PyASCIIObject: length, hash, state. A compact string that is not ASCII has two more words before its
      * characters (3.11: three). */
@@ -156,5 +158,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
             return false;
     complete(layout, minor);
+    if (layout->code_line_table < layout->code_first_line || layout->code_identity_size > LAYOUT_IDENTITY_MAX)
+        return fault(why, "its table of offsets is damaged (code objects)");
     return true;
 }

@@ -22,10 +22,11 @@
 #define LAYOUT_SUPPORTED      "3.11 to 3.15"
 
 /* What layout_load() lets through is not larger than this, in bytes. */
-#define LAYOUT_THREAD_MAX 4096 /* thread_size */
-#define LAYOUT_FRAME_MAX  128  /* frame_size */
-#define LAYOUT_CODE_MAX   512  /* code_size */
-#define LAYOUT_OBJECT_MAX 128  /* the head of any other object */
+#define LAYOUT_THREAD_MAX   4096 /* thread_size */
+#define LAYOUT_FRAME_MAX    128  /* frame_size */
+#define LAYOUT_CODE_MAX     512  /* code_size */
+#define LAYOUT_OBJECT_MAX   128  /* the head of any other object */
+#define LAYOUT_IDENTITY_MAX 96   /* code_identity_size */
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX of the target */
@@ -51,7 +52,10 @@ struct layout {
     uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
-    uint32_t code_version; /* a number no other code object of the process has; 0: not kept (3.11) */
+    /* A part of it that stays the same while it lives. From 3.12 on co_version is in it, a number that an interpreter
+     * gives once only. */
+    uint32_t code_identity, code_identity_size;
+    uint32_t code_version; /* where co_version is in it; 0: not kept (3.11) */
     uint32_t code_size;    /* bytes from the start that hold all of the above but the instructions */
 
     uint32_t object_type, type_name;
@@ -59,7 +63,7 @@ struct layout {
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
 
-    uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see unwind.h */
+    uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see snapshot.h */
 };
 
 /* Whether the bytes at the start of a _PyRuntime begin a published table, and if so the version it states and whether

@@ -33,7 +33,7 @@
 #define LOOK_MOST_NS      16000000u   /* ... up to this */
 #define BECOME_PYTHON_NS  1000000000u /* a process that we attach to may be just about to become a Python */
 #define NAP_MOST_NS       100000000u  /* a sleep is no longer, so that the end of the target is noticed */
-#define BELIEVE_DENIED_NS 50000000u   /* a process that may not be read is looked at again for so long */
+#define BELIEVE_NS        50000000u   /* a process that can't be read is looked at again for so long */
 
 /* One run of the program. */
 struct session {
@@ -126,11 +126,12 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
 
 /* ---- finding the target ---- */
 
-/* Looks at the process until it is a Python that runs, or until it is certain that it won't be. A process that is just
- * ending has no memory left, which looks as if it were not for us. */
+/* Looks at the process until it is a Python that runs, or until it is certain that it won't be. A refusal is believed
+ * after a while only: a process that is just ending has no memory left, which looks as if it were not for us, and one
+ * that is just starting may not be mapped as a whole. */
 static enum target_state find_python(struct session *session, struct target *target, uint64_t give_up_ns)
 {
-    const uint64_t believe_ns = clock_now_ns() + BELIEVE_DENIED_NS;
+    const uint64_t believe_ns = clock_now_ns() + BELIEVE_NS;
     uint64_t wait_ns = LOOK_FIRST_NS;
     for (;;) {
         struct fault why = { 0 };
@@ -140,7 +141,7 @@ static enum target_state find_python(struct session *session, struct target *tar
             return state;
         if (target_ended(session))
             return TARGET_GONE;
-        if (state == TARGET_UNSUPPORTED || (state == TARGET_DENIED && now >= believe_ns)) {
+        if ((state == TARGET_UNSUPPORTED || state == TARGET_DENIED) && now >= believe_ns) {
             session->why = why;
             return state;
         }
@@ -342,6 +343,8 @@ static int record_running(struct session *session, char **argv)
     session->pidfd = (int)syscall(SYS_pidfd_open, session->pid, 0);
     signals_handle(NULL);
     const enum target_state state = find_python(session, &target, clock_now_ns() + BECOME_PYTHON_NS);
+    if (state == TARGET_NOT_YET && signals_stop())
+        return 128 + signals_stop();
     if (state != TARGET_READY) {
         refuse(session, state);
         return fail(session, EXIT_OURS);

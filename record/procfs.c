@@ -248,6 +248,15 @@ pid_t procfs_ns_pid(pid_t pid)
     return ns_number(path);
 }
 
+bool procfs_same_pids(pid_t pid)
+{
+    const struct text ours = read_link(getpid(), "ns/pid"), theirs = read_link(pid, "ns/pid");
+    const bool same = ours.size == theirs.size && (ours.size == 0 || memcmp(ours.bytes, theirs.bytes, ours.size) == 0);
+    free((char *)ours.bytes);
+    free((char *)theirs.bytes);
+    return same;
+}
+
 void procfs_map_threads(pid_t pid, struct pairs *threads)
 {
     char path[64];

@@ -40,6 +40,9 @@ struct text quote_arguments(struct text arguments);
 /* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
 pid_t procfs_ns_pid(pid_t pid);
 
+/* Whether the process lives in our pid namespace. */
+bool procfs_same_pids(pid_t pid);
+
 /* Fills `threads` with the recorder's number of each thread of a process: (what the process itself calls it, 0) →
  * number. */
 void procfs_map_threads(pid_t pid, struct pairs *threads);

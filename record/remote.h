@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #define REMOTE_PIECES 1024 /* the most in one call; the kernel's limit */
@@ -49,5 +50,20 @@ bool remote_same_program(const struct remote *remote, uint64_t address);
 
 /* Safe on a zeroed or closed one. */
 void remote_close(struct remote *remote);
+
+/* The number that stands at an offset of what was read. */
+static inline uint64_t word_at(const void *bytes, uint32_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const unsigned char *)bytes + offset, sizeof(value));
+    return value;
+}
+
+static inline uint32_t half_word_at(const void *bytes, uint32_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const unsigned char *)bytes + offset, sizeof(value));
+    return value;
+}
 
 #endif

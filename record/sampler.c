@@ -60,8 +60,8 @@ static void end_thread(struct sampler *sampler, struct sampled *row, uint64_t ti
 static pid_t host_thread(struct sampler *sampler, uint32_t native_id)
 {
     const struct target *target = &sampler->target;
-    if (target->ns_pid == target->pid)
-        return (pid_t)native_id; /* one namespace, one number */
+    if (target->same_pids)
+        return (pid_t)native_id;
     if (sampler->mapped_tick != sampler->tick) {
         pairs_free(&sampler->host_threads);
         procfs_map_threads(target->pid, &sampler->host_threads);

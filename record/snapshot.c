@@ -3,6 +3,7 @@
 
 #include "formats/alloc.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +15,6 @@
 #define NEAR_LEAF    2048        /* bytes at the end of the data stack that are copied closest to the moment */
 #define STRAY_IDLE   16          /* samples after which an unused one is not read any more */
 #define LEARN_STEPS  40000       /* frames that are followed to learn where they are */
-
-uint64_t word_at(const void *bytes, uint32_t offset)
-{
-    uint64_t value;
-    memcpy(&value, (const unsigned char *)bytes + offset, sizeof(value));
-    return value;
-}
 
 void snapshot_open(struct snapshot *snapshot, struct remote *remote, const struct layout *layout)
 {
@@ -80,45 +74,27 @@ static uint32_t rounded(uint64_t used, uint64_t size)
     return (uint32_t)(wanted < size ? wanted : size);
 }
 
-/* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`. What is known of older ones
- * stays. */
+/* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`. */
 static enum attempt learn_chunks(struct snapshot *snapshot, uint64_t newest, uint64_t top)
 {
     struct plan *plan = snapshot->plan;
     const struct layout *l = snapshot->layout;
-    struct chunk chunks[CHUNKS_LIMIT];
-    size_t count = 0, known = plan->chunks_count;
-    uint64_t total = 0;
-    for (uint64_t at = newest; at; count++) {
-        if (count == CHUNKS_LIMIT)
+    plan->chunks_count = 0;
+    for (uint64_t at = newest; at;) {
+        unsigned char head[LAYOUT_OBJECT_MAX];
+        if (plan->chunks_count == CHUNKS_LIMIT)
             return TOO_DEEP;
-        for (known = 0; known < plan->chunks_count && plan->chunks[known].address != at;)
-            known++;
-        if (count > 0 && known < plan->chunks_count)
-            break; /* from here on down it is as it was */
-        unsigned char head[32];
         if (!read_at(snapshot, at, head, l->chunk_data))
             return TORN;
         const uint64_t size = word_at(head, l->chunk_size);
-        /* The newest chunk's own note of its top is made only when another is put on it. */
-        const uint64_t used = count == 0 ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
+        /* A chunk's own note of its top is made when another is put on it. */
+        const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
         if (size > CHUNK_LIMIT || size < l->chunk_data || used > size)
             return TORN;
-        total += used + SLACK;
-        if (total > COPY_LIMIT)
-            return TOO_DEEP;
-        chunks[count] = (struct chunk){ at, count == 0 ? rounded(used, size) : (uint32_t)used };
+        plan->chunks = alloc_grow(plan->chunks, &plan->chunks_room, plan->chunks_count + 1, sizeof(*plan->chunks));
+        plan->chunks[plan->chunks_count++] = (struct chunk){ at, at == newest ? rounded(used, size) : (uint32_t)used };
         at = word_at(head, l->chunk_previous);
     }
-    const size_t kept = count > 0 && known < plan->chunks_count ? plan->chunks_count - known : 0;
-    if (count + kept > CHUNKS_LIMIT)
-        return TOO_DEEP;
-    plan->chunks = alloc_grow(plan->chunks, &plan->chunks_room, count + kept, sizeof(*plan->chunks));
-    if (kept > 0)
-        memmove(plan->chunks + count, plan->chunks + known, kept * sizeof(*plan->chunks));
-    if (count > 0)
-        memcpy(plan->chunks, chunks, count * sizeof(*chunks));
-    plan->chunks_count = count + kept;
     return LEARNED;
 }
 
@@ -139,7 +115,8 @@ static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
         const uint64_t offset = frame - plan->chunks[i].address;
         if (frame < plan->chunks[i].address || offset >= size || size > CHUNK_LIMIT)
             continue;
-        plan->chunks[i].used = rounded(offset + snapshot->layout->frame_size, size);
+        const uint32_t used = rounded(offset + snapshot->layout->frame_size, size);
+        plan->chunks[i].used = used > plan->chunks[i].used ? used : plan->chunks[i].used;
         return true;
     }
     return false;
@@ -149,6 +126,7 @@ static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
 
 static void add_piece(struct snapshot *snapshot, size_t *used, uint64_t address, uint32_t size)
 {
+    assert(snapshot->pieces_count < REMOTE_PIECES);
     /* `into` is an offset until the copy has its final place. */
     snapshot->pieces[snapshot->pieces_count++] = (struct piece){ address, size, (void *)(uintptr_t)*used };
     *used += (size + 7u) & ~7u;
@@ -171,20 +149,19 @@ static void add_chunks(struct snapshot *snapshot, size_t *used)
     }
 }
 
-static void add_after(struct snapshot *snapshot, size_t *used)
+static void add_frames(struct snapshot *snapshot, size_t *used)
 {
     const struct plan *plan = snapshot->plan;
-    snapshot->after_at = snapshot->pieces_count;
     add_chunks(snapshot, used);
     for (size_t i = plan->strays_count; i > 0; i--)
         add_piece(snapshot, used, plan->strays[i - 1].frame, snapshot->layout->frame_size);
 }
 
 /* The same pieces in the opposite order. */
-static void add_before(struct snapshot *snapshot, size_t *used)
+static void add_frames_mirrored(struct snapshot *snapshot, size_t *used)
 {
     const size_t first = snapshot->pieces_count;
-    add_after(snapshot, used);
+    add_frames(snapshot, used);
     for (size_t i = first, j = snapshot->pieces_count; i + 1 < j; i++) {
         const struct piece swapped = snapshot->pieces[i];
         snapshot->pieces[i] = snapshot->pieces[--j];
@@ -203,6 +180,35 @@ static size_t stray_of(const struct snapshot *snapshot, size_t k)
     return snapshot->strays_read - 1 - (k - first_stray_piece(snapshot));
 }
 
+/* The order of the others stays: callers before those they called. */
+static void drop_stray(struct plan *plan, size_t i)
+{
+    plan->strays_count--;
+    memmove(&plan->strays[i], &plan->strays[i + 1], (plan->strays_count - i) * sizeof(*plan->strays));
+}
+
+/* How many strays one call takes beside the chunks. */
+static size_t strays_most(const struct plan *plan)
+{
+    return (REMOTE_PIECES - OTHER_PIECES) / 2 - plan->chunks_count;
+}
+
+/* Both copies of all frames must fit into one call, and into a bounded room. What was learned last is needed most. */
+static enum attempt bound_plan(struct plan *plan)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < plan->chunks_count; i++)
+        total += plan->chunks[i].used;
+    if (total > COPY_LIMIT) {
+        plan->chunks_count = 0;
+        return TOO_DEEP;
+    }
+    const size_t most = strays_most(plan);
+    while (plan->strays_count > most)
+        drop_stray(plan, 0);
+    return ACCEPTED;
+}
+
 static void plan_pieces(struct snapshot *snapshot)
 {
     const struct plan *plan = snapshot->plan;
@@ -213,10 +219,11 @@ static void plan_pieces(struct snapshot *snapshot)
     add_piece(snapshot, &used, snapshot->thread, l->thread_size);
     snapshot->strays_read = plan->strays_count;
     snapshot->split = plan->chunks_count > 0 && plan->chunks[0].used >= 2 * NEAR_LEAF;
-    add_before(snapshot, &used);
+    add_frames_mirrored(snapshot, &used);
     snapshot->moment_at = snapshot->pieces_count;
     add_piece(snapshot, &used, plan->cframe ? plan->cframe + l->cframe_current_frame : current_frame_at, 8);
-    add_after(snapshot, &used);
+    snapshot->after_at = snapshot->pieces_count;
+    add_frames(snapshot, &used);
     snapshot->again_at = snapshot->pieces_count;
     if (l->thread_cframe)
         add_piece(snapshot, &used, snapshot->thread + l->thread_cframe, 8);
@@ -227,13 +234,6 @@ static void plan_pieces(struct snapshot *snapshot)
     snapshot->copy = alloc_grow(snapshot->copy, &snapshot->copy_room, used, 1);
     for (size_t i = 0; i < snapshot->pieces_count; i++)
         snapshot->pieces[i].into = snapshot->copy + (uintptr_t)snapshot->pieces[i].into;
-}
-
-/* The order of the others stays: callers before those they called. */
-static void drop_stray(struct plan *plan, size_t i)
-{
-    plan->strays_count--;
-    memmove(&plan->strays[i], &plan->strays[i + 1], (plan->strays_count - i) * sizeof(*plan->strays));
 }
 
 /* Memory that was there last time is not there now: forget what was read from it. */
@@ -321,8 +321,11 @@ enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_
     snapshot->interpreter = interpreter;
     snapshot->thread = thread;
     snapshot->last_found = 0;
+    enum attempt done = bound_plan(plan);
+    if (done != ACCEPTED)
+        return done;
     plan_pieces(snapshot);
-    const enum attempt done = read_pieces(snapshot);
+    done = read_pieces(snapshot);
     return done == ACCEPTED ? check_pieces(snapshot) : done;
 }
 
@@ -345,27 +348,29 @@ static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *found,
     return false;
 }
 
-/* Room for one more stray: both copies of all frames must fit into one call. */
-static bool make_room(struct plan *plan)
+/* Takes strays into the plan, in the place of those that were not used lately. False when there are too many. */
+static bool add_strays(struct plan *plan, const struct stray *fresh, size_t count)
 {
-    const size_t most = (REMOTE_PIECES - OTHER_PIECES) / 2 - plan->chunks_count;
-    for (size_t i = plan->strays_count; i > 0 && plan->strays_count >= most; i--)
+    const size_t most = strays_most(plan);
+    for (size_t i = plan->strays_count; i > 0 && plan->strays_count + count > most; i--)
         if (plan->strays[i - 1].idle > 0)
             drop_stray(plan, i - 1);
-    plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + 1, sizeof(*plan->strays));
-    return plan->strays_count < most;
+    if (plan->strays_count + count > most)
+        return false;
+    plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + count, sizeof(*plan->strays));
+    for (size_t i = 0; i < count; i++)
+        if (!is_stray(plan, fresh[i].frame))
+            plan->strays[plan->strays_count++] = fresh[i];
+    return true;
 }
 
 /* Takes a frame that was not read into the plan, and all that follow it and were not read either, down to the root. */
 static enum attempt learn_frames(struct snapshot *snapshot, uint64_t frame)
 {
-    struct plan *plan = snapshot->plan;
     const struct layout *l = snapshot->layout;
     struct stray fresh[REMOTE_PIECES / 2];
-    size_t fresh_count = 0;
-    if (grow_chunk(snapshot, frame))
-        return LEARNED;
-    for (size_t steps = 0; frame && steps < LEARN_STEPS && fresh_count < countof(fresh); steps++) {
+    size_t count = 0;
+    for (size_t steps = 0; frame && steps < LEARN_STEPS && count < countof(fresh); steps++) {
         unsigned char head[LAYOUT_FRAME_MAX];
         size_t k;
         uint64_t offset;
@@ -375,17 +380,11 @@ static enum attempt learn_frames(struct snapshot *snapshot, uint64_t frame)
         }
         if (!read_at(snapshot, frame, head, l->frame_size))
             break;
-        fresh[fresh_count++] = (struct stray){ .frame = frame };
+        if (!grow_chunk(snapshot, frame))
+            fresh[count++] = (struct stray){ .frame = frame };
         frame = word_at(head, l->frame_previous);
     }
-    for (size_t i = 0; i < fresh_count; i++) {
-        if (is_stray(plan, fresh[i].frame))
-            continue;
-        if (!make_room(plan))
-            return TOO_DEEP;
-        plan->strays[plan->strays_count++] = fresh[i];
-    }
-    return LEARNED;
+    return add_strays(snapshot->plan, fresh, count) ? LEARNED : TOO_DEEP;
 }
 
 /* The instruction of the leaf moves on all the time; each of its values is a true one. */

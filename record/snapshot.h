@@ -97,7 +97,4 @@ void snapshot_fit_plan(struct snapshot *snapshot);
 
 void plan_free(struct plan *plan);
 
-/* The 8 bytes at an offset. */
-uint64_t word_at(const void *bytes, uint32_t offset);
-
 #endif

@@ -24,6 +24,7 @@ enum target_state target_open(struct target *target, pid_t pid, struct fault *wh
     switch (runtime_find(&target->runtime, &target->remote, why)) {
     case RUNTIME_READY:
         target->ns_pid = procfs_ns_pid(pid);
+        target->same_pids = procfs_same_pids(pid);
         return TARGET_READY;
     case RUNTIME_STARTING:
     case RUNTIME_NONE:
@@ -70,13 +71,6 @@ static struct span interpreter_span(const struct layout *layout)
     return (struct span){ start, end - start };
 }
 
-static uint64_t word(const unsigned char *bytes, uint32_t offset)
-{
-    uint64_t value;
-    memcpy(&value, bytes + offset, sizeof(value));
-    return value;
-}
-
 #define SPAN_LIMIT 4096
 
 /* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
@@ -101,9 +95,9 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
     uint64_t expected = head;
     size_t i = 0;
     for (; i + 1 < good && target->interpreters[i].address == expected; i++) {
-        target->interpreters[i].id = word(spans[i], layout->interpreter_id - span.start);
-        target->interpreters[i].threads_head = word(spans[i], layout->interpreter_threads_head - span.start);
-        expected = word(spans[i], layout->interpreter_next - span.start);
+        target->interpreters[i].id = word_at(spans[i], layout->interpreter_id - span.start);
+        target->interpreters[i].threads_head = word_at(spans[i], layout->interpreter_threads_head - span.start);
+        expected = word_at(spans[i], layout->interpreter_next - span.start);
     }
     target->interpreters_count = i;
     *missing = expected;

@@ -13,7 +13,8 @@ struct interpreter {
 
 struct target {
     pid_t pid;
-    pid_t ns_pid; /* what the process calls itself: its main thread's native id */
+    pid_t ns_pid;   /* what the process calls itself: its main thread's native id */
+    bool same_pids; /* it lives in our pid namespace: its numbers are ours */
     struct remote remote;
     struct runtime runtime;
     struct interpreter *interpreters; /* newest first */
