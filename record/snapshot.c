@@ -298,6 +298,8 @@ static enum attempt check_moment(struct snapshot *snapshot)
     if (!l->thread_cframe)
         return ACCEPTED;
     const uint64_t cframe = word_at(snapshot_state(snapshot), l->thread_cframe);
+    if (cframe == 0)
+        snapshot->current_frame = 0;
     if (cframe == plan->cframe)
         return word_at(piece(snapshot, snapshot->again_at), 0) == cframe ? ACCEPTED : TORN;
     plan->cframe = cframe;
