@@ -117,13 +117,29 @@ static bool name_file(struct output *output)
     return false;
 }
 
+static void release(struct output *output)
+{
+    if (output->gzip)
+        deflateEnd(output->gzip);
+    if (output->fd != STDOUT_FILENO && close(output->fd) != 0)
+        fault(&output->failure, "cannot write %s: %s", output->path, strerror(errno));
+    free(output->gzip);
+    free(output->buffer);
+    free(output->final);
+    free(output->unfinished);
+    output->open = false;
+}
+
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why)
 {
     *output = (struct output){ .path = path, .fd = STDOUT_FILENO };
     if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
         output->path = "standard output";
-    else if (!open_file(output, why))
+    else if (!open_file(output, why)) {
+        output->fd = STDOUT_FILENO; /* nothing to close */
+        release(output);
         return false;
+    }
     output->open = true;
     output->buffer = alloc_zeroed(BUFFER_SIZE, 1);
     if (gzip)
@@ -179,19 +195,6 @@ void output_format(struct output *output, const char *format, ...)
     }
     output_bytes(output, string, (size_t)size);
     free(string);
-}
-
-static void release(struct output *output)
-{
-    if (output->gzip)
-        deflateEnd(output->gzip);
-    if (output->fd != STDOUT_FILENO && close(output->fd) != 0)
-        fault(&output->failure, "cannot write %s: %s", output->path, strerror(errno));
-    free(output->gzip);
-    free(output->buffer);
-    free(output->final);
-    free(output->unfinished);
-    output->open = false;
 }
 
 bool output_close(struct output *output, uint64_t *written, struct fault *why)

@@ -152,7 +152,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         kill(passed_on_to, number);
     if (stops_us(number)) {
         const uint64_t now = clock_now_ns();
-        if (stop_signal && now - stopped_ns > ONE_SIGNAL_NS)
+        const bool same_event = number != SIGINT && now - stopped_ns < ONE_SIGNAL_NS;
+        if (stop_signal && !same_event)
             _exit(128 + number);
         if (!stop_signal)
             stopped_ns = now;

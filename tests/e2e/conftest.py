@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+import collections
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+import environment
+import recording
+import stacks
+from environment import CACHE, CONVERTERS, HERE, RECORD, as_root, pythons
+
+KNOWN_SECONDS = 2.5
+Recorded = collections.namedtuple("Recorded", "python path program spent info threads")
+
+
+def pytest_configure(config):
+    absent = [program for program in (RECORD, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
+    if absent:
+        raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
+
+
+def pytest_report_header(config):
+    lines = [f"programs: {environment.BUILD}"]
+    lines += [f"python:   {p.name}: {p.full_version}: {' '.join(p.command)}" for p in pythons()]
+    names = {python.name for python in pythons()}
+    if not any(python.version == "3.12" for python in pythons()):
+        lines.append("python:   no 3.12 here; its tests are left out")
+    if "3.11-debug" not in names:
+        lines.append("python:   no debug build of 3.11 here; its tests are left out")
+    for version in environment.missing_versions():
+        lines.append(f"python:   NO {version}: tests/tools/make-pythons makes one in {CACHE}")
+    return lines
+
+
+def pytest_generate_tests(metafunc):
+    """`python` is each Python found; a version that must be there and is not is a test that says so."""
+    if "python" in metafunc.fixturenames:
+        found = list(pythons()) + environment.missing_versions()
+        ids = [getattr(python, "name", python) for python in found]
+        metafunc.parametrize("python", found, ids=ids, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def python(request):
+    if isinstance(request.param, str):
+        environment.missing(f"no Python {request.param}: tests/tools/make-pythons makes one in {CACHE}")
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The folder with the programs to record. It has the same name in each root folder."""
+    folder = tempfile.mkdtemp(prefix="pyreel-e2e-", dir="/tmp")
+    roots = {python.root for python in pythons() if python.root}
+    shutil.copytree(os.path.join(HERE, "programs"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    os.chmod(folder, 0o755)
+    for root in roots:
+        subprocess.run([*as_root(), "cp", "-rT", folder, root + folder], check=True)
+    yield folder
+    shutil.rmtree(folder)
+    for root in roots:
+        subprocess.run([*as_root(), "rm", "-rf", "--one-file-system", root + folder], check=True)
+
+
+@pytest.fixture(scope="session")
+def program(programs):
+    """program("spin"): the file of a program to record."""
+    return lambda name: os.path.join(programs, f"{name}.py")
+
+
+@pytest.fixture(scope="session")
+def recorded(python, program, tmp_path_factory):
+    """programs/known.py, recorded once under each Python."""
+    path = tmp_path_factory.mktemp("truth") / "known.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = recording.run_record("-o", path, "--", *python.command, program("known"), KNOWN_SECONDS, prefix=prefix)
+    assert ended.code == 0, ended
+    threads = stacks.of_collapsed(recording.collapsed(path, "--full-paths"))
+    return Recorded(python, path, program("known"), json.loads(ended.text), recording.whole(path), threads)
+
+
+@pytest.fixture
+def start_recorder():
+    """Recorder(...), ended with the test."""
+    started = []
+
+    def start(*arguments, **more):
+        started.append(recording.Recorder(*arguments, **more))
+        return started[-1]
+
+    yield start
+    for recorder in reversed(started):
+        recorder.close()
+
+
+@pytest.fixture
+def start():
+    """Target(...), ended with the test."""
+    started = []
+
+    def start(*command, **more):
+        started.append(recording.Target(*command, **more))
+        return started[-1]
+
+    yield start
+    for target in reversed(started):
+        target.close()
+
+
+@pytest.fixture(scope="session")
+def python3():
+    """A Python of this machine, for tests that are not about versions."""
+    return environment.python_of("3.11").command[0]
+
+
+@pytest.fixture
+def spinning(start, python3, program):
+    """A program that runs in a function spin."""
+    return start(python3, program("spin"))

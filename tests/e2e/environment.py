@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""What the tests find on this machine: our programs, Pythons, viewers, and what we may do.
+
+PYREEL_BUILD names the build folder whose programs are tested; PYREEL_TEST_CACHE is where tests/tools keep what they make.
+What is missing is said by missing(): on a user's machine a skip with the reason, with CI=true a failure.
+"""
+
+import dataclasses
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROJECT = os.path.dirname(os.path.dirname(HERE))
+TOOLS = os.path.join(PROJECT, "tests", "tools")
+BUILD = os.path.abspath(os.environ.get("PYREEL_BUILD", os.path.join(PROJECT, "build")))
+CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pyreel")
+
+RECORD = os.path.join(BUILD, "record", "pyreel-record")
+CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "info")}
+
+REQUIRED_VERSIONS = ["3.11", "3.13", "3.14", "3.15"]
+OPTIONAL_VERSIONS = ["3.12"]
+NOBODY = 65534
+
+
+def missing(reason):
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"needed here, and missing: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+# ---- Pythons ----
+
+@dataclasses.dataclass(frozen=True)
+class Python:
+    name: str
+    version: str  # 3.13
+    full_version: str  # 3.13.18
+    command: tuple  # what starts it
+    root: str = ""  # of the folder it lives in, when that is not /
+
+    @property
+    def minor(self):
+        return int(self.version.split(".")[1])
+
+
+def version_of(command):
+    """Its own words, or None when it does not start: a version manager may have names for nothing."""
+    try:
+        answer = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
+    except OSError:
+        return None
+    match = re.match(r"Python (3\.\d+\.\d+\S*)", answer.stdout)
+    return match[1] if answer.returncode == 0 and match else None
+
+
+def real_path(command):
+    """The program behind a name, which may be a script of a version manager."""
+    answer = subprocess.run([command, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True)
+    return answer.stdout.strip()
+
+
+def own_candidates(version):
+    names = [f"/usr/bin/python{version}", shutil.which(f"python{version}")]
+    names += sorted(glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")), reverse=True)
+    names += ["/usr/bin/python3", shutil.which("python3")]
+    return [name for name in names if name]
+
+
+def own_python(version):
+    for candidate in own_candidates(version):
+        full = version_of([candidate])
+        if full and full.startswith(f"{version}."):
+            return Python(version, version, full, (real_path(candidate),))
+    return None
+
+
+def rooted_python(version):
+    for root in sorted(glob.glob(os.path.join(CACHE, "debian-*"))):
+        if not os.path.exists(f"{root}/usr/bin/python{version}") or as_root() is None:
+            continue
+        command = ("chroot", root, f"/usr/bin/python{version}")
+        full = version_of([*as_root(), *command])
+        if full:
+            return Python(f"{version}-root", version, full, command, root)
+    return None
+
+
+def debug_python():
+    for name in ("python3.11-dbg", "python3.11d"):
+        full = shutil.which(name) and version_of([name])
+        if full:
+            return Python("3.11-debug", "3.11", full, (shutil.which(name),))
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def pythons():
+    """One of this machine and one of the root folders per version, and the debug build."""
+    found = []
+    for version in sorted(REQUIRED_VERSIONS + OPTIONAL_VERSIONS):
+        found += [python for python in (own_python(version), rooted_python(version)) if python]
+    debug = debug_python()
+    return found + [debug] if debug else found
+
+
+def missing_versions():
+    return [version for version in REQUIRED_VERSIONS if not any(p.version == version for p in pythons())]
+
+
+def python_of(version):
+    """Any Python of a version, rather one of this machine; skips when there is none."""
+    for python in pythons():
+        if python.version == version:
+            return python
+    return missing(f"no Python {version}: tests/tools/make-pythons makes one in {CACHE}")
+
+
+@functools.lru_cache(maxsize=None)
+def old_python():
+    """A CPython before those we read, or None."""
+    for minor in (10, 9, 8):
+        for name in own_candidates(f"3.{minor}"):
+            full = version_of([name])
+            if full and full.startswith(f"3.{minor}."):
+                return Python(f"3.{minor}", f"3.{minor}", full, (real_path(name),))
+    return None
+
+
+# ---- rights ----
+
+@functools.lru_cache(maxsize=None)
+def as_root():
+    """What to put before a command that needs root; None when we can't be root."""
+    if os.geteuid() == 0:
+        return ()
+    can = shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0
+    return ("sudo", "-n") if can else None
+
+
+def need_root():
+    prefix = as_root()
+    return missing("needs root: run the tests as root, or let sudo work without a password") if prefix is None else prefix
+
+
+def need_command(name):
+    return shutil.which(name) or missing(f"no command {name}")
+
+
+# ---- viewers ----
+
+def need_go():
+    need_command("go")
+    return ["go", "tool", "pprof"]
+
+
+def need_viewer(tool):
+    if not os.path.exists(os.path.join(CACHE, "viewers", ".complete")):
+        missing(f"no {tool}: tests/tools/make-viewers installs it in {CACHE}")
+    return os.path.join(TOOLS, tool)

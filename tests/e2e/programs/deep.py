@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""A stack as deep as asked for, of one kind, that stays for so long: deep.py KIND DEPTH SECONDS."""
+import sys
+import time
+
+kind, depth, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+sys.setrecursionlimit(50000)
+
+
+def rest():
+    time.sleep(seconds)
+
+
+def calls(n):
+    return rest() if n == 0 else calls(n - 1)
+
+
+def through_c(n):
+    return rest() if n == 0 else list(map(through_c, [n - 1]))
+
+
+def generators(n):
+    if n == 0:
+        rest()
+        yield
+    else:
+        yield from generators(n - 1)
+
+
+def both(n):
+    """Generators, and on top of them, from time to time, plain calls that fill many chunks of the data stack."""
+    if n == 0:
+        for plain in (0, 6000) * 10:
+            calls_and_back(plain)
+            yield
+    else:
+        yield from both(n - 1)
+
+
+def calls_and_back(n):
+    return time.sleep(seconds / 20) if n == 0 else calls_and_back(n - 1)
+
+
+if kind in ("generators", "both"):
+    for _ in globals()[kind](depth):
+        pass
+else:
+    globals()[kind](depth)

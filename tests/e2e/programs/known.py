@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""A program whose profile is known. The tests read its lines, so what they say about themselves is part of it:
+"# -> f" names what a line may call, "*" being code of other files. It prints when it began and how long each part took,
+by its own clock, which on Linux is the monotonic one.
+"""
+import json  # -> *
+import sys  # -> *
+import threading  # -> *
+import time  # -> *
+
+clock = time.perf_counter
+ROUND = 0.1
+PARTS = ("plain", "Mill.grind", "outer", "drain", "descend")
+SHARES = (0.30, 0.25, 0.20, 0.15, 0.10)
+DEPTH = 20
+spent = dict.fromkeys(PARTS, 0.0)
+done = threading.Event()  # -> *
+
+
+def plain(until):
+    while clock() < until:
+        pass
+
+
+class Mill:  # -> Mill
+    def grind(self, until):
+        while clock() < until:
+            pass
+
+
+def outer(until):
+    middle(until)  # -> middle
+
+
+def middle(until):
+    inner(until)  # -> inner
+
+
+def inner(until):
+    while clock() < until:
+        pass
+
+
+def numbers(until):
+    while clock() < until:
+        yield 1
+
+
+def drain(until):
+    for _ in numbers(until):  # -> numbers
+        pass
+
+
+def descend(depth, until):
+    if depth > 1:
+        descend(depth - 1, until)  # -> descend
+    else:
+        while clock() < until:  # the bottom
+            pass
+
+
+def rounds(seconds):
+    mill = Mill()
+    spent["start"] = start = clock()
+    for number in range(round(seconds / ROUND)):
+        due = start + number * ROUND
+        times = [clock()]
+        plain(due + 0.030)  # -> plain
+        times.append(clock())
+        mill.grind(due + 0.055)  # -> Mill.grind
+        times.append(clock())
+        outer(due + 0.075)  # -> outer
+        times.append(clock())
+        drain(due + 0.090)  # -> drain
+        times.append(clock())
+        descend(DEPTH, due + 0.100)  # -> descend
+        times.append(clock())
+        for i, part in enumerate(PARTS):
+            spent[part] += times[i + 1] - times[i]
+
+
+def name_thread(name):
+    """As the kernel knows it. CPython does it by itself from 3.14 on."""
+    if sys.version_info >= (3, 14):
+        return
+    try:
+        with open("/proc/thread-self/comm", "w") as file:  # -> *
+            file.write(name)  # -> *
+    except OSError:
+        import ctypes  # -> *
+        ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)  # -> *
+
+
+def nap_again():
+    name_thread("napper")  # -> name_thread
+    while not done.is_set():  # -> *
+        time.sleep(0.05)  # the nap
+
+
+def wait_for_end():
+    name_thread("waiter")  # -> name_thread
+    done.wait()  # -> *
+
+
+def main():
+    napper = threading.Thread(target=nap_again, name="napper")  # -> *
+    waiter = threading.Thread(target=wait_for_end, name="waiter")  # -> *
+    napper.start()  # -> *
+    waiter.start()  # -> *
+    rounds(float(sys.argv[1]))  # -> rounds
+    done.set()  # -> *
+    napper.join()  # -> *
+    waiter.join()  # -> *
+    print(json.dumps(spent))  # -> *
+
+
+main()  # -> main

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""Runs, in the function spin, until it is ended: a program to attach to. With -i it does not mind SIGINT and SIGTERM."""
+import os
+import signal
+import sys
+import time
+
+
+def spin(seconds):
+    print("ready", os.getpid(), flush=True)
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+if "-i" in sys.argv:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+seconds = [float(argument) for argument in sys.argv[1:] if argument != "-i"] or [60]
+spin(seconds[0])

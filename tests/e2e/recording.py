@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Runs our programs and the programs they record. Every run is watched for sanitizers' reports and for time."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from environment import CACHE, CONVERTERS, RECORD, as_root
+
+PATIENCE = 60  # seconds: only a program that hangs takes so long
+ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+SANITIZER = re.compile(rb"Sanitizer|runtime error:")
+
+
+class Ended:
+    """How a program ended and what it said."""
+
+    def __init__(self, command, code, output, errors):
+        self.command, self.code, self.output, self.errors = command, code, output, errors
+        assert not SANITIZER.search(errors), f"{self}"
+
+    @property
+    def text(self):
+        return self.output.decode()
+
+    @property
+    def messages(self):
+        return self.errors.decode()
+
+    def __str__(self):
+        return (f"{' '.join(map(str, self.command))}\nexit code {self.code}\n"
+                f"{self.output[:2000].decode(errors='replace')}\n{self.errors[-4000:].decode(errors='replace')}")
+
+
+def run(*command, input=None, **more):
+    """Runs a command to its end. Standard input is empty unless given."""
+    how = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
+    done = subprocess.run(list(map(str, command)), capture_output=True, timeout=PATIENCE, env=ENVIRONMENT, **how, **more)
+    return Ended(command, done.returncode, done.stdout, done.stderr)
+
+
+def succeed(*command, **more):
+    ended = run(*command, **more)
+    assert ended.code == 0, ended
+    return ended
+
+
+# ---- the recorder ----
+
+def run_record(*arguments, prefix=(), **more):
+    """pyreel-record with these arguments, to its end."""
+    return run(*prefix, RECORD, *arguments, **more)
+
+
+def attach(target, output, *options, seconds=0.3, prefix=()):
+    """Records a running program for so long; it must work."""
+    pid = getattr(target, "pid", target)
+    ended = run_record("-p", pid, "-d", seconds, "-o", output, *options, prefix=prefix)
+    assert ended.code == 0, ended
+    return ended
+
+
+class Recorder:
+    """pyreel-record at work. It is ended with the test that started it, see the fixture start_recorder."""
+
+    def __init__(self, *arguments, prefix=(), **more):
+        self.command = [*map(str, prefix), RECORD, *map(str, arguments)]
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def wait_for_output(self, line=b"ready"):
+        """Waits until the command that is recorded has printed a line with these words; returns the line."""
+        for said in self.process.stdout:
+            if line in said:
+                return said.decode()
+        raise AssertionError(f"it ended early: {self.process.stderr.read().decode()}")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self):
+        output, errors = self.process.communicate(timeout=PATIENCE)
+        return Ended(self.command, self.process.returncode, output, errors)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+# ---- programs to attach to ----
+
+class Target:
+    """A program that runs, and has said "ready PID"; PID as it sees itself, and as we do where nothing lies between."""
+
+    def __init__(self, *command, **more):
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
+        for line in self.process.stdout:
+            if line.startswith(b"ready"):
+                self.pid = int(line.split()[1])
+                return
+        raise AssertionError(f"{command} did not start: {self.process.stderr.read().decode()}")
+
+    @property
+    def running(self):
+        return self.process.poll() is None
+
+    def read_line(self):
+        return self.process.stdout.readline().decode()
+
+    def close(self):
+        end(self.process.pid)
+        if self.pid != self.process.pid:
+            end(self.pid)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.process.wait()
+
+
+def end(pid):
+    """Kills a process, also one of root's, and does not mind when it is gone."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        subprocess.run([*(as_root() or ()), "kill", "-KILL", str(pid)], capture_output=True)
+
+
+def process_state(pid):
+    """Its letter in /proc: R, S, T, Z, ...; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def wait_until(condition, what, seconds=20):
+    give_up = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up, f"waited in vain: {what}"
+        time.sleep(0.01)
+
+
+# ---- the converters ----
+
+def convert(name, path, *options, **more):
+    return run(CONVERTERS[name], *options, path, **more)
+
+
+def info(path, *options):
+    return json.loads(succeed(CONVERTERS["info"], "--json", *options, path).text)
+
+
+def collapsed(path, *options):
+    return succeed(CONVERTERS["collapsed"], *options, path).text
+
+
+def gecko(path):
+    succeed(CONVERTERS["gecko"], path)
+    return f"{path}.json.gz"
+
+
+def pprof(path):
+    succeed(CONVERTERS["pprof"], path)
+    return f"{path}.pb.gz"
+
+
+def whole(path):
+    """What is in a recording, which must be complete and without damage."""
+    figures = info(path, "--verify")
+    assert figures["complete"] is True
+    assert figures["damage"]["blocks"] == figures["damage"]["bytes"] == 0
+    return figures

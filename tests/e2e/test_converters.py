@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""What the programs promise on the command line, apart from what they show."""
+
+import os
+import pty
+
+import pytest
+
+import gecko_check
+import pprof_check
+from environment import CONVERTERS, RECORD
+from recording import convert, run, succeed
+from test_recorder import read_terminal
+
+PROGRAMS = {"record": RECORD, **CONVERTERS}
+DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz"}
+
+
+@pytest.fixture(scope="module")
+def path(python3, program, tmp_path_factory):
+    """A recording."""
+    path = tmp_path_factory.mktemp("converters") / "a.pyreel"
+    run(RECORD, "-o", path, "--", python3, program("dies"), 0)
+    return path
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sanitize
+def test_help_fits_a_terminal(name):
+    for option in ("--help", "-h"):
+        ended = succeed(PROGRAMS[name], option)
+        assert ended.messages == ""
+        assert ended.text.startswith(f"usage: pyreel-{name} ")
+        assert max(map(len, ended.text.splitlines())) <= 80
+        for word in ("--help", "--version", "--quiet", "--verbose", "--output"):
+            assert word in ended.text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_version(name):
+    ended = succeed(PROGRAMS[name], "--version")
+    assert ended.messages == ""
+    words = ended.text.split()
+    assert words[0] == f"pyreel-{name}" and len(words) == 2 and words[1][0].isdigit()
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("arguments", [["--no-such-option", "x"], [], ["a", "b"], ["-o"]], ids=str)
+def test_misuse(name, arguments, tmp_path):
+    ended = run(CONVERTERS[name], *arguments, cwd=tmp_path)
+    assert (ended.code, ended.output) == (2, b"")
+    assert f"Try 'pyreel-{name} --help'" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name, suffix", DEFAULT_SUFFIX.items())
+def test_the_output_is_named_after_the_recording(path, tmp_path, name, suffix):
+    copy = tmp_path / "b.pyreel"
+    copy.write_bytes(path.read_bytes())
+    ended = convert(name, "b.pyreel", cwd=tmp_path)
+    assert (ended.code, ended.output, ended.messages) == (0, b"", "")
+    assert sorted(os.listdir(tmp_path)) == ["b.pyreel", f"b.pyreel{suffix}"]
+
+
+@pytest.mark.parametrize("name", ["collapsed", "info"])
+def test_text_goes_to_standard_output(path, tmp_path, name):
+    ended = convert(name, path, cwd=tmp_path)
+    assert (ended.code, ended.messages) == (0, "")
+    assert "work" in ended.text if name == "collapsed" else "CPython 3.11" in ended.text
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.sanitize
+def test_a_pipe_gives_what_a_file_gives(path, tmp_path, name):
+    convert(name, path, "-o", tmp_path / "out")
+    piped = convert(name, "-", input=path.read_bytes())
+    assert piped.code == 0
+    assert piped.output == (tmp_path / "out").read_bytes() != b""
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_the_same_recording_gives_the_same_bytes(path, tmp_path, name):
+    first, second = (convert(name, path, "-o", tmp_path / out) for out in ("one", "two"))
+    assert first.code == second.code == 0
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() != b""
+
+
+def test_the_name_says_whether_a_firefox_profile_is_packed(path, tmp_path):
+    for name in ("a.json", "a.json.gz"):
+        convert("gecko", path, "-o", tmp_path / name)
+    plain, packed = ((tmp_path / name).read_bytes() for name in ("a.json", "a.json.gz"))
+    assert (plain[:1], packed[:2]) == (b"{", b"\x1f\x8b")
+    assert len(packed) < len(plain)
+    assert gecko_check.load(tmp_path / "a.json") == gecko_check.load(tmp_path / "a.json.gz")
+
+
+def test_collapsed_lines_are_sorted(path):
+    lines = convert("collapsed", path).output.splitlines()
+    stacks = [line.rpartition(b" ")[0].split(b";") for line in lines]
+    assert stacks == sorted(stacks) and len(stacks) > 1
+
+
+def test_functions_merge_the_lines_in_pprof(path, tmp_path):
+    convert("pprof", path, "-o", tmp_path / "lines")
+    convert("pprof", path, "--functions", "-o", tmp_path / "functions")
+    lines, functions = (pprof_check.load(tmp_path / name) for name in ("lines", "functions"))
+    assert pprof_check.check(functions) == []
+    count, merged = (pprof_check.summary(profile) for profile in (lines, functions))
+    assert count["totals"] == merged["totals"]
+    assert count["functions"] == merged["functions"]
+    assert len(functions["location"]) == len(functions["function"]) <= len(lines["location"])
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_verbose_tells_what_was_written(path, tmp_path, name):
+    out = tmp_path / "out"
+    ended = convert(name, path, "-v", "-o", out)
+    assert f"pyreel-{name}: wrote {out}: " in ended.messages
+    assert f"{os.path.getsize(out)} bytes" in ended.messages
+
+
+def on_terminal(*command, cwd):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.execv(command[0], list(map(str, command)))
+    said = read_terminal(terminal).decode(errors="replace")
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), said
+
+
+def test_binary_output_is_refused_on_a_terminal(path, tmp_path):
+    code, said = on_terminal(CONVERTERS["pprof"], "-o", "-", path, cwd=tmp_path)
+    assert code == 1
+    assert "not for a terminal" in said and "-o" in said
+    assert "\x1f" not in said
+
+
+def test_text_is_welcome_on_a_terminal(path, tmp_path):
+    code, said = on_terminal(CONVERTERS["collapsed"], path, cwd=tmp_path)
+    assert code == 0
+    assert "MainThread (" in said
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_a_terminal_is_no_recording(tmp_path, name):
+    code, said = on_terminal(CONVERTERS[name], "-", cwd=tmp_path)
+    assert code == 1
+    assert "standard input is a terminal" in said
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.sanitize
+def test_what_is_no_recording_is_refused(tmp_path, name):
+    (tmp_path / "text").write_text("this is not a recording\n" * 100)
+    (tmp_path / "folder").mkdir()
+    for file, cause in (("text", "text"), ("folder", "is a folder"), ("absent", "No such file")):
+        ended = convert(name, tmp_path / file, "-o", tmp_path / "out")
+        assert (ended.code, ended.output) == (1, b"")
+        assert str(tmp_path / file) in ended.messages and cause in ended.messages
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_the_recording_is_never_overwritten(path, tmp_path, name):
+    before = path.read_bytes()
+    ended = convert(name, path, "-o", path)
+    assert ended.code == 1
+    assert "is the recording itself" in ended.messages
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_a_full_disk_is_an_error(path, name):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    ended = convert(name, path, "-o", "/dev/full")
+    assert ended.code == 1
+    assert "No space left on device" in ended.messages
+
+
+def test_strict_is_content_with_a_whole_recording(path, tmp_path):
+    for name in CONVERTERS:
+        assert convert(name, path, "--strict", "-o", tmp_path / "out").code == 0
+
+
+def test_a_full_disk_stops_the_recorder(python3, program):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    ended = run(RECORD, "-o", "/dev/full", "--", python3, program("dies"), 0)
+    assert ended.code == 125
+    assert "No space left on device" in ended.messages

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""Damaged recordings: never a crash, a hang, or a silent wrong output; and all that is good is shown."""
+
+import collections
+import concurrent.futures
+import json
+import os
+import struct
+
+import pytest
+
+import gecko_check
+import pprof_check
+from environment import CONVERTERS
+from recording import attach, convert
+
+pytestmark = pytest.mark.sanitize
+
+MAGIC = 8
+BLOCK = struct.Struct("<4sBBHIIII")  # sync, kind, codec, zero, sequence, stored size, plain size, checksum
+EVENTS = 2
+
+
+@pytest.fixture(scope="module", params=["none", "zstd"])
+def small(request, start_session, python3, program, tmp_path_factory):
+    """The bytes of a small recording, of more than one block of events."""
+    path = tmp_path_factory.mktemp("damage") / "small.pyreel"
+    attach(start_session(python3, program("small")), path, "-r", "20", "--compression", request.param, seconds=1.3)
+    data = path.read_bytes()
+    assert len(data) < 1500 and sum(kind == EVENTS for _, _, kind in blocks(data)) >= 2
+    return data
+
+
+@pytest.fixture(scope="module")
+def start_session():
+    """Target(...), ended with the module."""
+    import recording
+    started = []
+
+    def start(*command):
+        started.append(recording.Target(*command))
+        return started[-1]
+
+    yield start
+    for target in started:
+        target.close()
+
+
+def blocks(data):
+    """Where each block begins and ends, and its kind."""
+    found, at = [], MAGIC
+    while at < len(data):
+        _, kind, _, _, _, stored, _, _ = BLOCK.unpack_from(data, at)
+        found.append((at, at + BLOCK.size + stored, kind))
+        at = found[-1][1]
+    assert at == len(data)
+    return found
+
+
+def for_each(work, items):
+    """Does the work for all items, as many at once as there are processors; all that failed are told together."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        problems = [problem for problem in pool.map(work, items) if problem]
+    assert not problems, f"{len(problems)} problems:\n" + "\n".join(problems[:10])
+
+
+def shown(name, output, folder, number):
+    """What an output says as {stack: samples}; raises when it is not well formed."""
+    if name == "collapsed":
+        lines = [line.rpartition(" ") for line in output.decode().splitlines()]
+        return collections.Counter({path: int(count) for path, _, count in lines})
+    if name == "info":
+        return collections.Counter({(t["pid"], t["tid"]): t["samples"] for t in json.loads(output)["threads"]})
+    file = folder / f"{number}"
+    file.write_bytes(output)
+    try:
+        if name == "gecko":
+            profile = gecko_check.load(file)
+            problems = gecko_check.problems(profile)
+            counts = collections.Counter()
+            for thread in profile["threads"]:
+                if thread["samples"]["length"]:
+                    for stack, count in gecko_check.stacks(profile, thread, lambda *frame: frame).items():
+                        counts[thread["tid"], stack] += count
+        else:
+            profile, problems = pprof_check.examine(file)
+            counts = collections.Counter()
+            for stack, labels, values in pprof_check.summary(profile)["samples"] if not problems else []:
+                counts[labels["thread_id"], tuple(stack)] += values[0]
+    finally:
+        file.unlink()
+    assert not problems, problems
+    return counts
+
+
+class Judge:
+    """Runs one converter on damaged copies of a recording, and says what is wrong with its answer."""
+
+    def __init__(self, name, data, folder):
+        self.name, self.data, self.folder = name, data, folder
+        self.options = ["--json"] if name == "info" else ["-o", "-"]
+        self.good = convert(name, "-", *self.options, input=data)
+        assert (self.good.code, self.good.messages) == (0, "")
+        self.whole = shown(name, self.good.output, folder, "whole")
+        assert sum(self.whole.values()) > 20
+
+    def answer(self, damaged, what):
+        """The exit code and what was shown; None and the problem when the answer is bad."""
+        try:
+            ended = convert(self.name, "-", *self.options, input=damaged)
+        except Exception as error:  # a hang, or a sanitizer's report
+            return None, f"{what}: {error}"
+        if ended.code not in (0, 1):
+            return None, f"{what}: exit code {ended.code}: {ended.messages}"
+        if ended.code == 1:
+            fine = ended.output == b"" and f"pyreel-{self.name}: " in ended.messages
+            return (1, collections.Counter()) if fine else (None, f"{what}: fails, but how: {ended}")
+        if not ended.messages:
+            same = ended.output == self.good.output
+            return (0, self.whole) if same else (None, f"{what}: not a word, and another output")
+        if "warning" not in ended.messages:
+            return None, f"{what}: no warning in {ended.messages!r}"
+        try:
+            counts = shown(self.name, ended.output, self.folder, what)
+        except Exception as error:
+            return None, f"{what}: the output is broken: {error!r}"
+        more = {stack: count for stack, count in counts.items() if count > self.whole[stack]}
+        return (None, f"{what}: shows what never was: {more}") if more else (0, counts)
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_an_empty_file(name):
+    ended = convert(name, "-", "-o", "-", input=b"")
+    assert (ended.code, ended.output) == (1, b"")
+    assert "empty" in ended.messages or "not a pyreel recording" in ended.messages, ended
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_cut_at_every_byte(small, tmp_path, name):
+    judge = Judge(name, small, tmp_path)
+    layout = blocks(small)
+    header_end = layout[0][1]
+    shown_at = {}
+
+    def cut(size):
+        code, found = judge.answer(small[:size], f"cut at {size}")
+        if code is None:
+            return found
+        if code == 1 and size >= header_end:
+            return f"cut at {size}: nothing is converted, though the header is whole"
+        if code == 0 and found is judge.whole:
+            return f"cut at {size}: not a word about it"
+        shown_at[size] = sum(found.values())
+        return None
+
+    for_each(cut, range(1, len(small)))
+    counts = [shown_at[size] for size in sorted(shown_at)]
+    assert counts == sorted(counts), "a longer piece shows less"
+    for begin, end, kind in layout:
+        if kind == EVENTS:
+            assert shown_at[end] > shown_at[begin], f"the block at byte {begin} is whole and not shown"
+    assert shown_at[layout[-1][0]] == sum(judge.whole.values()), "all but the end is there and not shown"
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_one_flipped_bit_at_every_byte(small, tmp_path, name):
+    judge = Judge(name, small, tmp_path)
+    header_end = blocks(small)[0][1]
+
+    def flip(place):
+        damaged = bytearray(small)
+        damaged[place] ^= 1 << place % 8
+        code, found = judge.answer(bytes(damaged), f"bit {place % 8} of byte {place} flipped")
+        if code is None:
+            return found
+        if code == 1 and place >= header_end:
+            return f"byte {place}: nothing is converted, though the header is whole"
+        if code == 0 and found is judge.whole:
+            return f"byte {place}: not a word about it"
+        return None
+
+    for_each(flip, range(len(small)))
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_a_lost_block_costs_what_is_in_it(small, tmp_path, name):
+    judge = Judge(name, small, tmp_path)
+    events = [block for block in blocks(small) if block[2] == EVENTS]
+    for begin, end, _ in events[1:]:
+        code, found = judge.answer(small[:begin] + small[end:], f"block at {begin} taken out")
+        assert code == 0, found
+        assert 0 < sum(found.values()) < sum(judge.whole.values())
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_bytes_that_do_not_belong_are_passed_over(small, tmp_path, name):
+    judge = Judge(name, small, tmp_path)
+    for at in [begin for begin, _, _ in blocks(small)][1:] + [len(small)]:
+        code, found = judge.answer(small[:at] + b"nonsense" * 100 + small[at:], f"nonsense at {at}")
+        assert code == 0, found
+        assert found == judge.whole
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_strict_fails_on_damage(small, tmp_path, name):
+    damaged = bytearray(small)
+    damaged[-1] ^= 1
+    for data in (bytes(damaged), small[:-1], small + b"more"):
+        ended = convert(name, "-", "--strict", "-o", tmp_path / "out", input=data)
+        assert ended.code == 1, ended
+        assert "warning" in ended.messages

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Who may not look at a process is told why, and what to do about it."""
+
+import os
+import shutil
+
+import pytest
+
+from environment import NOBODY, RECORD, need_command, need_root
+from recording import info, run
+
+pytestmark = pytest.mark.sanitize
+
+
+@pytest.fixture(scope="session")
+def public(programs):
+    """A folder that everybody may write to, with the recorder in it: the build folder may be closed to others."""
+    folder = os.path.join(programs, "public")
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    shutil.copy(RECORD, folder)
+    os.chmod(os.path.join(folder, "pyreel-record"), 0o755)
+    return folder
+
+
+def as_nobody():
+    return [*need_root(), need_command("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+
+def try_to_record(prefix, pid, public):
+    """The recorder's answer; there is no file then."""
+    ended = run(*prefix, os.path.join(public, "pyreel-record"), "-p", pid, "-d", "0.2", "-o", "a.pyreel", cwd=public)
+    assert ended.code == 125, ended
+    assert not os.path.exists(os.path.join(public, "a.pyreel"))
+    (line,) = ended.messages.splitlines()
+    assert f"not permitted to read process {pid}" in line
+    return line
+
+
+def test_a_process_of_another_user(start, python3, program, public):
+    target = start(*need_root(), python3, program("spin"))
+    line = try_to_record(as_nobody(), target.pid, public)
+    assert "it belongs to root (uid 0)" in line and f"(uid {NOBODY})" in line
+    assert f"sudo pyreel-record -p {target.pid}" in line
+    assert target.running
+
+
+def test_a_process_of_ones_own(start, python3, program, public):
+    target = start(*as_nobody(), python3, program("spin"))
+    path = os.path.join(public, "own.pyreel")
+    ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-p", target.pid, "-d", "0.3", "-o", path)
+    if open_scope() == 0:
+        assert ended.code == 0, ended
+        assert info(path, "--verify")["samples"] > 100
+    else:
+        assert ended.code == 125
+        assert "kernel.yama.ptrace_scope" in ended.messages
+
+
+def open_scope():
+    try:
+        with open("/proc/sys/kernel/yama/ptrace_scope") as file:
+            return int(file.read())
+    except FileNotFoundError:
+        return 0
+
+
+def test_a_command_of_ones_own(python3, program, public):
+    path = os.path.join(public, "command.pyreel")
+    ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path, "--", python3, program("dies"), "6")
+    assert ended.code == 6, ended
+    assert info(path, "--verify")["samples"] > 100
+
+
+def test_root_without_the_capability(start, python3, program, public):
+    target = start(*need_root(), python3, program("spin"))
+    prefix = [*need_root(), need_command("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    line = try_to_record(prefix, target.pid, public)
+    assert "CAP_SYS_PTRACE" in line and "--cap-add=SYS_PTRACE" in line
+
+
+def test_a_protected_process_of_ones_own(start, python3, public):
+    code = ("import ctypes, os, time; assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0; "
+            "print('ready', os.getpid(), flush=True); time.sleep(60)")
+    target = start(*as_nobody(), python3, "-c", code)
+    line = try_to_record(as_nobody(), target.pid, public)
+    assert "protected" in line and "as root" in line
+
+
+
+
+@pytest.mark.parametrize("command", [["true"], ["sh", "-c", "exit 0"]], ids=" ".join)
+def test_a_short_command_of_ones_own(public, command):
+    """A process that is ending may not be read either, but that is no lack of permission."""
+    path = os.path.join(public, "short.pyreel")
+    ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path, "--", *command)
+    assert ended.code == 0, ended
+    assert "permitted" not in ended.messages
+    assert info(path, "--verify")["samples"] == 0
+
+
+def test_programs_that_end_while_they_are_read(public, python3):
+    """Whenever the end comes, it is a normal end."""
+    path = os.path.join(public, "ends.pyreel")
+    for milliseconds in range(0, 20, 2):
+        code = f"import time; time.sleep({milliseconds / 1000})"
+        ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-r", "20k", "-o", path, "--", python3, "-c", code)
+        assert ended.code == 0, ended
+        assert info(path, "--verify")["ended"] == "the target ended"

@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: MIT
+"""pyreel-record starts programs, attaches to them, stops when told to, and always leaves a whole file."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+import stacks
+from environment import CONVERTERS, RECORD, need_command, need_root, old_python, python_of, pythons
+from recording import (PATIENCE, attach, collapsed, convert, gecko, info, pprof, process_state, run_record, wait_until,
+                       whole)
+
+
+def functions_of(path):
+    """The names of all functions in a recording."""
+    threads = stacks.of_collapsed(collapsed(path, "--full-paths"))
+    return {frame[0] for seen in threads.values() for stack in seen for frame in stack}
+
+
+def outputs_agree(path):
+    """Each output shows the same stacks, all threads taken together."""
+    shown = stacks.merged(stacks.of_collapsed(collapsed(path, "--full-paths")))
+    for other in (stacks.of_gecko(gecko(path)), stacks.of_pprof(pprof(path))):
+        assert stacks.differences({"all": stacks.merged(other)}, {"all": shown}) == ""
+    return True
+
+
+# ---- attaching ----
+
+@pytest.mark.sanitize
+def test_attaches_to_a_running_program(python, start, program, tmp_path):
+    prefix = need_root() if python.root else ()
+    target = start(*prefix, *python.command, program("spin"))
+    path = tmp_path / "a.pyreel"
+    attach(target, path, prefix=prefix)
+    figures = whole(path)
+    assert figures["attached"] is True
+    assert figures["ended"] == "the duration was over"
+    assert figures["python"] == python.full_version
+    assert [process["pid"] for process in figures["processes"]] == [target.pid]
+    assert 0.3 <= figures["duration_s"] < 2
+    seen = stacks.of_thread(stacks.of_collapsed(collapsed(path)), stacks.MAIN)
+    assert stacks.samples(seen, "spin") == sum(seen.values()) > 50
+    assert target.running
+
+
+def test_attaching_ends_well_when_the_program_ends(start, python3, program, tmp_path):
+    target = start(python3, program("spin"), "0.5")
+    ended = run_record("-p", target.pid, "-o", tmp_path / "a.pyreel")
+    assert ended.code == 0, ended
+    figures = whole(tmp_path / "a.pyreel")
+    assert (figures["ended"], figures["exit_code"]) == ("the target ended", None)
+    assert figures["samples"] > 50
+
+
+def test_attaching_ends_well_when_the_program_is_killed(start, spinning, start_recorder, tmp_path):
+    recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "a.pyreel", "-r", "10k")
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    time.sleep(0.3)
+    os.kill(spinning.pid, signal.SIGKILL)
+    assert recorder.wait().code == 0
+    assert whole(tmp_path / "a.pyreel")["ended"] == "the target ended"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.sanitize
+def test_a_signal_ends_an_attached_recording_with_a_whole_file(spinning, start_recorder, tmp_path, number):
+    recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "a.pyreel")
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    time.sleep(0.3)
+    recorder.signal(number)
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    figures = whole(tmp_path / "a.pyreel")
+    assert figures["ended"] == "stopped by a signal"
+    assert figures["samples"] > 50
+    assert spinning.running, "the program that was looked at got the signal"
+
+
+def test_the_program_is_left_as_it_was(spinning, tmp_path):
+    before = open(f"/proc/{spinning.pid}/maps").read()
+    for _ in range(3):
+        attach(spinning, tmp_path / "a.pyreel", "-r", "10k", seconds=0.2)
+    assert process_state(spinning.pid) in "RS"
+    assert "TracerPid:\t0\n" in open(f"/proc/{spinning.pid}/status").read()
+    assert open(f"/proc/{spinning.pid}/maps").read() == before
+
+
+def test_a_stopped_program_can_be_looked_at_and_stays_stopped(spinning, tmp_path):
+    os.kill(spinning.pid, signal.SIGSTOP)
+    wait_until(lambda: process_state(spinning.pid) == "T", "the program stops")
+    attach(spinning, tmp_path / "a.pyreel")
+    assert whole(tmp_path / "a.pyreel")["samples"] > 50
+    assert "spin" in functions_of(tmp_path / "a.pyreel")
+    assert process_state(spinning.pid) == "T"
+    os.kill(spinning.pid, signal.SIGCONT)
+
+
+def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, program, tmp_path):
+    unshare = need_command("unshare")
+    outer = start(*need_root(), unshare, "--pid", "--fork", "--mount-proc", "--kill-child", python3, program("small"))
+    assert outer.pid == 1, "it is the first of its namespace"
+    outer.pid = outer.process.pid
+    wait_until(lambda: children(outer.pid), "the namespace has its first process")
+    pid = children(outer.pid)[-1]
+    wait_until(lambda: len(os.listdir(f"/proc/{pid}/task")) == 2, "both threads run")
+    attach(pid, tmp_path / "a.pyreel", prefix=need_root())
+    figures = whole(tmp_path / "a.pyreel")
+    assert [process["pid"] for process in figures["processes"]] == [pid]
+    names = {int(tid): open(f"/proc/{pid}/task/{tid}/comm").read().strip() for tid in os.listdir(f"/proc/{pid}/task")}
+    assert {thread["tid"]: thread["kernel_name"] for thread in figures["threads"]} == names
+    threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
+    assert set(threads) == {(stacks.MAIN if tid == pid else name, tid) for tid, name in names.items()}
+    assert stacks.samples(stacks.of_thread(threads, stacks.MAIN), "work") > 50
+
+
+def children(pid):
+    """Those of a process and, when it is sudo, of its children."""
+    found = [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+    return found + [grandchild for child in found for grandchild in children(child)]
+
+
+# ---- running a command ----
+
+@pytest.mark.parametrize("how, code", [(0, 0), (3, 3), (-signal.SIGKILL, 137), (-signal.SIGTERM, 143)])
+@pytest.mark.sanitize
+def test_exits_as_the_command_did(python3, program, tmp_path, how, code):
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("dies"), how)
+    assert ended.code == code, ended
+    figures = whole(tmp_path / "a.pyreel")
+    assert (figures["ended"], figures["exit_code"], figures["attached"]) == ("the target ended", code, False)
+    assert "work" in functions_of(tmp_path / "a.pyreel")
+
+
+def test_the_commands_output_and_arguments_are_its_own(python3, tmp_path):
+    code = "import sys; print(sys.argv[1:]); print('to errors', file=sys.stderr)"
+    ended = run_record("-q", "-o", tmp_path / "a.pyreel", python3, "-c", code, "-o", "x y", "--help")
+    assert ended.text == "['-o', 'x y', '--help']\n"
+    assert ended.messages == "to errors\n"
+
+
+def test_the_command_reads_our_standard_input(python3, tmp_path):
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, "-c", "print(input())", input=b"hello\n")
+    assert ended.text == "hello\n"
+
+
+def test_of_a_program_that_forks_the_parent_is_recorded(python3, program, tmp_path):
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("forks"))
+    parent, child = map(int, ended.text.split())
+    figures = whole(tmp_path / "a.pyreel")
+    assert [process["pid"] for process in figures["processes"]] == [parent]
+    functions = functions_of(tmp_path / "a.pyreel")
+    assert "of_parent" in functions
+    assert "of_child" not in functions
+
+
+def test_a_python_that_becomes_another_is_recorded_as_two(python3, program, tmp_path):
+    other = next((p.command[0] for p in reversed(pythons()) if not p.root and p.version != "3.11"), python3)
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("becomes"), other, program("dies"), 7)
+    assert ended.code == 7
+    figures = whole(tmp_path / "a.pyreel")
+    first, second = figures["processes"]
+    assert first["pid"] == second["pid"]
+    assert first["end_s"] <= second["start_s"]
+    assert first["python"].startswith("3.11.")
+    assert second["command"] == f"{other} {program('dies')} 7"
+    assert {"before", "work"} <= functions_of(tmp_path / "a.pyreel")
+    assert outputs_agree(tmp_path / "a.pyreel")
+
+
+def test_a_python_that_becomes_another_program_is_waited_for(python3, program, tmp_path):
+    started = time.monotonic()
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("becomes"), "/bin/sh", "-c", "sleep 0.5; exit 4")
+    assert ended.code == 4
+    assert time.monotonic() - started > 0.7
+    figures = whole(tmp_path / "a.pyreel")
+    assert len(figures["processes"]) == 1
+    assert figures["exit_code"] == 4
+    assert "before" in functions_of(tmp_path / "a.pyreel")
+
+
+def test_attached_to_a_python_that_becomes_another_program(start_recorder, python3, program, tmp_path):
+    target = subprocess.Popen([python3, program("becomes"), "/bin/sleep", "30"])
+    try:
+        ended = run_record("-p", target.pid, "-o", tmp_path / "a.pyreel")
+        assert ended.code == 0, ended
+        assert whole(tmp_path / "a.pyreel")["ended"] == "the target became another program"
+        assert target.poll() is None
+    finally:
+        target.kill()
+        target.wait()
+
+
+def test_a_shell_that_becomes_a_python_is_recorded(python3, program, tmp_path):
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", "sh", "-c", f"sleep 0.2; exec {python3} {program('dies')} 5")
+    assert ended.code == 5
+    assert "work" in functions_of(tmp_path / "a.pyreel")
+
+
+@pytest.mark.parametrize("command", [["true"], ["{python}", "-c", "pass"], ["sh", "-c", "exit 0"]])
+@pytest.mark.sanitize
+def test_a_program_without_a_sample_leaves_a_whole_file_and_a_word(python3, tmp_path, command):
+    command = [part.format(python=python3) for part in command]
+    ended = run_record("-r", "1", "-o", tmp_path / "a.pyreel", "--", *command)
+    assert ended.code == 0
+    figures = whole(tmp_path / "a.pyreel")
+    if command[0] != python3:
+        assert figures["samples"] == 0
+    if figures["samples"] == 0:
+        assert "no sample was taken" in ended.messages
+    for name in CONVERTERS:
+        converted = convert(name, tmp_path / "a.pyreel")
+        assert (converted.code, converted.messages) == (0, "")
+
+
+@pytest.mark.sanitize
+def test_threads_that_come_and_go_are_recorded(python3, program, tmp_path):
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("churn"), 2)
+    started = int(ended.text)
+    figures = whole(tmp_path / "a.pyreel")
+    assert figures["failed"] < 0.01 * figures["samples"], figures["failures"]
+    workers = [thread for thread in figures["threads"] if not thread["main"]]
+    assert 0.9 * started <= len(workers) <= started
+    assert len({thread["tid"] for thread in workers}) == len(workers)
+    for thread in workers:
+        assert 0 < thread["start_s"] <= thread["end_s"] <= figures["duration_s"]
+        assert thread["end_s"] - thread["start_s"] < 0.5
+        assert thread["samples"] < 500
+    seen = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
+    assert outputs_agree(tmp_path / "a.pyreel")
+    of_workers = [stack for (name, _), found in seen.items() if name != stacks.MAIN for stack in found]
+    assert {stack[0][0] for stack in of_workers} <= {"Thread._bootstrap", "<no Python frames>"}
+
+
+def test_only_the_main_thread_when_asked(python3, program, tmp_path):
+    run_record("-t", "main", "-o", tmp_path / "a.pyreel", "--", python3, program("known"), 0.5)
+    figures = whole(tmp_path / "a.pyreel")
+    assert figures["threads_option"] == "main"
+    assert [thread["name"] for thread in figures["threads"]] == [stacks.MAIN]
+    assert {"plain", "descend"} <= functions_of(tmp_path / "a.pyreel")
+
+
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
+def test_sub_interpreters_are_recorded(program, tmp_path, version):
+    python = python_of(version)
+    prefix = need_root() if python.root else ()
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", *python.command, program("interpreters"), prefix=prefix)
+    assert ended.code == 0, ended
+    figures = whole(tmp_path / "a.pyreel")
+    assert {thread["interpreter"] for thread in figures["threads"]} >= {0, 1}
+    by_interpreter = {thread["interpreter"]: thread["samples"] for thread in figures["threads"]}
+    assert by_interpreter[1] > 100
+    assert {"above", "below"} <= functions_of(tmp_path / "a.pyreel")
+    assert outputs_agree(tmp_path / "a.pyreel")
+    text = collapsed(tmp_path / "a.pyreel")
+    assert all(line.startswith("interpreter 1;") for line in text.splitlines() if ";below (" in line)
+    assert not any(line.startswith("interpreter") for line in text.splitlines() if ";above (" in line)
+
+
+def test_the_rate_is_what_was_asked_for(spinning, tmp_path):
+    for rate, interval in (("100", 100), ("0.5k", 500), ("2khz", 2000)):
+        attach(spinning, tmp_path / "a.pyreel", "-r", rate, seconds=0.5)
+        figures = whole(tmp_path / "a.pyreel")
+        assert figures["rate_hz"] == pytest.approx(interval)
+        assert figures["ticks"] + figures["missed"] == pytest.approx(interval * 0.5, rel=0.1)
+
+
+# ---- stopping ----
+
+def test_a_signal_is_passed_on_to_the_command_and_its_end_awaited(start_recorder, python3, program, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
+    recorder.wait_for_output()
+    time.sleep(0.2)
+    recorder.signal(signal.SIGTERM)
+    ended = recorder.wait()
+    assert ended.code == 143, ended
+    assert whole(tmp_path / "a.pyreel")["samples"] > 50
+
+
+def test_interrupting_a_command_leaves_a_whole_file(start_recorder, python3, program, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
+    recorder.wait_for_output()
+    time.sleep(0.2)
+    recorder.signal(signal.SIGINT)
+    ended = recorder.wait()
+    assert ended.code == 130, ended
+    assert "KeyboardInterrupt" in ended.messages
+    assert whole(tmp_path / "a.pyreel")["samples"] > 50
+
+
+def test_a_key_on_the_terminal_reaches_the_command_once(python3, tmp_path):
+    """^C goes to the whole foreground group; were it passed on too, the command would see two."""
+    code = ("import signal, time\ncount = []\nsignal.signal(signal.SIGINT, lambda *_: count.append(1))\n"
+            "print('ready', flush=True)\nend = time.time() + 1\nwhile time.time() < end: time.sleep(0.05)\n"
+            "print('signals', len(count), flush=True)")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(RECORD, [RECORD, "-o", str(tmp_path / "a.pyreel"), "--", python3, "-c", code])
+    said = read_terminal(terminal, until=b"ready")
+    time.sleep(0.2)
+    os.write(terminal, b"\x03")
+    said += read_terminal(terminal)
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert b"signals 1" in said
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert whole(tmp_path / "a.pyreel")["ended"] == "stopped by a signal"
+
+
+def read_terminal(terminal, until=None):
+    """What comes from a terminal, up to some words or to its end."""
+    said = b""
+    give_up = time.monotonic() + PATIENCE
+    while until is None or until not in said:
+        assert select.select([terminal], [], [], max(0, give_up - time.monotonic()))[0], said
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # the other side was closed
+            piece = b""
+        if not piece:
+            return said
+        said += piece
+    return said
+
+
+def test_a_second_signal_ends_at_once(start_recorder, python3, program, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("spin"), "-i")
+    pid = int(recorder.wait_for_output().split()[1])
+    try:
+        time.sleep(0.2)
+        recorder.signal(signal.SIGINT)
+        wait_until(lambda: info(tmp_path / "a.pyreel")["complete"], "the file is ended while the command goes on")
+        assert process_state(recorder.pid) in "SR", "it did not wait for the command, which ignores the signal"
+        recorder.signal(signal.SIGINT)
+        recorder.process.wait(timeout=5)
+        assert recorder.process.returncode == 130
+        assert whole(tmp_path / "a.pyreel")["samples"] > 50
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("more, code, least", [([], 0, 1.0), (["--kill"], 143, 0.2)])
+def test_the_duration_ends_the_recording_not_the_command(python3, program, tmp_path, more, code, least):
+    started = time.monotonic()
+    ended = run_record("-d", "0.2", *more, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"), 1 if not more else 60)
+    taken = time.monotonic() - started
+    assert ended.code == code, ended
+    assert least <= taken < least + 8
+    figures = whole(tmp_path / "a.pyreel")
+    assert figures["ended"] == "the duration was over"
+    assert 0.2 <= figures["duration_s"] < 0.6
+
+
+@pytest.mark.sanitize
+def test_a_killed_recorder_leaves_what_it_wrote(spinning, start_recorder, tmp_path):
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-p", spinning.pid, "-o", path)
+    time.sleep(2.3)
+    recorder.signal(signal.SIGKILL)
+    recorder.wait()
+    told = convert("info", path, "--json")
+    assert told.code == 0
+    assert "not complete" in told.messages
+    figures = info(path)
+    assert figures["complete"] is False
+    assert figures["samples"] > 500, "more than a second of samples was lost"
+    for name in CONVERTERS:
+        converted = convert(name, path, "-o", tmp_path / "out")
+        assert converted.code == 0
+        assert "warning" in converted.messages and "not complete" in converted.messages
+        assert convert(name, path, "--strict", "-o", tmp_path / "out").code == 1
+    assert convert("info", path, "--verify").code == 1
+    assert "spin" in functions_of(path)
+
+
+# ---- where the recording goes ----
+
+@pytest.mark.sanitize
+def test_a_recording_can_go_into_a_pipe(python3, program, tmp_path):
+    ended = run_record("-o", "-", "--", python3, program("dies"), 0)
+    assert ended.code == 0
+    told = convert("info", "-", "--verify", "--json", input=ended.output)
+    assert told.code == 0 and told.messages == "", told
+    assert "work" in convert("collapsed", "-", input=ended.output).text
+
+
+def test_what_the_command_prints_does_not_get_into_the_pipe(python3, tmp_path):
+    ended = run_record("-q", "-o", "-", "--", python3, "-c", "print('printed')")
+    assert ended.messages == "printed\n"
+    assert convert("info", "-", "--verify", input=ended.output).code == 0
+
+
+def test_a_closed_pipe_is_an_error_with_a_message(python3, program):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run([RECORD, "-o", "-", "--", python3, program("dies"), "0"], stdout=writer,
+                             stderr=subprocess.PIPE, timeout=PATIENCE)
+    os.close(writer)
+    assert process.returncode == 125
+    assert b"Broken pipe" in process.stderr
+
+
+@pytest.mark.parametrize("command, name", [(["{python}", "{dies}", "0"], "dies"), (["sh", "-c", "exit"], "sh"),
+                                           (["{python}", "-m", "timeit", "-n1", "-r1", "1"], "timeit")])
+def test_the_default_name_tells_program_and_pid(python3, program, tmp_path, command, name):
+    command = [part.format(python=python3, dies=program("dies")) for part in command]
+    ended = run_record("--", *command, cwd=tmp_path)
+    (made,) = os.listdir(tmp_path)
+    assert re.fullmatch(rf"{name}-\d+\.pyreel", made)
+    assert made in ended.messages
+    processes = whole(tmp_path / made)["processes"]
+    assert all(f"-{process['pid']}." in made for process in processes)
+
+
+def test_the_default_name_when_attaching(spinning, tmp_path):
+    run_record("-p", spinning.pid, "-d", "0.1", cwd=tmp_path)
+    assert os.listdir(tmp_path) == [f"spin-{spinning.pid}.pyreel"]
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_runs(python3, tmp_path):
+    made = tmp_path / "made"
+    ended = run_record("-o", tmp_path / "no" / "such" / "folder.pyreel", "--", "touch", made)
+    assert ended.code == 125
+    assert "No such file or directory" in ended.messages and "folder.pyreel" in ended.messages
+    assert not made.exists()
+
+
+# ---- what it says ----
+
+def test_quiet_is_silent(spinning, tmp_path):
+    ended = run_record("-q", "-p", spinning.pid, "-d", "0.1", "-o", tmp_path / "a.pyreel")
+    assert (ended.code, ended.output, ended.messages) == (0, b"", "")
+
+
+def test_a_summary_and_no_progress_without_a_terminal(spinning, tmp_path):
+    ended = run_record("-p", spinning.pid, "-d", "0.6", "-o", tmp_path / "a.pyreel")
+    (line,) = ended.messages.splitlines()
+    figures = info(tmp_path / "a.pyreel")
+    assert f"{tmp_path}/a.pyreel: {figures['samples']} samples of 1 thread in 0.6 s" in line
+    assert f"{figures['ticks']} ticks, {figures['missed']} missed, {figures['failed']} failed" in line
+    assert "\r" not in ended.messages and "\x1b" not in ended.messages
+
+
+def test_progress_on_a_terminal(spinning, tmp_path):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(RECORD, [RECORD, "-p", str(spinning.pid), "-d", "0.8", "-o", str(tmp_path / "a.pyreel")])
+    said = read_terminal(terminal).decode()
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    shown = re.findall(r"recording ([\d.]+) s, (\d+) samples, (\d+) ticks/s, (\d+) missed, (\d+) failed, ([\d.]+ \w+)", said)
+    assert len(shown) >= 3
+    assert [float(line[0]) for line in shown] == sorted(float(line[0]) for line in shown)
+    assert "\r\x1b[K" in said, "the progress line is not taken away"
+
+
+def test_a_recording_is_refused_on_a_terminal(tmp_path):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv(RECORD, [RECORD, "-o", "-", "--", "touch", "ran"])
+    said = read_terminal(terminal).decode()
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 2
+    assert "not for a terminal" in said
+    assert os.listdir(tmp_path) == []
+
+
+# ---- what cannot be done ----
+
+def test_a_command_that_does_not_exist(tmp_path):
+    ended = run_record("--", "no-such-command-here", cwd=tmp_path)
+    assert ended.code == 127
+    assert "no-such-command-here" in ended.messages and "No such file or directory" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_command_that_cannot_be_executed(tmp_path):
+    (tmp_path / "plain").write_text("not a program")
+    ended = run_record("-o", "a.pyreel", "--", "./plain", cwd=tmp_path)
+    assert ended.code == 126
+    assert "./plain" in ended.messages and "Permission denied" in ended.messages
+    assert os.listdir(tmp_path) == ["plain"]
+
+
+def test_a_process_that_does_not_exist(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    ended = run_record("-p", gone.pid, cwd=tmp_path)
+    assert ended.code == 125
+    assert f"there is no process {gone.pid}" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.sanitize
+def test_a_process_that_is_no_python(tmp_path):
+    sleep = subprocess.Popen(["sleep", "30"])
+    try:
+        ended = run_record("-p", sleep.pid, cwd=tmp_path)
+    finally:
+        sleep.kill()
+        sleep.wait()
+    assert ended.code == 125
+    assert f"process {sleep.pid}" in ended.messages and "CPython" in ended.messages
+    assert "3.11" in ended.messages and "3.15" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["-p", "1", "--", "true"], ["-p", "x", ], ["-p", "0"], ["-r", "fast", "--", "true"],
+                                       ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "most", "--", "true"],
+                                       ["--kill", "--", "true"], ["--level", "99", "--", "true"], ["--no-such-option"],
+                                       ["-m", "sideways", "--", "true"], ["--compression", "zip", "--", "true"]])
+def test_misuse(arguments, tmp_path):
+    ended = run_record(*arguments, cwd=tmp_path)
+    assert ended.code == 2, ended
+    assert ended.output == b""
+    assert ended.messages.startswith("pyreel-record: ") or RECORD in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_old_python_is_named_and_runs_on(tmp_path):
+    old = old_python() or pytest.skip("no CPython 3.10 or older here")
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", *old.command, "-c", "import time; time.sleep(0.5); print('done')")
+    assert ended.code == 125
+    assert ended.text == "done\n"
+    assert old.version in ended.messages and "3.11" in ended.messages and "3.15" in ended.messages
+    assert whole(tmp_path / "a.pyreel")["samples"] == 0
+
+
+def test_attaching_to_an_old_python(start, program, tmp_path):
+    old = old_python() or pytest.skip("no CPython 3.10 or older here")
+    target = start(*old.command, program("spin"))
+    ended = run_record("-p", target.pid, cwd=tmp_path)
+    assert ended.code == 125
+    assert old.version in ended.messages and "3.11" in ended.messages
+    assert os.listdir(tmp_path) == []
+    assert target.running

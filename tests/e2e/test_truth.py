@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Each output says what the program really did, under every CPython found."""
+
+import collections
+
+import pytest
+
+import gecko_check
+import known_program
+import pprof_check
+import stacks
+from conftest import KNOWN_SECONDS
+from recording import collapsed, gecko, pprof
+
+MARGIN = 0.06  # of a share: sampling error, and what a busy machine adds
+
+
+def main_stacks(recorded):
+    return stacks.of_thread(recorded.threads, stacks.MAIN)
+
+
+@pytest.mark.sanitize
+def test_shares_of_time_are_the_programs_own(recorded):
+    seen = main_stacks(recorded)
+    all_rounds = stacks.samples(seen, "rounds")
+    all_time = sum(recorded.spent[part] for part in known_program.SHARES)
+    assert all_rounds > 500, "too few samples to tell"
+    for part, share in known_program.SHARES.items():
+        true_share = recorded.spent[part] / all_time
+        seen_share = stacks.samples(seen, "rounds", part) / all_rounds
+        assert abs(seen_share - true_share) < MARGIN, f"{part}: {seen_share:.3f} for {true_share:.3f}"
+        assert abs(seen_share - share) < 2 * MARGIN, f"{part}: {seen_share:.3f} for {share}"
+
+
+def test_time_goes_by_at_the_rate_that_was_asked_for(recorded):
+    figures = recorded.info
+    due = figures["duration_s"] * figures["rate_hz"]
+    assert abs(figures["ticks"] + figures["missed"] - due) <= 0.05 * due
+    assert figures["rate_hz"] == 1000
+    assert KNOWN_SECONDS <= figures["duration_s"] < KNOWN_SECONDS + 5
+
+
+def test_no_stack_that_the_program_cannot_have_had(recorded):
+    reasons = collections.Counter()
+    for (thread, _), seen in recorded.threads.items():
+        for stack, count in seen.items():
+            why = known_program.impossible(stack, thread, recorded.program)
+            if why:
+                reasons[f"{thread}: {why}: {stack}"] += count
+    # What is left is told in record/snapshot.h: a frame that was replaced and put back between its two copies.
+    assert reasons.total() <= 0.003 * recorded.info["samples"], "\n".join(
+        f"{count} times {why}" for why, count in reasons.most_common(5))
+
+
+def test_failed_samples_are_rare(recorded):
+    assert recorded.info["failed"] <= 0.02 * recorded.info["samples"], recorded.info["failures"]
+
+
+@pytest.mark.parametrize("function", ["plain", "Mill.grind", "inner"])
+def test_work_is_on_the_line_of_its_loop(recorded, function):
+    lines = collections.Counter()
+    for stack, count in main_stacks(recorded).items():
+        if stack[-1][0] == function:
+            lines[stack[-1][2]] += count
+    loop = known_program.loop_of(function)
+    assert lines[loop] + lines[loop + 1] >= 0.97 * sum(lines.values()) > 100, lines
+    assert lines[loop] > lines[loop + 1], lines  # the loop calls the clock, its body is `pass`
+
+
+def test_recursion_has_its_full_depth(recorded):
+    depths = collections.Counter()
+    for stack, count in stacks.within(main_stacks(recorded), "descend").items():
+        depths[sum(frame[0] == "descend" for frame in stack)] += count
+    assert depths[known_program.DEPTH] >= 0.97 * sum(depths.values()) > 50, depths
+
+
+def test_a_generator_stands_below_who_drives_it(recorded):
+    seen = main_stacks(recorded)
+    driven = stacks.samples(seen, "numbers")
+    assert driven > 0.3 * stacks.samples(seen, "drain") > 30
+    called = sum(n for stack, n in stacks.functions(seen).items() if stack[-2:] == ("drain", "numbers"))
+    assert called == driven
+
+
+@pytest.mark.parametrize("thread, function, mark", [("napper", "nap_again", "# the nap"), ("waiter", "wait_for_end", "done.wait()")])
+def test_a_waiting_thread_is_seen_where_it_waits(recorded, thread, function, mark):
+    seen = stacks.of_thread(recorded.threads, thread)
+    line = known_program.line_of(mark)
+    there = sum(n for stack, n in seen.items() if (function, recorded.program, line) in stack)
+    assert there >= 0.95 * sum(seen.values())
+    assert there >= 0.90 * recorded.info["ticks"]
+
+
+def test_threads_have_their_names_and_lifetimes(recorded):
+    threads = {thread["name"]: thread for thread in recorded.info["threads"]}
+    assert set(threads) == {stacks.MAIN, "napper", "waiter"} == stacks.names(recorded.threads)
+    (process,) = recorded.info["processes"]
+    assert {thread["pid"] for thread in threads.values()} == {process["pid"]}
+    assert threads[stacks.MAIN]["tid"] == process["pid"]
+    assert len({thread["tid"] for thread in threads.values()}) == 3
+    for (name, tid), seen in recorded.threads.items():
+        assert (threads[name]["tid"], threads[name]["samples"]) == (tid, sum(seen.values()))
+        end = threads[name]["end_s"] or recorded.info["duration_s"]
+        assert 0 <= threads[name]["start_s"] < end <= recorded.info["duration_s"]
+
+
+def test_the_python_is_named(recorded):
+    (process,) = recorded.info["processes"]
+    assert recorded.info["python"] == process["python"] == recorded.python.full_version
+    assert process["command"].endswith(f"{recorded.program} {KNOWN_SECONDS}")
+    assert "known.py" in recorded.info["recorder_command"]
+
+
+@pytest.mark.sanitize
+def test_all_outputs_show_the_same_stacks(recorded):
+    assert stacks.differences(stacks.of_gecko(gecko(recorded.path)), recorded.threads) == ""
+    assert stacks.differences(stacks.of_pprof(pprof(recorded.path)), recorded.threads) == ""
+
+
+def test_all_counts_are_the_number_of_samples(recorded):
+    samples = recorded.info["samples"]
+    assert stacks.total(recorded.threads) == samples
+    assert gecko_check.summary(gecko_check.load(gecko(recorded.path)))["samples"] == samples
+    summary = pprof_check.summary(pprof_check.load(pprof(recorded.path)))
+    assert summary["totals"] == [samples, samples * 1_000_000]
+    assert summary["sample_types"] == [("samples", "count"), ("wall", "nanoseconds")]
+
+
+def test_times_of_samples_follow_the_program(recorded):
+    """Both clocks are the monotonic one, so each sample can be told its place in the rounds of 100 ms."""
+    profile = gecko_check.load(gecko(recorded.path))
+    begin_ms = recorded.spent["start"] * 1e3 - profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
+    (main,) = [thread for thread in profile["threads"] if thread["isMainThread"]]
+    labels = gecko_check.frame_labels(profile, lambda name, file, line: name)
+    table = profile["shared"]["stackTable"]
+
+    def functions(stack):
+        while stack is not None:
+            yield labels[table["frame"][stack]]
+            stack = table["prefix"][stack]
+
+    seen = [(time, set(functions(stack))) for time, stack in zip(main["samples"]["time"], main["samples"]["stack"])]
+    for part, first, last in (("plain", 0, 30), ("outer", 55, 75), ("descend", 90, 100)):
+        middle = (first + last) / 2
+        away = [abs((time - begin_ms - middle + 50) % 100 - 50) for time, names in seen if part in names]
+        inside = sum(distance <= (last - first) / 2 + 1.5 for distance in away)
+        assert inside >= 0.85 * len(away) > 0, f"{part}: {inside} of {len(away)}"
+
+
+def test_definitions_begin_on_their_line(recorded):
+    defined = {name: line for name, file, line in pprof_check.summary(pprof_check.load(pprof(recorded.path)))["defined"]
+               if file == recorded.program}
+    for function in ("plain", "Mill.grind", "middle", "numbers", "descend", "nap_again"):
+        assert defined[function] == known_program.RANGES[function][0]
+
+
+def test_a_call_has_its_column(recorded):
+    """A frame that calls is at the call: the viewer shows the column, counted from 1."""
+    profile = gecko_check.load(gecko(recorded.path))
+    shared = profile["shared"]
+    columns = collections.defaultdict(set)
+    for function, line, column in zip(*(shared["frameTable"][key] for key in ("func", "line", "column"))):
+        columns[shared["stringArray"][shared["funcTable"]["name"][function]], line].add(column)
+    for caller, text in (("outer", "middle(until)  #"), ("middle", "inner(until)  #"), ("rounds", "mill.grind(due")):
+        line = known_program.line_of(text)
+        assert known_program.LINES[line].index(text) + 1 in columns[caller, line]
+
+
+def test_lines_can_be_merged_and_threads_too(recorded):
+    text = collapsed(recorded.path, "--functions", "--no-threads", "--full-paths")
+    merged = collections.Counter()
+    for stack, count in stacks.merged(recorded.threads).items():
+        merged[tuple(f"{frame[0]} ({frame[1]})" if len(frame) == 3 else frame[0] for frame in stack)] += count
+    shown = {tuple(line.rpartition(" ")[0].split(";")): int(line.rpartition(" ")[2]) for line in text.splitlines()}
+    assert shown == merged
+
+
+def test_file_names_are_shortened_for_people(recorded):
+    text = collapsed(recorded.path)
+    assert "plain (known.py:" in text or f"plain ({recorded.program}:" in text
+    assert ";Thread._bootstrap (threading.py:" in text
+    assert stacks.total(stacks.of_collapsed(text)) == recorded.info["samples"]
