@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/options.h"
 
-#include "formats/alloc.h"
+#include "formats/arguments.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -23,16 +23,7 @@ enum option_number {
     OPTION_VERSION,
 };
 
-struct option_row {
-    enum option_number number;
-    char letter; /* 0: none */
-    const char *name;
-    const char *value; /* NULL: takes none */
-    unsigned set;      /* the option_set it belongs to; 0: every converter has it */
-    const char *help;
-};
-
-static const struct option_row rows[] = {
+static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE; - is standard output" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge the lines of a function" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
@@ -44,12 +35,8 @@ static const struct option_row rows[] = {
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "say what was written" },
     { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
     { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
+    { 0 },
 };
-
-static bool belongs(const struct option_row *row, const struct converter *converter)
-{
-    return row->set == 0 || (row->set & converter->takes);
-}
 
 static void print_help(const struct converter *converter)
 {
@@ -58,16 +45,7 @@ static void print_help(const struct converter *converter)
     if (converter->suffix)
         printf("The output is INPUT%s unless -o names another.\n", converter->suffix);
     printf("\n");
-    for (const struct option_row *row = rows; row < rows + countof(rows); row++) {
-        if (!belongs(row, converter))
-            continue;
-        char left[40];
-        snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
-        if (row->letter)
-            printf("  -%c, --%-20s %s\n", row->letter, left, row->help);
-        else
-            printf("      --%-20s %s\n", left, row->help);
-    }
+    arguments_print(&(struct arguments){ .rows = rows, .sets = converter->takes });
     printf("\nExit codes: 0 converted, 1 failed (with --strict also: damaged), 2 misuse.\n");
 }
 
@@ -120,37 +98,20 @@ static bool apply(struct settings *settings, const struct converter *converter, 
 
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code)
 {
-    struct option long_options[countof(rows) + 1] = { 0 };
-    char letters[2 * countof(rows) + 1] = "";
-    size_t count = 0, used = 0;
-    for (const struct option_row *row = rows; row < rows + countof(rows); row++) {
-        if (!belongs(row, converter))
-            continue;
-        const int value = row->letter ? row->letter : 256 + (int)row->number;
-        long_options[count++] = (struct option){ row->name, row->value ? required_argument : no_argument, NULL, value };
-        if (row->letter)
-            letters[used++] = row->letter;
-        if (row->letter && row->value)
-            letters[used++] = ':';
-    }
-    for (int found; (found = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
-        if (found == '?') {
-            *exit_code = misuse(converter);
-            return false;
-        }
-        const struct option_row *row = rows;
-        while (found != row->letter && found != 256 + (int)row->number)
-            row++;
+    const struct arguments arguments = { .rows = rows, .sets = converter->takes };
+    int wrong;
+    for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
-        if (!apply(settings, converter, row->number))
+        if (!apply(settings, converter, (enum option_number)row->number))
             return false;
     }
-    if (argc - optind == 1) {
+    if (!wrong && argc - optind == 1) {
         settings->input = argv[optind];
         return true;
     }
-    fprintf(stderr, "%s: %s\n", converter->name,
-            argc == optind ? "no recording was named" : "one recording at a time, please");
+    if (!wrong)
+        fprintf(stderr, "%s: %s\n", converter->name,
+                argc == optind ? "no recording was named" : "one recording at a time, please");
     *exit_code = misuse(converter);
     return false;
 }

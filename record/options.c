@@ -2,6 +2,7 @@
 #include "record/options.h"
 
 #include "formats/alloc.h"
+#include "formats/arguments.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -31,27 +32,24 @@ enum option_number {
     OPTION_VERSION,
 };
 
-static const struct option_row {
-    enum option_number number;
-    char letter; /* 0: none */
-    const char *name;
-    const char *value; /* NULL: takes none */
-    const char *help;
-} rows[] = {
-    { OPTION_OUTPUT, 'o', "output", "FILE", "write to FILE (NAME-PID.pyreel); - for a pipe" },
-    { OPTION_PID, 'p', "pid", "PID", "attach to a running process" },
-    { OPTION_RATE, 'r', "rate", "RATE", "samples per second: 1000, 10k, 5khz (1khz)" },
-    { OPTION_DURATION, 'd', "duration", "SECONDS", "stop after so long (when the program ends)" },
-    { OPTION_THREADS, 't', "threads", "all|main", "which threads (all)" },
-    { OPTION_MODE, 'm', "mode", "wall", "which of their samples to keep (wall)" },
-    { OPTION_KILL, 0, "kill", NULL, "end the command when the duration is over" },
-    { OPTION_COMPRESSION, 0, "compression", "zstd|none", "how blocks are stored (zstd)" },
-    { OPTION_LEVEL, 0, "level", "N", "level of compression, 1 to 19 (3)" },
-    { OPTION_QUIET, 'q', "quiet", NULL, "print errors only" },
-    { OPTION_VERBOSE, 'v', "verbose", NULL, "say what is being done" },
-    { OPTION_HELP, 'h', "help", NULL, "print this and exit" },
-    { OPTION_VERSION, 'V', "version", NULL, "print the version and exit" },
+static const struct argument rows[] = {
+    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE (NAME-PID.pyreel); - for a pipe" },
+    { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process" },
+    { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 1000, 10k, 5khz (1khz)" },
+    { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
+    { OPTION_THREADS, 't', "threads", "all|main", 0, "which threads (all)" },
+    { OPTION_MODE, 'm', "mode", "wall", 0, "which of their samples to keep (wall)" },
+    { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
+    { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "how blocks are stored (zstd)" },
+    { OPTION_LEVEL, 0, "level", "N", 0, "level of compression, 1 to 19 (3)" },
+    { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only" },
+    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "say what is being done" },
+    { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
+    { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
+    { 0 },
 };
+
+static const struct arguments arguments = { .rows = rows, .command = true };
 
 static void print_help(void)
 {
@@ -60,14 +58,7 @@ static void print_help(void)
            "Records where a Python program (CPython 3.11 to 3.15) spends its time, from\n"
            "outside and without stopping it. pyreel-gecko, pyreel-pprof, pyreel-collapsed\n"
            "and pyreel-info read the recording.\n\n");
-    for (const struct option_row *row = rows; row < rows + countof(rows); row++) {
-        char left[32];
-        snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
-        if (row->letter)
-            printf("  -%c, --%-22s %s\n", row->letter, left, row->help);
-        else
-            printf("      --%-22s %s\n", left, row->help);
-    }
+    arguments_print(&arguments);
     printf("\nExit codes: the command's own (128+N when signal N ended it), or 0 after\n"
            "attaching; 125 pyreel failed, 126 the command can't be run, 127 it was not\n"
            "found, 2 misuse. ^C stops cleanly and the file is whole.\n");
@@ -194,36 +185,25 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
 bool options_read(struct options *options, int argc, char **argv, int *exit_code)
 {
     *options = (struct options){ .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 };
-    struct option long_options[countof(rows) + 1] = { 0 };
-    char letters[2 * countof(rows) + 2] = "+"; /* options end where the command begins */
-    size_t used = 1;
-    for (size_t i = 0; i < countof(rows); i++) {
-        const int value = rows[i].letter ? rows[i].letter : 256 + (int)rows[i].number;
-        long_options[i] = (struct option){ rows[i].name, rows[i].value ? required_argument : no_argument, NULL, value };
-        if (rows[i].letter)
-            letters[used++] = rows[i].letter;
-        if (rows[i].letter && rows[i].value)
-            letters[used++] = ':';
-    }
-    for (int found; (found = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
-        *exit_code = found == '?' ? EXIT_MISUSE : 0;
-        if (found == '?')
-            fprintf(stderr, "Try 'pyreel-record --help'.\n");
-        if (found == 'h')
+    int wrong;
+    for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
+        *exit_code = 0;
+        if (row->number == OPTION_HELP)
             print_help();
-        if (found == 'V')
+        if (row->number == OPTION_VERSION)
             printf("pyreel-record %s\n", PYREEL_VERSION);
-        if (found == '?' || found == 'h' || found == 'V')
+        if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
-        const struct option_row *row = rows;
-        while (found != row->letter && found != 256 + (int)row->number)
-            row++;
-        if (apply(options, row->number, optarg))
+        if (apply(options, (enum option_number)row->number, optarg))
             continue;
         fprintf(stderr, "pyreel-record: --%s does not take '%s'; it takes %s: %s\n", row->name, optarg, row->value,
                 row->help);
         *exit_code = EXIT_MISUSE;
         return false;
     }
-    return check(options, argc, argv, exit_code);
+    if (!wrong)
+        return check(options, argc, argv, exit_code);
+    fprintf(stderr, "Try 'pyreel-record --help'.\n");
+    *exit_code = EXIT_MISUSE;
+    return false;
 }
