@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Four bytes of first line, two of a code unit, and a location table. */
+#include "record/linetable.h"
+
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_LIMIT 65536
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    uint32_t first_line;
+    uint16_t unit;
+    if (size < sizeof(first_line) + sizeof(unit))
+        return 0;
+    memcpy(&first_line, bytes, sizeof(first_line));
+    memcpy(&unit, bytes + sizeof(first_line), sizeof(unit));
+    const uint8_t *table = bytes + sizeof(first_line) + sizeof(unit);
+    size -= sizeof(first_line) + sizeof(unit);
+    if (size > TABLE_LIMIT)
+        size = TABLE_LIMIT;
+    struct place place, again;
+    const bool found = linetable_find(table, size, first_line, unit, &place);
+    if (found != linetable_find(table, size, first_line, unit, &again) || memcmp(&place, &again, sizeof(place)) != 0)
+        abort();
+    const bool unknown = !place.line && !place.end_line && place.column == -1 && place.end_column == -1;
+    if ((!found && !unknown) || place.column < -1 || place.end_column < -1 || place.end_line < place.line)
+        abort();
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a fuzz target over files, and over the files of folders, given as arguments; then over each of them cut at a few
+ * places and with a few bytes changed, so that the tests find what is easy to find without a fuzzer. */
+#include "tests/fuzz/fuzz.h"
+
+#include "formats/alloc.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VARIANTS 400
+
+static unsigned files;
+
+static void run_variants(const unsigned char *bytes, size_t size)
+{
+    uint64_t random = size;
+    for (int i = 0; i < VARIANTS && size > 0; i++) {
+        unsigned char *changed = (unsigned char *)alloc_copy(bytes, size);
+        for (int k = 0; k < 1 + i % 4; k++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            changed[(random >> 20) % size] ^= (unsigned char)(1 + (random >> 56));
+        }
+        const size_t cut = i % 8 == 0 ? (random >> 40) % size : size;
+        /* A copy of just that size: whoever reads beyond it is seen by the sanitizer. */
+        unsigned char *exact = (unsigned char *)alloc_resize(NULL, cut ? cut : 1, 1);
+        memcpy(exact, changed, cut);
+        LLVMFuzzerTestOneInput(exact, cut);
+        free(exact);
+        free(changed);
+    }
+}
+
+static bool run_file(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    unsigned char *bytes = NULL;
+    size_t size = 0, room = 0, got;
+    if (!file) {
+        perror(path);
+        return false;
+    }
+    do {
+        bytes = alloc_grow(bytes, &room, size + 65536, 1);
+        got = fread(bytes + size, 1, 65536, file);
+        size += got;
+    } while (got > 0);
+    fclose(file);
+    LLVMFuzzerTestOneInput(bytes, size);
+    run_variants(bytes, size);
+    free(bytes);
+    files++;
+    return true;
+}
+
+static bool run_path(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool good = true;
+    if (!folder)
+        return run_file(path);
+    for (const struct dirent *entry; good && (entry = readdir(folder));) {
+        char *inside = NULL;
+        if (entry->d_name[0] == '.')
+            continue;
+        good = asprintf(&inside, "%s/%s", path, entry->d_name) >= 0 && run_path(inside);
+        free(inside);
+    }
+    closedir(folder);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
+    for (int i = 1; i < argc; i++)
+        if (!run_path(argv[i]))
+            return 1;
+    if (files == 0) {
+        fprintf(stderr, "usage: %s FILE-OR-FOLDER...: there was no file\n", argv[0]);
+        return 1;
+    }
+    printf("%u files\n", files);
+    return 0;
+}

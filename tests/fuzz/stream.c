@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of a recording → reader → tables, as the converters do it. So that a fuzzer need not find out checksums,
+ * input that does not begin with the magic is taken for the payload of an EVENTS block behind a good header. */
+#include "formats/alloc.h"
+#include "formats/stream_fields.h"
+#include "formats/stream_read.h"
+#include "formats/stream_write.h"
+#include "formats/tables.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EVENTS_LIMIT 200000
+
+struct playing {
+    struct stream_reader reader;
+    struct tables tables;
+    uint64_t events;
+    bool refused;
+};
+
+static void require(bool held)
+{
+    if (!held)
+        abort();
+}
+
+/* What every output relies on. */
+static void check_sample(const struct tables *tables, const struct sample *sample)
+{
+    if (sample->stack == STACK_LOST)
+        return;
+    require(sample->stack < tables->stacks_count || sample->stack == 0);
+    uint32_t depth = 0;
+    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
+        require(tables->stacks[stack].caller < stack);
+        const uint32_t frame = tables->stacks[stack].frame;
+        require(frame < tables->frames_count && tables->frames[frame].number == frame);
+        require(tables->frames[frame].function < tables->functions_count);
+    }
+    require(depth == tables->threads[sample->thread].depth);
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    struct playing *playing = self;
+    const struct damage *damage = &playing->reader.blocks.damage;
+    playing->tables.forgiving = damage->bytes > 0 || damage->blocks > 0;
+    if (++playing->events > EVENTS_LIMIT)
+        return fault(why, "enough");
+    const uint64_t last_ns = playing->tables.last_ns;
+    playing->refused = !tables_take(&playing->tables, event, why);
+    if (!playing->refused && event->kind == EVENT_SAMPLE && last_ns != event->sample.time_ns)
+        check_sample(&playing->tables, &event->sample);
+    return !playing->refused;
+}
+
+static int open_input(const uint8_t *bytes, size_t size)
+{
+    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (stream_recognised(bytes, size)) {
+        require(write(fd, bytes, size) == (ssize_t)size);
+    } else {
+        const struct recording recording = { .format_version = 1, .interval_ns = 1000000, .time_unit_ns = 1000 };
+        const struct bytes events = { (unsigned char *)bytes, size, size };
+        struct bytes header = { 0 };
+        struct block_writer writer;
+        put_recording(&header, &recording);
+        block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+        require(block_write(&writer, BLOCK_HEADER, &header, NULL) && block_write(&writer, BLOCK_EVENTS, &events, NULL));
+        block_writer_close(&writer);
+        bytes_free(&header);
+    }
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct playing *playing = alloc_zeroed(1, sizeof(*playing));
+    const struct sink sink = { .take = take, .self = playing };
+    struct fault why = { 0 };
+    const int fd = open_input(bytes, size);
+    if (stream_reader_open(&playing->reader, fd, &sink, &why)) {
+        enum stream_state state = STREAM_MORE;
+        while (state == STREAM_MORE && playing->events <= EVENTS_LIMIT) {
+            state = stream_read_block(&playing->reader, &sink, &why);
+            if (state == STREAM_STOPPED && playing->refused) {
+                playing->refused = false;
+                playing->reader.blocks.damage.blocks++;
+                why.text[0] = '\0';
+                state = STREAM_MORE;
+            }
+        }
+    }
+    close(fd);
+    stream_reader_close(&playing->reader);
+    tables_free(&playing->tables);
+    free(playing);
+    return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that lies to the unwinder. The first byte is the version, the rest are commands of four bytes, { what, where
+ * (two bytes), value }: a small CPython in fake memory is built, and each command changes a word of it at once, or when
+ * so many pieces of it have been read. A version's published table may be changed, too. */
+#include "formats/alloc.h"
+#include "tests/fake_python.h"
+#include "tests/fake_remote.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLS_LIMIT 5000
+#define BYTES_LIMIT ((uint64_t)2 << 30)
+
+struct liar {
+    struct fake_python *p;
+    const uint8_t *commands;
+    size_t count, next;
+    uint64_t pieces;
+    uint64_t places[16]; /* addresses that matter */
+};
+
+static uint64_t value_of(const struct liar *liar, const uint8_t *command)
+{
+    static const uint64_t values[] = { 0,
+                                       1,
+                                       3,
+                                       8,
+                                       UINT64_MAX,
+                                       UINT64_MAX - 7,
+                                       1ull << 63,
+                                       1ull << 32,
+                                       FAKE_BASE,
+                                       FAKE_BASE + FAKE_SIZE - 8,
+                                       0xDDDDDDDDDDDDDDDD,
+                                       16 << 20 };
+    const uint8_t value = command[3];
+    if (value < countof(values))
+        return values[value];
+    if (value < 64)
+        return liar->places[value % 16] + (value >> 4) * 8;
+    return value < 128 ? value - 64u : (uint64_t)(value - 128) * 4096;
+}
+
+static void obey(struct liar *liar, const uint8_t *command)
+{
+    struct fake_python *p = liar->p;
+    const uint64_t place = liar->places[command[1] % 16] + command[2] * (uint64_t)(command[0] & 8 ? 1 : 8);
+    if (place < FAKE_BASE || place + 8 > FAKE_BASE + FAKE_SIZE)
+        return;
+    const uint64_t value = value_of(liar, command);
+    memcpy(fake_bytes(p, place), &value, command[0] & 16 ? 1 : 8);
+}
+
+static void lie(void *self, const struct piece *piece, size_t i)
+{
+    struct liar *liar = self;
+    (void)piece;
+    (void)i;
+    liar->pieces++;
+    if (liar->next < liar->count && liar->pieces % 8 == (liar->commands[liar->next * 4] & 7u))
+        obey(liar, liar->commands + 4 * liar->next++);
+}
+
+static void tell_places(struct liar *liar, uint64_t f, uint64_t g)
+{
+    struct fake_python *p = liar->p;
+    const struct layout *l = &p->target.runtime.layout;
+    const uint64_t places[] = {
+        p->threads[0].address,
+        p->threads[0].address + l->thread_current_frame,
+        p->threads[0].address + l->thread_chunk,
+        p->threads[0].chunk,
+        p->threads[0].chunk + l->chunk_data,
+        p->threads[0].chunk + l->chunk_data + 160,
+        p->strays[1],
+        p->strays[99],
+        f,
+        f + l->code_first_line,
+        g,
+        fake_peek(p, f + l->code_name),
+        fake_peek(p, f + l->code_line_table),
+        p->interpreter + l->interpreter_code_generation,
+        fake_leaf_at(p, 0),
+        p->threads[1].address,
+    };
+    memcpy(liar->places, places, sizeof(places));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    if (size < 2 || size > 4096)
+        return 0;
+    struct fake_python *p = fake_python_start(fake_versions[bytes[0] % countof(fake_versions)]);
+    struct liar liar = { .p = p, .commands = bytes + 2, .count = (size - 2) / 4 };
+    const uint64_t f = fake_code(p, "f", 20, 9), g = fake_code(p, "gen", 50, 9);
+    fake_thread(p, 4712);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { PLAIN, f, 3 } }, 3);
+    fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, g, 4 } }, 1);
+    tell_places(&liar, f, g);
+    for (; liar.next < liar.count && liar.next < bytes[1]; liar.next++)
+        obey(&liar, liar.commands + 4 * liar.next);
+    fake_remote_hook(lie, &liar);
+    for (int round = 0; round < 6; round++) {
+        const uint64_t calls = p->target.remote.calls, read = p->target.remote.bytes;
+        target_read_interpreters(&p->target);
+        fake_sample(p, (size_t)round % 2);
+        if (p->target.remote.calls - calls > CALLS_LIMIT || p->target.remote.bytes - read > BYTES_LIMIT)
+            abort();
+    }
+    fake_python_end(p);
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* A story is a recording told as a table of events. To see whether two sequences of events say the same, each is kept
+ * in a journal: lines of text, first the definitions and news in their order, then tick after tick. Samples of a tick
+ * are sorted, since their order means nothing; a stack is told by the names of its frames, since a writer may say in
+ * many ways how it changed; and every event goes through the tables, which refuse what was not defined before. */
+#ifndef PYREEL_TESTS_STORY_H
+#define PYREEL_TESTS_STORY_H
+
+#include "formats/alloc.h"
+#include "formats/stream_read.h"
+#include "formats/stream_write.h"
+#include "formats/tables.h"
+
+#define MS 1000000u
+
+/* clang-format off */
+#define T(literal) { literal, sizeof(literal) - 1 }
+#define STRING(number, literal) { EVENT_STRING, .string = { number, T(literal) } }
+#define FUNCTION(number, name, file, line) { EVENT_FUNCTION, .function = { number, name, file, line } }
+#define FRAME(number, function, line) { EVENT_FRAME, .frame = { number, function, line, line, -1, -1 } }
+#define PROCESS(number, pid, folder) \
+    { EVENT_PROCESS, .process = { number, pid, 0, 0x030f02f0, T("/usr/bin/python3.15"), T("python3 app.py"), T(folder) } }
+#define THREAD(number, process, tid, name) \
+    { EVENT_THREAD, .thread = { number, process, tid, (number) == 1, 0, 0, T(name) } }
+#define SAMPLE(ns, thread, keep, ...) \
+    { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
+                                (const uint32_t[]){ __VA_ARGS__ }, ns, 0 } }
+#define SAME(ns, thread, depth) { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, 0 } }
+#define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns } }
+#define MISSED(count) { EVENT_MISSED, .missed = count }
+#define TICK(ns) { EVENT_TICK, .tick_ns = ns }
+/* clang-format on */
+
+struct lines {
+    char **rows;
+    size_t count, room;
+};
+
+struct journal {
+    struct tables tables;
+    struct lines notes, ticks;
+    size_t tick_at; /* where the lines of the open tick begin */
+};
+
+/* As a sink: takes an event if the tables do. */
+struct sink journal_sink(struct journal *journal);
+
+/* The journal of a story that breaks no rule. */
+void journal_tell(struct journal *journal, const struct event *story, size_t count);
+
+/* All lines; the caller frees it. */
+char *journal_text(const struct journal *journal);
+/* Only what happened in ticks. */
+char *journal_ticks(const struct journal *journal);
+
+/* Fails with the first line that differs; frees both. */
+void assert_same_lines(char *ours, char *wanted);
+
+void journal_free(struct journal *journal);
+
+/* A recording that is read as the converters read it: what the tables refuse is damage, and it goes on. */
+struct playback {
+    struct journal journal;
+    struct stream_reader reader;
+    bool opened;
+    bool refused;
+    struct fault why;
+};
+
+/* `playback` is zeroed. */
+void playback_read(struct playback *playback, const void *bytes, size_t size);
+void playback_free(struct playback *playback);
+
+/* Whether the file was in order from the first byte to the last. */
+bool playback_whole(const struct playback *playback);
+
+/* The stream that the writer makes of a story. */
+struct bytes stream_of(const struct event *story, size_t count, enum stream_codec codec);
+
+/* A file in memory with these bytes, its position at the start. */
+int memory_file(const void *bytes, size_t size);
+/* All bytes of a file from its start; closes it. */
+struct bytes file_bytes(int fd);
+
+#endif

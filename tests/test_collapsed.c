@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/collapsed.h"
+
+#include "formats/alloc.h"
+#include "tests/story.h"
+#include "tests/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct event one_process[] = {
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "work;er"),
+    { EVENT_THREAD, .thread = { 3, 1, 4244, false, 2, 0, T("sub") } },
+    STRING(1, "<module>"),
+    STRING(2, "f"),
+    STRING(3, "/home/u/a.py"),
+    STRING(4, "<GC>"),
+    STRING(5, "a;b\nc\x7F\xC2\x85"
+              "d"),
+    STRING(6, ""),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FUNCTION(3, 4, 0, 0),
+    FUNCTION(4, 5, 3, 9),
+    FUNCTION(5, 6, 3, 11),
+    FRAME(1, 1, 3),
+    FRAME(2, 2, 8),
+    FRAME(3, 3, 0),
+    FRAME(4, 4, 9),
+    FRAME(5, 5, 0),
+    { EVENT_FRAME, .frame = { 6, 2, 8, 9, 4, 7 } }, /* another place in line 8: the same to a reader */
+    FRAME(7, 2, 10),
+    SAMPLE(1, 1, 0, 1, 2),
+    SAMPLE(2, 1, 1, 6),
+    SAMPLE(3, 1, 1, 7),
+    SAMPLE(4, 1, 2, 3),
+    SAME(5, 1, 1),
+    SAMPLE(1, 2, 0, 4, 5),
+    SAME(2, 2, 0),
+    SAMPLE(1, 3, 0, 1),
+};
+
+static const struct event two_processes[] = {
+    PROCESS(1, 4242, "/home/u"),
+    { EVENT_PROCESS, .process = { 2, 4300, 0, 0x030f02f0, T("/bin/python3"), T("python3 b.py; x"), T("/tmp") } },
+    THREAD(1, 1, 4242, "python3"),
+    { EVENT_THREAD, .thread = { 2, 2, 4300, true, 0, 0, T("python3") } },
+    STRING(1, "<module>"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 3),
+    SAMPLE(1, 2, 0, 1),
+    SAMPLE(1, 1, 0, 1),
+};
+
+static const struct {
+    const struct event *story;
+    size_t count;
+    struct collapsed_style style;
+    const char *text;
+} cases[] = {
+    { one_process,
+      countof(one_process),
+      { 0 },
+      "MainThread (4242);<module> (a.py:3) 1\n"
+      "MainThread (4242);<module> (a.py:3);f (a.py:10) 1\n"
+      "MainThread (4242);<module> (a.py:3);f (a.py:10);<GC> 1\n"
+      "MainThread (4242);<module> (a.py:3);f (a.py:8) 2\n"
+      "interpreter 2;sub (4244);<module> (a.py:3) 1\n"
+      "work:er (4243);<no Python frames> 1\n"
+      "work:er (4243);a:b c  d (a.py:9);<unknown> (a.py) 1\n" },
+    { one_process,
+      countof(one_process),
+      { .functions = true, .full_paths = true },
+      "MainThread (4242);<module> (/home/u/a.py) 1\n"
+      "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py) 3\n"
+      "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py);<GC> 1\n"
+      "interpreter 2;sub (4244);<module> (/home/u/a.py) 1\n"
+      "work:er (4243);<no Python frames> 1\n"
+      "work:er (4243);a:b c  d (/home/u/a.py);<unknown> (/home/u/a.py) 1\n" },
+    { two_processes,
+      countof(two_processes),
+      { 0 },
+      "pid 4242: python3 app.py;MainThread (4242);<module> (a.py:3) 1\n"
+      "pid 4300: python3 b.py: x;MainThread (4300);<module> (a.py:3) 1\n" },
+    { two_processes,
+      countof(two_processes),
+      { .no_threads = true },
+      "pid 4242: python3 app.py;<module> (a.py:3) 1\n"
+      "pid 4300: python3 b.py: x;<module> (a.py:3) 1\n" },
+    { two_processes, 4, { 0 }, "" },
+};
+
+static void take_story(struct tables *tables, struct tally *tally, const struct event *story, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct event event = story[i];
+        struct fault why = { 0 };
+        if (!tables_take(tables, &event, &why))
+            fail_msg("event %zu: %s", i, why.text);
+        if (event.kind == EVENT_SAMPLE)
+            tally_add(tally, event.sample.thread, event.sample.stack, 1);
+    }
+    tally_sort(tally);
+}
+
+static char *collapse(const struct event *story, size_t count, const struct collapsed_style *style)
+{
+    char path[] = "/tmp/pyreel-collapsed.XXXXXX";
+    const int fd = mkstemp(path);
+    struct output output = { 0 };
+    struct tables tables = { 0 };
+    struct tally tally = { 0 };
+    take_story(&tables, &tally, story, count);
+    assert_true(output_open(&output, path, false, NULL));
+    collapsed_write(&output, &tables, &tally, style);
+    assert_true(output_close(&output, NULL, NULL));
+    tables_free(&tables);
+    tally_free(&tally);
+    close(fd);
+    FILE *file = fopen(path, "re");
+    struct bytes bytes = file_bytes(dup(fileno(file)));
+    fclose(file);
+    unlink(path);
+    put_bytes(&bytes, "", 1);
+    return (char *)bytes.at;
+}
+
+static void stacks_become_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++)
+        assert_same_lines(collapse(cases[i].story, cases[i].count, &cases[i].style), strdup(cases[i].text));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(stacks_become_lines) };
+    return run_all(tests);
+}

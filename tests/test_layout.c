@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Expected values are what the structures of real CPythons have: 3.11.7 and 3.12.1 by their headers (offsetof), later
+ * ones as they publish them. */
+#include "record/layout.h"
+
+#include "formats/alloc.h"
+#include "tests/published.h"
+#include "tests/testing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMNS 5
+
+static const struct {
+    uint32_t version;
+    const void *published;
+    size_t size;
+} versions[COLUMNS] = {
+    { 0x030b07f0, NULL, 0 },
+    { 0x030c01f0, NULL, 0 },
+    { 0x030d00f0, published_3_13, sizeof(published_3_13) },
+    { 0x030e0af0, published_3_14, sizeof(published_3_14) },
+    { 0x030f02f0, published_3_15, sizeof(published_3_15) },
+};
+
+/* clang-format off */
+#define ROW(member, ...) { #member, offsetof(struct layout, member), { __VA_ARGS__ } }
+
+static const struct {
+    const char *name;
+    size_t member;
+    uint32_t values[COLUMNS];
+} rows[] = {
+    ROW(runtime_interpreters_head, 40, 40, 632, 808, 936),
+    ROW(interpreter_id, 48, 8, 7272, 7280, 7272),
+    ROW(interpreter_next, 0, 0, 7264, 7272, 7264),
+    ROW(interpreter_threads_head, 16, 72, 7344, 7344, 7336),
+    ROW(interpreter_code_generation, 0, 0, 0, 7992, 7944),
+    ROW(thread_prev, 0, 0, 0, 0, 0),
+    ROW(thread_next, 8, 8, 8, 8, 8),
+    ROW(thread_interpreter, 16, 16, 16, 16, 16),
+    ROW(thread_native_id, 160, 144, 160, 160, 184),
+    ROW(thread_current_frame, 0, 0, 72, 72, 72),
+    ROW(thread_cframe, 56, 56, 0, 0, 0),
+    ROW(cframe_current_frame, 8, 0, 0, 0, 0),
+    ROW(thread_base_frame, 0, 0, 0, 0, 80),
+    ROW(thread_chunk, 296, 232, 232, 232, 256),
+    ROW(thread_size, 312, 248, 248, 248, 272),
+    ROW(frame_previous, 48, 8, 8, 8, 8),
+    ROW(frame_executable, 32, 0, 0, 0, 0),
+    ROW(frame_instruction, 56, 56, 56, 56, 56),
+    ROW(frame_owner, 69, 70, 70, 74, 74),
+    ROW(frame_size, 72, 72, 72, 80, 80),
+    ROW(owner_generator, 1, 1, 1, 1, 1),
+    ROW(owner_frame_object, 2, 2, 2, 2, 2),
+    ROW(owner_shim, 3, 3, 3, 3, 3),
+    ROW(root_is_shim, 0, 1, 1, 1, 1),
+    ROW(code_name, 128, 128, 128, 128, 128),
+    ROW(code_file, 112, 112, 112, 112, 112),
+    ROW(code_line_table, 136, 136, 136, 136, 136),
+    ROW(code_first_line, 72, 68, 68, 68, 68),
+    ROW(code_instructions, 184, 192, 200, 208, 208),
+    ROW(code_units, 16, 16, 16, 16, 16),
+    ROW(object_type, 8, 8, 8, 8, 8),
+    ROW(type_name, 24, 24, 24, 24, 24),
+    ROW(string_length, 16, 16, 16, 16, 16),
+    ROW(string_hash, 24, 24, 24, 24, 24),
+    ROW(string_state, 32, 32, 32, 32, 32),
+    ROW(string_ascii, 48, 40, 40, 40, 40),
+    ROW(string_compact, 72, 56, 56, 56, 56),
+    ROW(bytes_size, 16, 16, 16, 16, 16),
+    ROW(bytes_data, 32, 32, 32, 32, 32),
+    ROW(chunk_previous, 0, 0, 0, 0, 0),
+    ROW(chunk_size, 8, 8, 8, 8, 8),
+    ROW(chunk_top, 16, 16, 16, 16, 16),
+    ROW(chunk_data, 24, 24, 24, 24, 24),
+};
+/* clang-format on */
+
+static void each_version_has_its_offsets(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < COLUMNS; v++) {
+        struct layout layout;
+        struct fault why = { 0 };
+        if (!layout_load(&layout, versions[v].version, versions[v].published, versions[v].size, &why))
+            fail_msg("%x: %s", versions[v].version, why.text);
+        assert_int_equal(layout.version, versions[v].version);
+        for (size_t r = 0; r < countof(rows); r++) {
+            uint32_t value;
+            memcpy(&value, (const char *)&layout + rows[r].member, sizeof(value));
+            if (value != rows[r].values[v])
+                fail_msg("%x: %s is %u and should be %u", versions[v].version, rows[r].name, value, rows[r].values[v]);
+        }
+        assert_int_equal(layout.executable_mask, v < 3 ? ~(uint64_t)0 : ~(uint64_t)3);
+    }
+}
+
+static void others_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t version;
+        const char *text;
+    } refused[] = {
+        { 0x030a0df0, "3.10.13" }, { 0x031000f0, "3.16.0" },  { 0x040000f0, "4.0.0" }, { 0x040b00f0, "4.11.0" },
+        { 0x020712f0, "2.7.18" },  { 0x030900a1, "3.9.0a1" }, { 0, "0.0.0" },          { UINT32_MAX, "255.255.255" },
+    };
+    for (size_t i = 0; i < countof(refused); i++) {
+        struct layout layout;
+        struct fault why = { 0 };
+        char wanted[200];
+        assert_false(layout_load(&layout, refused[i].version, published_3_15, sizeof(published_3_15), &why));
+        snprintf(wanted, sizeof(wanted), "it runs CPython %s, and this version of pyreel reads CPython 3.11 to 3.15",
+                 refused[i].text);
+        assert_string_equal(why.text, wanted);
+    }
+}
+
+static void tables_are_recognised(void **state)
+{
+    (void)state;
+    uint32_t version = 0;
+    bool free_threaded = true;
+    assert_true(layout_published(published_3_15, &version, &free_threaded));
+    assert_int_equal(version, 0x030f02f0);
+    assert_false(free_threaded);
+    uint64_t head[3] = { published_3_14[0], published_3_14[1], 1 };
+    assert_true(layout_published(head, &version, &free_threaded));
+    assert_int_equal(version, 0x030e0af0);
+    assert_true(free_threaded);
+    head[0] ^= (uint64_t)1 << 63;
+    assert_false(layout_published(head, &version, &free_threaded));
+    static const uint64_t zeros[3];
+    assert_false(layout_published(zeros, &version, &free_threaded));
+}
+
+static void a_cut_table_is_refused(void **state)
+{
+    (void)state;
+    for (size_t v = 2; v < COLUMNS; v++) {
+        struct layout layout;
+        struct fault why = { 0 };
+        assert_false(layout_load(&layout, versions[v].version, NULL, 0, &why));
+        assert_string_equal(why.text, "it has no table of offsets");
+        size_t least = 0; /* bytes that are enough */
+        while (!layout_load(&layout, versions[v].version, versions[v].published, least, NULL))
+            assert_true(++least <= versions[v].size);
+        assert_int_equal(least % 8, 0);
+        assert_true(least > versions[v].size / 2);
+        why = (struct fault){ 0 };
+        layout_load(&layout, versions[v].version, versions[v].published, least - 1, &why);
+        assert_string_equal(why.text, "its table of offsets is cut off");
+    }
+}
+
+/* Whatever one word says, the table is refused or what is read by it stays within its structures. */
+static void damaged_tables_are_refused_or_harmless(void **state)
+{
+    (void)state;
+    static const uint64_t damage[] = { UINT64_MAX, (uint64_t)1 << 63, (uint64_t)1 << 32, 1 << 20, 1 << 12, 4088, 600, 3,
+                                       9 };
+    for (size_t v = 2; v < COLUMNS; v++) {
+        uint64_t table[200];
+        unsigned refused = 0;
+        memcpy(table, versions[v].published, versions[v].size);
+        for (size_t word = 3; word < versions[v].size / 8; word++) {
+            const uint64_t was = table[word];
+            for (size_t d = 0; d < countof(damage); d++) {
+                struct layout l;
+                struct fault why = { 0 };
+                table[word] = damage[d];
+                if (!layout_load(&l, versions[v].version, table, versions[v].size, &why)) {
+                    assert_non_null(strstr(why.text, "damaged"));
+                    refused++;
+                    continue;
+                }
+                const bool within = l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
+                                    l.code_file + 8 <= l.code_size && l.code_line_table + 8 <= l.code_size &&
+                                    l.code_first_line + 4 <= l.code_size && l.object_type + 8 <= l.code_size &&
+                                    l.string_length + 8 <= 128 && l.string_state + 4 <= 128;
+                if (!within)
+                    fail_msg("%x: word %zu may be %lu", versions[v].version, word, damage[d]);
+            }
+            table[word] = was;
+        }
+        assert_true(refused > 100);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_version_has_its_offsets),
+        cmocka_unit_test(others_are_refused_by_name),
+        cmocka_unit_test(tables_are_recognised),
+        cmocka_unit_test(a_cut_table_is_refused),
+        cmocka_unit_test(damaged_tables_are_refused_or_harmless),
+    };
+    return run_all(tests);
+}

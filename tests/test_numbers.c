@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/numbers.h"
+
+#include "tests/testing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MANY 200000u
+
+static void pairs_are_numbered_in_order_of_first_sight(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t a, b, number;
+        bool added;
+    } rows[] = {
+        { 0, 0, 1, true },
+        { 0, 1, 2, true },
+        { 1, 0, 3, true },
+        { 0, 1, 2, false },
+        { UINT32_MAX, UINT32_MAX, 4, true },
+        { 0, 0, 1, false },
+        { 1, 0, 3, false },
+        { UINT32_MAX, UINT32_MAX, 4, false },
+    };
+    struct pairs pairs = { 0 };
+    assert_int_equal(pairs_find(&pairs, 0, 0), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        bool added;
+        assert_int_equal(pairs_number(&pairs, rows[i].a, rows[i].b, &added), rows[i].number);
+        assert_int_equal(added, rows[i].added);
+    }
+    assert_int_equal(pairs.count, 4);
+    assert_int_equal(pairs_find(&pairs, 1, 1), 0);
+    pairs_free(&pairs);
+    assert_int_equal(pairs_find(&pairs, 0, 0), 0);
+}
+
+static void many_pairs_keep_their_numbers(void **state)
+{
+    (void)state;
+    struct pairs pairs = { 0 };
+    for (uint32_t i = 0; i < MANY; i++) {
+        bool added = false;
+        assert_int_equal(pairs_number(&pairs, i % 300, i / 300 * 4096, &added), i + 1);
+        assert_true(added);
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(pairs_find(&pairs, i % 300, i / 300 * 4096), i + 1);
+    assert_int_equal(pairs.count, MANY);
+    assert_int_equal(pairs_find(&pairs, 300, 0), 0);
+    pairs_free(&pairs);
+}
+
+static void pairs_remember_numbers_of_others(void **state)
+{
+    (void)state;
+    struct pairs pairs = { 0 };
+    for (uint32_t i = 1; i <= 1000; i++)
+        pairs_add(&pairs, i, i, 7 * i);
+    for (uint32_t i = 1; i <= 1000; i++)
+        assert_int_equal(pairs_find(&pairs, i, i), 7 * i);
+    pairs_free(&pairs);
+}
+
+static void bytes_are_told_apart_by_size_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        uint32_t number;
+    } rows[] = {
+        { "", 0, 1 },
+        { "\0", 1, 2 },
+        { "\0\0", 2, 3 },
+        { "a", 1, 4 },
+        { "a\0", 2, 5 },
+        { "12345678", 8, 6 },
+        { "12345678\0", 9, 7 },
+        { "", 0, 1 },
+        { "\0\0", 2, 3 },
+        { "12345678", 8, 6 },
+        { "123456781234567", 15, 8 },
+        { "123456781234568", 15, 9 },
+    };
+    struct intern intern = { 0 };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        bool added;
+        const uint32_t before = intern.count;
+        assert_int_equal(intern_number(&intern, rows[i].bytes, rows[i].size, &added), rows[i].number);
+        assert_int_equal(added, intern.count == before + 1);
+        assert_int_equal(added, rows[i].number > before);
+    }
+    intern_free(&intern);
+}
+
+static void many_rows_of_bytes_keep_their_numbers(void **state)
+{
+    (void)state;
+    struct intern intern = { 0 };
+    char text[32];
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < MANY; i++) {
+            bool added;
+            snprintf(text, sizeof(text), "module%u.function%u", i % 100, i);
+            assert_int_equal(intern_number(&intern, text, strlen(text), &added), i + 1);
+            assert_int_equal(added, round == 0);
+        }
+    }
+    intern_free(&intern);
+}
+
+static void the_bytes_are_copied(void **state)
+{
+    (void)state;
+    struct intern intern = { 0 };
+    char text[] = "one";
+    bool added;
+    intern_number(&intern, text, 3, &added);
+    memcpy(text, "two", 3);
+    assert_int_equal(intern_number(&intern, "one", 3, &added), 1);
+    assert_int_equal(intern_number(&intern, text, 3, &added), 2);
+    intern_free(&intern);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs_are_numbered_in_order_of_first_sight),
+        cmocka_unit_test(many_pairs_keep_their_numbers),
+        cmocka_unit_test(pairs_remember_numbers_of_others),
+        cmocka_unit_test(bytes_are_told_apart_by_size_too),
+        cmocka_unit_test(many_rows_of_bytes_keep_their_numbers),
+        cmocka_unit_test(the_bytes_are_copied),
+    };
+    return run_all(tests);
+}

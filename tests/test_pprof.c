@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/pprof.h"
+
+#include "formats/alloc.h"
+#include "formats/pprof_tables.h"
+#include "tests/story.h"
+#include "tests/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct event story[] = {
+    { EVENT_RECORDING,
+      .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "<module>"),
+    STRING(2, "f"),
+    STRING(3, "/home/u/a.py"),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FRAME(1, 1, 3),
+    FRAME(2, 2, 8),
+    { EVENT_FRAME, .frame = { 3, 2, 8, 8, 4, 7 } },
+    SAMPLE(1 * MS, 1, 0, 1, 2),
+    SAMPLE(2 * MS, 1, 1, 3), /* another column of that line: one row with the one before */
+    SAMPLE(3 * MS, 1, 1, 2, 2),
+    SAMPLE(3 * MS, 2, 0, 2),
+    SAME(4 * MS, 2, 0),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
+};
+
+static struct bytes write_profile(bool functions)
+{
+    char path[] = "/tmp/pyreel-pprof.XXXXXX";
+    const int fd = mkstemp(path);
+    struct output output = { 0 };
+    struct tables tables = { 0 };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(story); i++) {
+        struct event event = story[i];
+        assert_true(tables_take(&tables, &event, NULL));
+        if (event.kind == EVENT_SAMPLE)
+            tally_add(&tally, event.sample.thread, event.sample.stack, 1);
+    }
+    tally_sort(&tally);
+    assert_true(output_open(&output, path, false, NULL));
+    assert_int_equal(pprof_write(&output, &tables, &tally, functions), 4);
+    assert_true(output_close(&output, NULL, NULL));
+    tables_free(&tables);
+    tally_free(&tally);
+    close(fd);
+    FILE *file = fopen(path, "re");
+    struct bytes bytes = file_bytes(dup(fileno(file)));
+    fclose(file);
+    unlink(path);
+    return bytes;
+}
+
+static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
+{
+    assert_true(i >= 0 && (size_t)i < profile->n_string_table);
+    return profile->string_table[i];
+}
+
+/* "MainThread 2 2000000: f:8 <module>:3", leaf first as pprof has it. */
+static void put_row(char *room, size_t size, const Perftools__Profiles__Profile *profile,
+                    const Perftools__Profiles__Sample *sample)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sample->n_label; i++)
+        if (strcmp(string(profile, sample->label[i]->key), "thread") == 0)
+            used = (size_t)snprintf(room, size, "%s", string(profile, sample->label[i]->str));
+    used += (size_t)snprintf(room + used, size - used, " %ld %ld:", sample->value[0], sample->value[1]);
+    for (size_t i = 0; i < sample->n_location_id; i++) {
+        const uint64_t id = sample->location_id[i];
+        assert_true(id >= 1 && id <= profile->n_location);
+        const Perftools__Profiles__Location *location = profile->location[id - 1];
+        assert_int_equal(location->id, id);
+        assert_int_equal(location->mapping_id, 1);
+        assert_int_equal(location->n_line, 1);
+        const Perftools__Profiles__Function *function = profile->function[location->line[0]->function_id - 1];
+        used += (size_t)snprintf(room + used, size - used, " %s:%ld", string(profile, function->name),
+                                 location->line[0]->line);
+    }
+}
+
+static void assert_rows(const Perftools__Profiles__Profile *profile, const char *const *wanted, size_t count)
+{
+    assert_int_equal(profile->n_sample, count);
+    for (size_t i = 0; i < count; i++) {
+        char row[256] = "";
+        bool found = false;
+        put_row(row, sizeof(row), profile, profile->sample[i]);
+        for (size_t k = 0; k < count; k++)
+            found |= strcmp(row, wanted[k]) == 0;
+        if (!found)
+            fail_msg("a row '%s'", row);
+    }
+}
+
+static Perftools__Profiles__Profile *unpack(const struct bytes *bytes)
+{
+    Perftools__Profiles__Profile *profile = perftools__profiles__profile__unpack(NULL, bytes->size, bytes->at);
+    assert_non_null(profile);
+    return profile;
+}
+
+static void each_stack_is_a_row(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000: f:8 <module>:3",
+                                        "MainThread 1 1000000: f:8 f:8 <module>:3", "worker 1 1000000: f:8",
+                                        "worker 1 1000000: <no Python frames>:0" };
+    struct bytes bytes = write_profile(false);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_string_equal(string(profile, 0), "");
+    assert_int_equal(profile->n_sample_type, 2);
+    assert_string_equal(string(profile, profile->sample_type[0]->type), "samples");
+    assert_string_equal(string(profile, profile->sample_type[0]->unit), "count");
+    assert_string_equal(string(profile, profile->sample_type[1]->type), "wall");
+    assert_string_equal(string(profile, profile->sample_type[1]->unit), "nanoseconds");
+    assert_int_equal(profile->period, MS);
+    assert_int_equal(profile->time_nanos, 1234);
+    assert_int_equal(profile->duration_nanos, 5 * MS);
+    assert_int_equal(profile->n_mapping, 1);
+    assert_true(profile->mapping[0]->has_functions && profile->mapping[0]->has_filenames);
+    assert_string_equal(string(profile, profile->mapping[0]->filename), "/usr/bin/python3.15");
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void with_functions_lines_are_those_of_definitions(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000: f:7 <module>:1",
+                                        "MainThread 1 1000000: f:7 f:7 <module>:1", "worker 1 1000000: f:7",
+                                        "worker 1 1000000: <no Python frames>:0" };
+    struct bytes bytes = write_profile(true);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void the_same_recording_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    struct bytes first = write_profile(false), second = write_profile(false);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.at, second.at, first.size);
+    bytes_free(&first);
+    bytes_free(&second);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_stack_is_a_row),
+        cmocka_unit_test(with_functions_lines_are_those_of_definitions),
+        cmocka_unit_test(the_same_recording_gives_the_same_bytes),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* The true remote.c, against a child of ours that waits. */
+#include "record/remote.h"
+
+#include "formats/alloc.h"
+#include "tests/testing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static unsigned char pattern[3 * 4096];
+
+static pid_t start_child(void)
+{
+    for (size_t i = 0; i < sizeof(pattern); i++)
+        pattern[i] = (unsigned char)(i * 7 + i / 256);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (;;)
+            pause();
+    }
+    memset(pattern, 0, sizeof(pattern)); /* ours; the child keeps what it had */
+    return child;
+}
+
+static void end_child(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static bool is_pattern(const unsigned char *bytes, size_t at, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != (unsigned char)((at + i) * 7 + (at + i) / 256))
+            return false;
+    return true;
+}
+
+static void pieces_are_read_with_one_call(void **state)
+{
+    (void)state;
+    static unsigned char into[REMOTE_PIECES][16];
+    struct piece pieces[REMOTE_PIECES];
+    struct remote remote;
+    const pid_t child = start_child();
+    assert_true(remote_open(&remote, child, NULL));
+    for (size_t i = 0; i < countof(pieces); i++)
+        pieces[i] = (struct piece){ (uintptr_t)pattern + i * 11, 1 + i % 16, into[i] };
+    size_t good = 0;
+    assert_int_equal(remote_read_pieces(&remote, pieces, countof(pieces), &good), REMOTE_READ);
+    assert_int_equal(good, countof(pieces));
+    for (size_t i = 0; i < countof(pieces); i++)
+        assert_true(is_pattern(into[i], i * 11, pieces[i].size));
+    unsigned char whole[sizeof(pattern)];
+    assert_int_equal(remote_read(&remote, (uintptr_t)pattern, whole, sizeof(whole)), REMOTE_READ);
+    assert_true(is_pattern(whole, 0, sizeof(whole)));
+    assert_true(remote_same_program(&remote, (uintptr_t)pattern));
+    remote_close(&remote);
+    remote_close(&remote);
+    end_child(child);
+}
+
+/* What stands before the hole is whole, and counted. */
+static void memory_that_is_not_there_ends_the_read(void **state)
+{
+    (void)state;
+    unsigned char a[8], b[8], c[8];
+    struct remote remote;
+    const pid_t child = start_child();
+    assert_true(remote_open(&remote, child, NULL));
+    for (size_t hole = 0; hole < 3; hole++) {
+        struct piece pieces[] = { { (uintptr_t)pattern, 8, a },
+                                  { (uintptr_t)pattern + 8, 8, b },
+                                  { (uintptr_t)pattern, 8, c } };
+        size_t good = 99;
+        pieces[hole].address = 0x10;
+        assert_int_equal(remote_read_pieces(&remote, pieces, 3, &good), REMOTE_UNREADABLE);
+        assert_int_equal(good, hole);
+    }
+    uint64_t word;
+    assert_int_equal(remote_read(&remote, UINT64_MAX - 3, &word, sizeof(word)), REMOTE_UNREADABLE);
+    assert_int_equal(remote_read(&remote, (uint64_t)1 << 63, &word, sizeof(word)), REMOTE_UNREADABLE);
+    remote_close(&remote);
+    end_child(child);
+}
+
+static void an_ended_process_is_gone(void **state)
+{
+    (void)state;
+    unsigned char byte;
+    struct remote remote;
+    struct fault why = { 0 };
+    const pid_t child = start_child();
+    assert_true(remote_open(&remote, child, NULL));
+    end_child(child);
+    assert_int_equal(remote_read(&remote, (uintptr_t)pattern, &byte, 1), REMOTE_GONE);
+    assert_false(remote_same_program(&remote, (uintptr_t)pattern));
+    remote_close(&remote);
+    errno = 0;
+    assert_false(remote_open(&remote, child, &why));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(strncmp(why.text, "cannot open /proc/", 18), 0);
+    remote_close(&remote);
+}
+
+/* Another program in the same process is not the one that was opened, even where its memory looks the same. */
+static void another_program_is_noticed(void **state)
+{
+    (void)state;
+    int go[2], gone[2];
+    char byte;
+    struct remote remote;
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe2(gone, O_CLOEXEC), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (read(go[0], &byte, 1) == 1)
+            execlp("sleep", "sleep", "100", (char *)NULL);
+        _exit(1);
+    }
+    close(gone[1]);
+    assert_true(remote_open(&remote, child, NULL));
+    assert_true(remote_same_program(&remote, (uintptr_t)pattern));
+    assert_int_equal(write(go[1], "x", 1), 1);
+    assert_int_equal(read(gone[0], &byte, 1), 0); /* closed by a successful exec */
+    assert_false(remote_same_program(&remote, (uintptr_t)pattern));
+    remote_close(&remote);
+    end_child(child);
+    close(go[0]);
+    close(go[1]);
+    close(gone[0]);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_read_with_one_call),
+        cmocka_unit_test(memory_that_is_not_there_ends_the_read),
+        cmocka_unit_test(an_ended_process_is_gone),
+        cmocka_unit_test(another_program_is_noticed),
+    };
+    return run_all(tests);
+}

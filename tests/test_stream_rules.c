@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of schemas/stream.md for what stands in a block, each with a payload that keeps or breaks it. */
+#include "formats/stream_fields.h"
+#include "tests/story.h"
+#include "tests/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- header fields ---- */
+
+static void put_number_of(struct bytes *to, uint64_t field, uint64_t value)
+{
+    struct bytes number = { 0 };
+    put_number(&number, value);
+    put_number(to, field);
+    put_number(to, number.size);
+    put_bytes(to, number.at, number.size);
+    bytes_free(&number);
+}
+
+static void put_text_of(struct bytes *to, uint64_t field, struct text text)
+{
+    put_number(to, field);
+    put_text(to, text);
+}
+
+/* A file of the given header and events payloads; no end. */
+static struct bytes file_of(const struct bytes *header, const void *events, size_t size)
+{
+    const int fd = memory_file("", 0);
+    struct block_writer writer;
+    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    assert_true(block_write(&writer, BLOCK_HEADER, header, NULL));
+    if (size > 0)
+        assert_true(block_write(&writer, BLOCK_EVENTS, &(struct bytes){ (unsigned char *)events, size, size }, NULL));
+    block_writer_close(&writer);
+    return file_bytes(fd);
+}
+
+static void unknown_header_fields_are_passed_over(void **state)
+{
+    (void)state;
+    struct bytes header = { 0 };
+    put_text_of(&header, 17, TEXT("of a later version"));
+    put_number_of(&header, 1, 1);
+    put_text_of(&header, UINT64_MAX, TEXT(""));
+    put_number_of(&header, 8, 10 * MS);
+    put_number_of(&header, 9, 1000);
+    put_text_of(&header, 3, TEXT("host"));
+    put_text_of(&header, 0, TEXT("\xFF"));
+    struct bytes file = file_of(&header, NULL, 0);
+    struct playback playback = { 0 };
+    playback_read(&playback, file.at, file.size);
+    assert_true(playback.opened);
+    assert_text(playback.journal.tables.recording.host, "host");
+    assert_int_equal(playback.journal.tables.recording.interval_ns, 10 * MS);
+    assert_int_equal(playback.journal.tables.recording.kernel.size, 0);
+    playback_free(&playback);
+    bytes_free(&file);
+    bytes_free(&header);
+}
+
+static void headers_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t version, interval_ns, unit_ns;
+        const char *reason;
+    } rows[] = {
+        { 2, 1000, 10, "it has format version 2 and this program reads up to 1: use a newer pyreel" },
+        { UINT32_MAX, 1000, 10, "it has format version 4294967295 and this program reads up to 1: use a newer pyreel" },
+        { 0, 1000, 10, "its header is damaged" },
+        { 1, 0, 10, "its header is damaged" },
+        { 1, 1000, 0, "its header is damaged" },
+        { 1, 1000, 1001, "its header is damaged" },
+        { 1, UINT64_MAX, 10, "its header is damaged" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct bytes header = { 0 };
+        struct playback playback = { 0 };
+        put_number_of(&header, 1, rows[i].version);
+        put_number_of(&header, 8, rows[i].interval_ns);
+        put_number_of(&header, 9, rows[i].unit_ns);
+        struct bytes file = file_of(&header, NULL, 0);
+        playback_read(&playback, file.at, file.size);
+        assert_false(playback.opened);
+        assert_string_equal(playback.why.text, rows[i].reason);
+        playback_free(&playback);
+        bytes_free(&file);
+        bytes_free(&header);
+    }
+}
+
+static void a_version_above_32_bits_is_not_version_1(void **state)
+{
+    (void)state;
+    struct bytes header = { 0 };
+    struct playback playback = { 0 };
+    put_number_of(&header, 1, ((uint64_t)1 << 32) + 1);
+    put_number_of(&header, 8, 1000);
+    put_number_of(&header, 9, 10);
+    struct bytes file = file_of(&header, NULL, 0);
+    playback_read(&playback, file.at, file.size);
+    assert_false(playback.opened);
+    playback_free(&playback);
+    bytes_free(&file);
+    bytes_free(&header);
+}
+
+static void files_that_are_no_recordings_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        struct text bytes;
+        const char *reason;
+    } rows[] = {
+        { T(""), "it is empty" },
+        { T("\x89"), "it is not a pyreel recording" },
+        { T("\x89pyreel"), "it is not a pyreel recording" },
+        { T("hello, world"), "it is not a pyreel recording" },
+        { T(STREAM_MAGIC), "its header block is damaged or cut off, and nothing can be read without it" },
+        { T(STREAM_MAGIC "\xF5prB and no block"),
+          "its header block is damaged or cut off, and nothing can be read without it" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct playback playback = { 0 };
+        playback_read(&playback, rows[i].bytes.bytes, rows[i].bytes.size);
+        assert_false(playback.opened);
+        assert_string_equal(playback.why.text, rows[i].reason);
+        playback_free(&playback);
+    }
+}
+
+/* ---- records ---- */
+
+#define TAG(kind, argument) (unsigned char)((argument) << 3 | (kind))
+#define TICK_ON_TIME        TAG(RECORD_TICK, 0)
+#define REPEAT(count)       TAG(RECORD_REPEAT, count)
+#define SUFFIX(thread)      TAG(RECORD_SUFFIX, thread)
+#define POP_PUSH(thread)    TAG(RECORD_POP_PUSH, thread)
+#define ABSENT(thread)      TAG(RECORD_ABSENT, thread)
+#define FAIL(thread)        TAG(RECORD_FAILED, thread)
+#define NOTE(kind)          TAG(RECORD_NOTE, kind)
+
+/* Behind base 0 and notes that define two threads and the frames 1 "f" and 2 "g". The interval is 10 ms, the unit 1 ms.
+ * Each row is the records, the ticks they give, and whether the block is broken. */
+static const struct {
+    const char *what;
+    unsigned char records[40];
+    size_t size;
+    const char *ticks;
+    bool broken;
+} rules[] = {
+    { "nothing", { 0 }, 0, "", false },
+    { "a tick that samples nothing", { TICK_ON_TIME }, 1, "10000000 tick\n", false },
+    { "late, then early", { TAG(RECORD_TICK, 6), TAG(RECORD_TICK, 5) }, 2, "13000000 tick\n20000000 tick\n", false },
+    { "times may stand still", { TICK_ON_TIME, TAG(RECORD_TICK, 19) }, 3 - 1, "", true },
+    { "SUFFIX",
+      { TICK_ON_TIME, SUFFIX(1), 0, 2, 1, 2 },
+      6,
+      "10000000 thread 1; f (:1); g (:2)\n10000000 tick\n",
+      false },
+    { "POP-PUSH of nothing",
+      { TICK_ON_TIME, POP_PUSH(1), 0, 1, 2 },
+      5,
+      "10000000 thread 1; g (:2)\n10000000 tick\n",
+      false },
+    { "an empty stack", { TICK_ON_TIME, SUFFIX(1), 0, 0 }, 4, "10000000 thread 1\n10000000 tick\n", false },
+    { "keep and pop",
+      { TICK_ON_TIME, SUFFIX(1), 0, 3, 1, 2, 1, TICK_ON_TIME, POP_PUSH(1), 2, 1, 1, TICK_ON_TIME, SUFFIX(1), 1, 1, 2 },
+      17,
+      "10000000 thread 1; f (:1); g (:2); f (:1)\n10000000 tick\n20000000 thread 1; f (:1); f (:1)\n20000000 tick\n"
+      "30000000 thread 1; f (:1); g (:2)\n30000000 tick\n",
+      false },
+    { "REPEAT samples again",
+      { TICK_ON_TIME, SUFFIX(2), 0, 1, 1, REPEAT(2) },
+      6,
+      "10000000 thread 2; f (:1)\n10000000 tick\n20000000 thread 2; f (:1)\n20000000 tick\n30000000 thread 2; f (:1)\n"
+      "30000000 tick\n",
+      false },
+    { "ABSENT keeps the stack for later",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, ABSENT(1), TICK_ON_TIME, SUFFIX(1), 1, 0 },
+      11,
+      "10000000 thread 1; f (:1)\n10000000 tick\n20000000 tick\n30000000 thread 1; f (:1)\n30000000 tick\n",
+      false },
+    { "FAILED is expected again",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, FAIL(1), 2, TICK_ON_TIME },
+      9,
+      "10000000 thread 1; f (:1)\n10000000 tick\n20000000 thread 1 failed: memory unreadable\n20000000 tick\n"
+      "30000000 thread 1; f (:1)\n30000000 tick\n",
+      false },
+    { "FAILED for all samples nothing",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, FAIL(0), 5, TICK_ON_TIME },
+      9,
+      "10000000 thread 1; f (:1)\n10000000 tick\n20000000 thread 0 failed: list of threads unreadable\n20000000 tick\n"
+      "30000000 thread 1; f (:1)\n30000000 tick\n",
+      false },
+    { "FAILED of an unknown cause",
+      { TICK_ON_TIME, FAIL(0), 99 },
+      3,
+      "10000000 thread 0 failed: unknown\n10000000 tick\n",
+      false },
+    { "an unknown note is skipped", { NOTE(15), 3, 0xFF, 0xFF, 0xFF, TICK_ON_TIME }, 6, "10000000 tick\n", false },
+    { "bytes behind a note's fields are ignored",
+      { NOTE(NOTE_MISSED), 3, 1, 0xFF, 0xFF, TICK_ON_TIME },
+      6,
+      "10000000 tick\n",
+      false },
+    { "a cut note", { TICK_ON_TIME, NOTE(NOTE_STRING), 9, 3, 1, 'x' }, 6, "", true },
+    { "a note without its fields", { NOTE(NOTE_FUNCTION), 2, 3, 1, TICK_ON_TIME }, 5, "", true },
+    { "a definition out of turn", { NOTE(NOTE_STRING), 3, 9, 1, 'x', TICK_ON_TIME }, 6, "", true },
+    { "kind 0", { 0x08, TICK_ON_TIME }, 2, "", true },
+    { "a record of zeros", { 0, TICK_ON_TIME }, 2, "", true },
+    { "REPEAT of nothing", { REPEAT(0) }, 1, "", true },
+    { "SUFFIX outside a tick", { SUFFIX(1), 0, 1, 1 }, 4, "", true },
+    { "SUFFIX behind REPEAT", { REPEAT(1), SUFFIX(1), 0, 1, 1 }, 5, "10000000 tick\n", true },
+    { "ABSENT outside a tick", { ABSENT(1) }, 1, "", true },
+    { "FAILED outside a tick", { FAIL(0), 1 }, 2, "", true },
+    { "thread 0", { TICK_ON_TIME, SUFFIX(0), 0, 1, 1 }, 5, "", true },
+    { "an undefined thread", { TICK_ON_TIME, SUFFIX(9), 0, 1, 1 }, 5, "", true },
+    { "an undefined frame", { TICK_ON_TIME, SUFFIX(1), 0, 1, 3 }, 5, "", true },
+    { "frame 0", { TICK_ON_TIME, SUFFIX(1), 0, 1, 0 }, 5, "", true },
+    { "a thread twice in a tick",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, ABSENT(1) },
+      6,
+      "10000000 thread 1; f (:1)\n",
+      true },
+    { "more kept than there is", { TICK_ON_TIME, SUFFIX(1), 1, 1, 1 }, 5, "", true },
+    { "more popped than there is", { TICK_ON_TIME, POP_PUSH(1), 1, 1, 1 }, 5, "", true },
+    { "more frames than bytes", { TICK_ON_TIME, SUFFIX(1), 0, 3, 1, 1 }, 6, "", true },
+    { "a cut number", { TICK_ON_TIME, SUFFIX(1), 0, 1, 0x81 }, 5, "", true },
+    { "a cut tag", { TICK_ON_TIME, 0x89 }, 2, "", true },
+    { "a thread whose stack was never told",
+      { TICK_ON_TIME, FAIL(1), 1, TICK_ON_TIME, TICK_ON_TIME },
+      5,
+      "10000000 thread 1 failed: changed while read\n10000000 tick\n",
+      true },
+};
+
+static struct bytes definitions(void)
+{
+    static const struct event events[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
+        PROCESS(1, 7, "/"),
+        THREAD(1, 1, 7, "a"),
+        THREAD(2, 1, 8, "b"),
+        STRING(1, "f"),
+        STRING(2, "g"),
+        FUNCTION(1, 1, 0, 1),
+        FUNCTION(2, 2, 0, 1),
+        FRAME(1, 1, 1),
+        FRAME(2, 2, 2),
+        { EVENT_END, .end = { .reason = END_SIGNAL } },
+    };
+    return stream_of(events, countof(events), CODEC_PLAIN);
+}
+
+/* The payload of the events block of a plain stream. */
+static struct cursor payload_of(const struct bytes *stream)
+{
+    struct block_reader reader;
+    struct block block;
+    const int fd = memory_file(stream->at, stream->size);
+    block_reader_open(&reader, fd);
+    assert_true(block_read_magic(&reader, NULL));
+    assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+    const size_t header = cursor_left(&block.payload);
+    assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+    const size_t size = cursor_left(&block.payload);
+    block_reader_close(&reader);
+    return cursor_of(stream->at + STREAM_MAGIC_SIZE + 2 * STREAM_BLOCK_HEADER + header, size);
+}
+
+/* A block is of one second: a REPEAT of a million ticks is a lie, and does not keep us busy. */
+static void a_block_has_no_more_ticks_than_seconds(void **state)
+{
+    (void)state;
+    static const unsigned char events[] = { 0, 0xFA, 0xFF, 0xFF, 0x7F };
+    struct bytes header = { 0 };
+    struct playback playback = { 0 };
+    put_number_of(&header, 1, 1);
+    put_number_of(&header, 8, 10 * MS);
+    put_number_of(&header, 9, MS);
+    struct bytes file = file_of(&header, events, sizeof(events));
+    playback_read(&playback, file.at, file.size);
+    assert_int_equal(playback.reader.blocks.damage.blocks, 1);
+    assert_true(playback.journal.tables.ticks <= 202);
+    playback_free(&playback);
+    bytes_free(&file);
+    bytes_free(&header);
+}
+
+static void each_rule_is_held(void **state)
+{
+    (void)state;
+    struct bytes known = definitions(), header = { 0 };
+    const struct cursor notes = payload_of(&known);
+    put_number_of(&header, 1, 1);
+    put_number_of(&header, 8, 10 * MS);
+    put_number_of(&header, 9, MS);
+    for (size_t i = 0; i < countof(rules); i++) {
+        struct bytes events = { 0 };
+        struct playback playback = { 0 };
+        put_bytes(&events, notes.at, cursor_left(&notes));
+        put_bytes(&events, rules[i].records, rules[i].size);
+        struct bytes file = file_of(&header, events.at, events.size);
+        playback_read(&playback, file.at, file.size);
+        char *ticks = journal_ticks(&playback.journal);
+        if (strcmp(ticks, rules[i].ticks) != 0 || playback.reader.blocks.damage.blocks != rules[i].broken)
+            fail_msg("%s: %lu broken, %s", rules[i].what, playback.reader.blocks.damage.blocks, ticks);
+        free(ticks);
+        playback_free(&playback);
+        bytes_free(&file);
+        bytes_free(&events);
+    }
+    bytes_free(&header);
+    bytes_free(&known);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_header_fields_are_passed_over),
+        cmocka_unit_test(headers_that_make_no_sense_are_refused),
+        cmocka_unit_test(a_version_above_32_bits_is_not_version_1),
+        cmocka_unit_test(files_that_are_no_recordings_are_refused),
+        cmocka_unit_test(a_block_has_no_more_ticks_than_seconds),
+        cmocka_unit_test(each_rule_is_held),
+    };
+    return run_all(tests);
+}

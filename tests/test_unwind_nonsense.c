@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that makes no sense, and memory that is not there: it costs this thread its sample, and no more. */
+#include "record/unwind.h"
+
+#include "formats/alloc.h"
+#include "tests/fake_python.h"
+#include "tests/fake_remote.h"
+#include "tests/testing.h"
+
+#include <string.h>
+
+#define CALLS_LIMIT 2000 /* of one sample, however much it lies */
+
+static const char *bounded_sample(struct fake_python *p)
+{
+    const uint64_t calls = p->target.remote.calls, bytes = p->target.remote.bytes;
+    const char *seen = fake_sample(p, 0);
+    assert_true(p->target.remote.calls - calls < CALLS_LIMIT);
+    assert_true(p->target.remote.bytes - bytes < 256u << 20);
+    return seen;
+}
+
+static void assert_seen(struct fake_python *p, const char *wanted)
+{
+    const char *seen = bounded_sample(p);
+    if (strcmp(seen, wanted) != 0)
+        fail_msg("Python %x: '%s' and should be '%s'", p->target.runtime.layout.version, seen, wanted);
+}
+
+static const uint64_t nonsense[] = {
+    0x1,
+    0x8,
+    0x1000,
+    FAKE_BASE - 8,
+    FAKE_BASE + FAKE_SIZE - 8,
+    FAKE_BASE + FAKE_SIZE,
+    UINT64_MAX,
+    UINT64_MAX - 7,
+    INT64_MAX,
+    0xDDDDDDDDDDDDDDDD,
+    FAKE_BASE + 3,
+    (uint64_t)1 << 63,
+};
+
+/* Every word of the thread, its chunk and a stray frame, each with every kind of nonsense. */
+static void poke_nonsense(struct fake_python *p)
+{
+    const struct layout *l = &p->target.runtime.layout;
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, f, 2 }, { PLAIN, f, 3 } };
+    const struct {
+        uint64_t address;
+        size_t size;
+    } areas[] = {
+        { p->threads[0].address, l->thread_size },
+        { p->threads[0].chunk, l->chunk_data + 400 },
+        { p->strays[1], l->frame_size },
+        { f, l->code_instructions },
+        { p->interpreter + (l->interpreter_code_generation & ~7u), 8 },
+    };
+    fake_stack(p, 0, frames, 3);
+    for (size_t a = 0; a < countof(areas); a++) {
+        for (uint64_t at = areas[a].address; at < areas[a].address + areas[a].size; at += 8) {
+            for (size_t n = 0; n < countof(nonsense); n++) {
+                const uint64_t was = fake_peek(p, at);
+                fake_poke(p, at, nonsense[n]);
+                bounded_sample(p);
+                fake_poke(p, at, was);
+                if (n % 3)
+                    continue;
+                const char *after = bounded_sample(p);
+                if (strcmp(after, "f:21 f:22 f:23") != 0)
+                    fail_msg("Python %x: '%s' after word %zu of area %zu was mended", l->version, after,
+                             (size_t)(at - areas[a].address) / 8, a);
+            }
+        }
+    }
+}
+
+static void nonsense_is_read_without_harm(void **state)
+{
+    (void)state;
+    fake_each_version(poke_nonsense);
+}
+
+static void chase_frames(struct fake_python *p)
+{
+    const struct layout *l = &p->target.runtime.layout;
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, f, 2 }, { GENERATOR, f, 2 }, { PLAIN, f, 3 } };
+    fake_stack(p, 0, frames, 4);
+    fake_poke(p, fake_frame_address(p, 0, frames, 0) + l->frame_previous, fake_frame_address(p, 0, frames, 3));
+    assert_seen(p, "failed: stack too deep");
+    fake_stack(p, 0, frames, 4);
+    fake_poke(p, p->strays[1] + l->frame_previous, p->strays[1]);
+    assert_seen(p, "failed: stack too deep");
+    fake_stack(p, 0, frames, 4);
+    fake_poke(p, p->strays[1] + l->frame_previous, p->strays[2]);
+    assert_seen(p, "failed: stack too deep");
+    /* A ring of marks has no frames to count. */
+    *fake_bytes(p, p->strays[1] + l->frame_owner) = *fake_bytes(p, p->strays[2] + l->frame_owner) = 3;
+    assert_seen(p, "failed: stack too deep");
+    fake_stack(p, 0, frames, 4);
+    assert_seen(p, "f:21 f:22 f:22 f:23");
+}
+
+static void a_ring_of_frames_is_left(void **state)
+{
+    (void)state;
+    fake_each_version(chase_frames);
+}
+
+static void chase_chunks(struct fake_python *p)
+{
+    const struct layout *l = &p->target.runtime.layout;
+    const uint64_t f = fake_code(p, "f", 20, 9), chunk = p->threads[0].chunk;
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
+    fake_poke(p, chunk + l->chunk_previous, chunk);
+    bounded_sample(p);
+    assert_int_not_equal(p->threads[0].state, UNWOUND);
+    /* Two thousand of them, each as large as may be: more than we would read. */
+    uint64_t older = 0;
+    for (int i = 0; i < 2000; i++) {
+        const uint64_t next = fake_room(p, 64);
+        fake_poke(p, next + l->chunk_previous, older);
+        fake_poke(p, next + l->chunk_size, 16 << 20);
+        fake_poke(p, next + l->chunk_top, (16 << 20) / 8 - 3);
+        older = next;
+    }
+    fake_poke(p, chunk + l->chunk_previous, older);
+    bounded_sample(p);
+    assert_int_not_equal(p->threads[0].state, UNWOUND);
+    fake_poke(p, chunk + l->chunk_previous, 0);
+    assert_seen(p, "f:21");
+}
+
+static void a_ring_of_chunks_is_left(void **state)
+{
+    (void)state;
+    fake_each_version(chase_chunks);
+}
+
+/* The root must be where roots are; a walk that stops on the way was torn. */
+static void lose_the_root(struct fake_python *p)
+{
+    const struct layout *l = &p->target.runtime.layout;
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, f, 2 }, { PLAIN, f, 3 } };
+    fake_stack(p, 0, frames, 3);
+    fake_poke(p, p->strays[1] + l->frame_previous, 0);
+    assert_seen(p, "failed: changed while read");
+    fake_stack(p, 0, frames, 3);
+    fake_poke(p, p->strays[1] + l->frame_executable, 0); /* it is being cleared */
+    assert_seen(p, "failed: changed while read");
+    fake_stack(p, 0, frames, 3);
+    *fake_bytes(p, p->strays[1] + l->frame_owner) = 2; /* it has left its stack */
+    assert_seen(p, "failed: changed while read");
+    fake_stack(p, 0, frames, 3);
+    assert_seen(p, "f:21 f:22 f:23");
+}
+
+static void a_stack_without_its_root_is_torn(void **state)
+{
+    (void)state;
+    fake_each_version(lose_the_root);
+}
+
+static void take_memory_away(struct fake_python *p)
+{
+    const struct layout *l = &p->target.runtime.layout;
+    static unsigned char far[256];
+    const uint64_t f = fake_code(p, "f", 20, 9), away = 0x5550000000;
+    const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, f, 2 }, { PLAIN, f, 3 } };
+    fake_stack(p, 0, frames, 3);
+    memcpy(far, fake_bytes(p, p->strays[1]), 128);
+    fake_remote_map(away, far, sizeof(far));
+    fake_poke(p, fake_frame_address(p, 0, frames, 2) + l->frame_previous, away);
+    assert_seen(p, "f:21 f:22 f:23");
+    fake_remote_unmap(away); /* the generator is gone, and what called it went on */
+    fake_stack(p, 0, frames, 1);
+    assert_seen(p, "f:21");
+    fake_stack(p, 0, frames, 3);
+    assert_seen(p, "f:21 f:22 f:23");
+}
+
+static void memory_that_goes_away_is_forgotten(void **state)
+{
+    (void)state;
+    fake_each_version(take_memory_away);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nonsense_is_read_without_harm),      cmocka_unit_test(a_ring_of_frames_is_left),
+        cmocka_unit_test(a_ring_of_chunks_is_left),           cmocka_unit_test(a_stack_without_its_root_is_torn),
+        cmocka_unit_test(memory_that_goes_away_is_forgotten),
+    };
+    return run_all(tests);
+}
