@@ -4,8 +4,8 @@
  *
  * Definitions carry a number that later events use; numbers of a kind begin at 1 and grow by one, 0 means "none".
  * Texts and arrays in an event belong to whoever gives it and are valid until the call returns.
- * Times are nanoseconds since the start of the recording. News of a thread or process tells its own time: samples of
- * the tick it was noticed in may still follow it. The byte layout of each event is in schemas/stream.md. */
+ * Times are nanoseconds since the start of the recording. News of a thread or process and missed ticks may be told
+ * before the last samples of the tick in front of them. The byte layout of each event is in schemas/stream.md. */
 #ifndef PYREEL_FORMATS_EVENT_H
 #define PYREEL_FORMATS_EVENT_H
 

@@ -13,8 +13,9 @@
  * The thread runs on while the pieces are copied one after the other, so one copy may be of several moments. That is
  * why frames are copied twice, before and after the moment at which the current frame is read. A frame that is the
  * same in both copies was so at the moment, and a stack of such frames is the stack at the moment: however busy the
- * thread is, only the frames that it changed within about a microsecond are in doubt. (What is left: a frame that was
- * replaced and put back, to the letter, between its two copies.)
+ * thread is, only the frames that it changed within about a microsecond are in doubt. What is left: a frame that was
+ * replaced and put back, to the letter, between its two copies; and, where a processor lets us see the thread's writes
+ * in another order than it made them, a copy of the first that is later than one of the second.
  *
  * All that is read comes from the target and is not trusted. */
 #ifndef PYREEL_RECORD_SNAPSHOT_H

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS 24
+#define ATTEMPTS          64 /* a few microseconds each; a busy recursion needs tens of them at times */
+#define TOO_DEEP_ATTEMPTS 3  /* after so many it is believed: a torn stack may look deep without end */
 
 void unwinder_open(struct unwinder *unwinder, struct target *target, struct codes *codes)
 {
@@ -183,6 +184,7 @@ enum unwind_state unwind_thread(struct unwinder *unwinder, struct walk *walk, ui
                                            [TOO_DEEP] = FAILURE_DEPTH,
                                            [NO_MEMORY] = FAILURE_MEMORY };
     enum attempt done = TORN;
+    int too_deep = 0;
     for (int i = 0; i < ATTEMPTS; i++) {
         done = attempt(unwinder, walk, interpreter, thread);
         if (done == GONE)
@@ -195,8 +197,9 @@ enum unwind_state unwind_thread(struct unwinder *unwinder, struct walk *walk, ui
             snapshot_fit_plan(&unwinder->snapshot);
             return UNWOUND;
         }
-        if (done == TOO_DEEP && i > 1)
-            break; /* it is, not only at a moment that never was */
+        too_deep += done == TOO_DEEP;
+        if (too_deep == TOO_DEEP_ATTEMPTS)
+            break;
         unwinder->retries++;
     }
     unwound->cause = causes[done];
