@@ -114,7 +114,7 @@ def start():
 @pytest.fixture(scope="session")
 def python3():
     """A Python of this machine, for tests that are not about versions."""
-    return environment.python_of("3.11").command[0]
+    return environment.python_of_this_machine().command[0]
 
 
 @pytest.fixture

@@ -123,6 +123,14 @@ def python_of(version):
     return missing(f"no Python {version}: tests/tools/make-pythons makes one in {CACHE}")
 
 
+def python_of_this_machine():
+    """Any Python that we can start by its path alone."""
+    for python in pythons():
+        if not python.root:
+            return python
+    return missing(f"no Python of {', '.join(REQUIRED_VERSIONS)} on this machine itself")
+
+
 @functools.lru_cache(maxsize=None)
 def old_python():
     """A CPython before those we read, or None."""
