@@ -150,32 +150,37 @@ static bool open_output(struct run *run, const char *path, int input_fd, struct 
 
 /* ---- the report ---- */
 
-static void warn_of_damage(const struct run *run, bool *whole)
+/* A part of it is bad. How many samples that cost is known when its end tells how many there were. */
+static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->reader.blocks.damage;
     const struct tables *tables = &conversion->tables;
-    const char *name = run->converter->name;
-    const char *input = conversion->settings.input;
-    *whole = true;
-    if (damage->bytes || damage->blocks || damage->duplicates) {
-        *whole = false;
-        fprintf(stderr,
-                "%s: warning: %s is damaged (first: %s); passed over %" PRIu64 " bytes and %" PRIu64 " blocks, %" PRIu64
-                " samples could not be shown\n",
-                name, input, damage->first.text, damage->bytes, damage->blocks + damage->duplicates,
-                tables->lost_samples);
-    }
-    if (!conversion->reader.complete) {
-        *whole = false;
-        fprintf(stderr, "%s: warning: %s is not complete: it %s after %.3f s; what came before is converted\n", name,
-                input, damage->cut ? "is cut off" : "has no end (was the recorder killed?)",
+    fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
+            damage->first.text);
+    if (conversion->reader.complete && tables->end.samples > tables->samples)
+        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - tables->samples,
+                tables->end.samples);
+    else if (!conversion->reader.complete)
+        fprintf(stderr, "; some samples are lost");
+    fprintf(stderr, "\n");
+}
+
+/* Says what is missing. Returns whether nothing is. */
+static bool check_whole(const struct run *run)
+{
+    const struct conversion *conversion = &run->conversion;
+    const struct damage *damage = &conversion->reader.blocks.damage;
+    const struct tables *tables = &conversion->tables;
+    const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !damage->cut);
+    const bool short_of = conversion->reader.complete && tables->samples != tables->end.samples;
+    if (damaged || short_of)
+        warn_of_damage(run);
+    if (!conversion->reader.complete)
+        fprintf(stderr, "%s: warning: %s is not complete: it %s; the first %.3f s are there\n", run->converter->name,
+                conversion->settings.input, damage->cut ? "is cut off" : "has no end (was the recorder killed?)",
                 (double)tables->last_ns / 1e9);
-    } else if (*whole && tables->samples != tables->end.samples) {
-        *whole = false;
-        fprintf(stderr, "%s: warning: %s has %" PRIu64 " samples where its end says %" PRIu64 "\n", name, input,
-                tables->samples, tables->end.samples);
-    }
+    return conversion->reader.complete && !damaged && !damage->bytes && !short_of;
 }
 
 static void report(const struct run *run, const char *path, uint64_t written)
@@ -221,12 +226,12 @@ static int convert(struct run *run)
         good = output_close(&conversion->output, &written, &why);
     else
         output_abandon(&conversion->output);
-    if (!good)
-        fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
-    else
-        warn_of_damage(run, &whole);
-    if (good)
+    if (good) {
+        whole = check_whole(run);
         report(run, path, written);
+    } else {
+        fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
+    }
     stream_reader_close(&conversion->reader);
     tables_free(&conversion->tables);
     if (input_fd > STDIN_FILENO)

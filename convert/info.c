@@ -112,19 +112,20 @@ static const char *start_text(char *room, size_t size, uint64_t unix_ns)
     return room;
 }
 
-/* What ended it. A recording without an end was cut off: nobody knows. */
+/* What ended it. A recording without an end was cut off, or its recorder was killed. */
 static const char *ended_text(const struct info *info)
 {
-    const struct end *end = &info->conversion->tables.end;
-    return info->conversion->reader.complete ? end_reason_text(end->reason) : "unknown: it is not complete";
+    if (info->conversion->reader.complete)
+        return end_reason_text(info->conversion->tables.end.reason);
+    return info->conversion->reader.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
 }
 
-static json_t *exit_code_json(const struct end *end)
+/* What a shell would tell of the command; -1 when it was not ours or had not ended. */
+static int exit_code(const struct end *end)
 {
     if (end->reason == 0 || end->wait_status < 0)
-        return json_null();
-    return json_integer(WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status)
-                                                      : WEXITSTATUS(end->wait_status));
+        return -1;
+    return WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status) : WEXITSTATUS(end->wait_status);
 }
 
 static json_t *info_json(const struct info *info)
@@ -143,7 +144,7 @@ static json_t *info_json(const struct info *info)
         { "pyreel_version", json_text(recording->pyreel_version) },
         { "complete", json_boolean(info->conversion->reader.complete) },
         { "ended", json_string(ended_text(info)) },
-        { "exit_code", exit_code_json(&tables->end) },
+        { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
         { "samples", json_integer((json_int_t)tables->samples) },
         { "ticks", json_integer((json_int_t)tables->ticks) },
         { "missed", json_integer((json_int_t)tables->missed) },
@@ -182,7 +183,7 @@ static int write_json(const char *bytes, size_t size, void *output)
 static void print_json(const struct info *info)
 {
     json_t *all = info_json(info);
-    json_dump_callback(all, write_json, &info->conversion->output, JSON_INDENT(2));
+    json_dump_callback(all, write_json, &info->conversion->output, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     output_string(&info->conversion->output, "\n");
     json_decref(all);
 }
@@ -234,7 +235,10 @@ static void print_figures(struct output *to, const struct info *info)
         output_format(to, ", %.2f a sample", (double)bytes / (double)tables->samples);
     output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
                   tables->functions_count ? tables->functions_count - 1 : 0);
-    output_format(to, "%-11s %s, %s\n", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
+    output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
+    if (exit_code(&tables->end) >= 0)
+        output_format(to, ", exit code %d", exit_code(&tables->end));
+    output_string(to, "\n");
 }
 
 static void print_threads(struct output *to, const struct tables *tables)

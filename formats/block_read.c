@@ -103,10 +103,9 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     header = reader->window + reader->start;
     const unsigned char *stored = header + STREAM_BLOCK_HEADER;
     const uint32_t sum = (uint32_t)crc32_z(crc32(0, header, STREAM_CHECKSUM_AT), stored, stored_size);
-    if (sum != checksum) {
-        reader->wasted += size;
+    reader->wasted += size; /* until it turns out to be good */
+    if (sum != checksum)
         return "a block with a wrong checksum";
-    }
     const enum stream_codec codec = header[5];
     if (codec == CODEC_ZSTD) {
         const char *wrong = decompress(reader, stored, stored_size, plain_size);
@@ -116,6 +115,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     } else if (codec != CODEC_PLAIN || stored_size != plain_size) {
         return "a block of an unknown coding";
     }
+    reader->wasted -= size;
     *block = (struct block){ header[4], sequence, cursor_of(stored, plain_size) };
     reader->start += size;
     return NULL;

@@ -27,7 +27,7 @@ struct block_reader {
     unsigned char *plain; /* the decompressed block */
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
-    uint64_t wasted; /* bytes of blocks whose checksum was wrong */
+    uint64_t wasted; /* bytes of false blocks whose checksum was computed */
     struct damage damage;
 };
 

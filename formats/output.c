@@ -75,6 +75,7 @@ static bool open_nameless(struct output *output, struct fault *why)
 {
     char *folder = alloc_copy(output->final, strlen(output->final));
     output->fd = open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    const int cause = output->fd < 0 ? errno : 0;
     free(folder);
     output->unfinished = alloc_zeroed(strlen(output->final) + 32, 1);
     sprintf(output->unfinished, "%s.%d.part", output->final, (int)getpid());
@@ -82,7 +83,8 @@ static bool open_nameless(struct output *output, struct fault *why)
         output->nameless = true;
         return true;
     }
-    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)
+    errno = cause;
+    if (cause == EOPNOTSUPP || cause == EISDIR || cause == EINVAL)
         output->fd = open(output->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     return output->fd >= 0 || fault(why, "cannot create %s: %s", output->path, strerror(errno));
 }

@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables)
 {
@@ -29,7 +30,10 @@ uint32_t pprof_mapping(struct pprof_tables *to, struct text executable)
     Perftools__Profiles__Mapping *mapping = &to->mappings[id - 1];
     perftools__profiles__mapping__init(mapping);
     mapping->id = id;
-    mapping->filename = pprof_string(to, executable);
+    /* Without its folder: what pprof can open, it disassembles, at addresses that are none. */
+    const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
+    const size_t folder = slash ? (size_t)(slash + 1 - executable.bytes) : 0;
+    mapping->filename = pprof_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
     mapping->has_functions = true;
     mapping->has_filenames = true;
     mapping->has_line_numbers = true;

@@ -10,7 +10,8 @@
 
 /* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
-#define INTERVAL_LEAST_NS       1000 /* no recorder is faster */
+#define INTERVAL_LEAST_NS       1000      /* no recorder is faster */
+#define SAMPLES_LIMIT           100000000 /* of a block, a second: far more than any recorder reaches */
 
 void stream_reader_close(struct stream_reader *reader)
 {
@@ -27,7 +28,8 @@ struct decoding {
     struct cursor from;
     const struct sink *to;
     struct fault *why;
-    uint64_t ticks_left; /* that the block may still have */
+    uint64_t ticks_left;   /* that the block may still have */
+    uint64_t samples_left; /* that it may still have without a record each */
     bool in_tick;
     bool all_failed; /* the tick samples nothing */
 };
@@ -68,6 +70,8 @@ static bool close_tick(struct decoding *d)
             continue;
         if (thread->block != reader->block)
             return broken(d); /* sampled, but its stack was never told */
+        if (d->samples_left-- == 0)
+            return broken(d);
         if (!give_sample(d, number, thread->depth, 0))
             return false;
     }
@@ -244,9 +248,12 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
 {
     forget_threads(reader);
     /* A writer closes a block each second: more ticks than fit in two are a lie that would keep us busy for long. */
-    struct decoding d = {
-        .reader = reader, .from = payload, .to = to, .why = why, .ticks_left = 2000000000u / reader->interval_ns + 2
-    };
+    struct decoding d = { .reader = reader,
+                          .from = payload,
+                          .to = to,
+                          .why = why,
+                          .ticks_left = 2000000000u / reader->interval_ns + 2,
+                          .samples_left = SAMPLES_LIMIT };
     reader->tick_units = take_number(&d.from);
     bool going = !d.from.bad && reader->tick_units <= UINT64_MAX / reader->unit_ns ? true : broken(&d);
     while (going && cursor_left(&d.from) > 0)
@@ -271,7 +278,7 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
                      recording->format_version, STREAM_VERSION);
     const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
                       recording->time_unit_ns <= recording->interval_ns &&
-                      recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX;
+                      recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX / 2;
     if (!whole || !sane)
         return fault(why, "its header is damaged");
     reader->interval_ns = recording->interval_ns;

@@ -15,7 +15,7 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
 #define EXIT_OURS           125
-#define ONE_SIGNAL_NS       100000000u /* timeout(1) sends its signal to us and then to our group */
+#define ONE_SIGNAL_NS       5000000u /* timeout(1) sends its signal to us and then to our group */
 
 static volatile sig_atomic_t stop_signal;
 static volatile pid_t passed_on_to;
@@ -152,7 +152,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         kill(passed_on_to, number);
     if (stops_us(number)) {
         const uint64_t now = clock_now_ns();
-        const bool same_event = number != SIGINT && now - stopped_ns < ONE_SIGNAL_NS;
+        const bool same_event = !from_terminal && now - stopped_ns < ONE_SIGNAL_NS;
         if (stop_signal && !same_event)
             _exit(128 + number);
         if (!stop_signal)

@@ -103,7 +103,9 @@ static void complete(struct layout *l, unsigned minor)
     const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner };
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
-    const uint32_t code[] = { l->code_name, l->code_file, l->code_line_table, l->code_first_line, l->object_type };
+    l->code_units = 16; /* PyCodeObject is a PyVarObject that counts its code units */
+    const uint32_t code[] = { l->code_name,       l->code_file,   l->code_line_table,
+                              l->code_first_line, l->object_type, l->code_units };
     l->code_size = largest(code, countof(code)) + 8;
 
     /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
@@ -115,9 +117,7 @@ static void complete(struct layout *l, unsigned minor)
     /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
     l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
 
-    /* PyCodeObject is a PyVarObject that counts its code units. From co_firstlineno to co_linetable all of it stays the
-     * same: sizes, since 3.12 co_version, names, file. */
-    l->code_units = 16;
+    /* From co_firstlineno to co_linetable all of it stays the same: sizes, since 3.12 co_version, names, file. */
     l->code_version = minor >= 12 ? l->code_first_line + 24 : 0; /* behind five ints */
     l->code_identity = l->code_first_line;
     l->code_identity_size = l->code_line_table + 8 - l->code_first_line;
@@ -158,7 +158,8 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
             return false;
     complete(layout, minor);
-    if (layout->code_line_table < layout->code_first_line || layout->code_identity_size > LAYOUT_IDENTITY_MAX)
+    if (layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
+        layout->code_identity_size > LAYOUT_IDENTITY_MAX)
         return fault(why, "its table of offsets is damaged (code objects)");
     return true;
 }

@@ -294,7 +294,7 @@ static void summarise(const struct session *session, const char *path)
             " missed, %" PRIu64 " failed), %s; %s\n",
             path, f.samples, f.threads, f.threads == 1 ? "" : "s", (double)f.elapsed_ns / 1e9, f.ticks, f.missed,
             f.failed, size_text(size, f.bytes), end_reason_text(session->reason));
-    if (f.samples == 0)
+    if (f.samples == 0 && session->reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
                 session->reason == END_TARGET
                     ? "the program ended before it ran any Python itself (children are not followed)"
@@ -309,12 +309,12 @@ static bool finish(struct session *session)
     progress_clear(&session->progress);
     char *path = alloc_copy(session->file.path, strlen(session->file.path));
     const bool closed = recording_file_close(&session->file, &session->why);
+    const bool good = !had_error && ended && closed;
+    if (!good)
+        fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
     free(path);
-    if (!had_error && ended && closed)
-        return true;
-    fprintf(stderr, "pyreel-record: %s\n", session->why.text);
-    return false;
+    return good;
 }
 
 static void close_session(struct session *session)

@@ -75,7 +75,6 @@ static void add_mapping(struct images *images, const char *line, const struct st
     const char *path = path_at ? line + path_at : "";
     const uint64_t device = makedev(device_major, device_minor);
     add_image(images, (struct image){ .address = start,
-                                      .device = device,
                                       .inode = inode,
                                       .program = program->st_ino == inode && program->st_dev == device,
                                       .path = alloc_copy(path, strcspn(path, "\n")) });

@@ -13,7 +13,7 @@
 /* A file mapped into a process, from the file's start: the head of a program or library. */
 struct image {
     uint64_t address;
-    uint64_t device, inode;
+    uint64_t inode;
     bool program; /* it is /proc/PID/exe */
     char *path;   /* as the process knows it; for messages and hints only */
 };

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define UPDATE_NS 250000000u
@@ -23,6 +24,13 @@ const char *size_text(char *room, uint64_t bytes)
     return room;
 }
 
+/* What fits on a line of the terminal: a longer one would leave its first half behind at each update. */
+static int line_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+}
+
 void progress_update(struct progress *progress, const struct figures *f)
 {
     if (!progress->shown || f->elapsed_ns < progress->due_ns)
@@ -31,10 +39,11 @@ void progress_update(struct progress *progress, const struct figures *f)
     progress->drawn = true;
     const double seconds = (double)f->elapsed_ns / 1e9;
     char size[32];
-    fprintf(stderr,
-            "\rrecording %.1f s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s\x1b[K",
-            seconds, f->samples, seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed,
-            size_text(size, f->bytes));
+    char line[256];
+    snprintf(line, sizeof(line),
+             "recording %.1f s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s", seconds,
+             f->samples, seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed, size_text(size, f->bytes));
+    fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
 void progress_clear(struct progress *progress)

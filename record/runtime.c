@@ -107,11 +107,11 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     if (!layout_load(&runtime->layout, version, published, sizeof(published), why))
         return RUNTIME_UNSUPPORTED;
     runtime->address = address;
-    const uint64_t head = address + runtime->layout.runtime_interpreters_head;
-    if (remote_read(search->remote, head, &runtime->interpreters_head, sizeof(runtime->interpreters_head)) !=
-        REMOTE_READ)
+    const uint64_t at = address + runtime->layout.runtime_interpreters_head;
+    uint64_t head;
+    if (remote_read(search->remote, at, &head, sizeof(head)) != REMOTE_READ)
         return RUNTIME_NONE;
-    return runtime->interpreters_head ? RUNTIME_READY : RUNTIME_STARTING;
+    return head ? RUNTIME_READY : RUNTIME_STARTING;
 }
 
 enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why)

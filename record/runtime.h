@@ -10,7 +10,6 @@
 
 struct runtime {
     uint64_t address; /* of _PyRuntime */
-    uint64_t interpreters_head;
     struct layout layout;
 };
 

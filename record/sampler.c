@@ -49,6 +49,7 @@ static void end_thread(struct sampler *sampler, struct sampled *row, uint64_t ti
 {
     if (!row->number)
         return;
+    walk_free(&row->walk); /* another thread may get the address: its changes are told against nothing */
     note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { row->number, time_ns, { 0 } } });
     row->number = 0;
     free((char *)row->name.bytes);
@@ -191,8 +192,9 @@ static enum step visit_thread(struct round *round, const struct interpreter *int
     *next = unwound.next_thread;
     if (seen)
         return STEP_DONE;
-    if (sampler->main_only && unwound.native_id != (uint32_t)sampler->target.ns_pid) {
-        row->native_id = unwound.native_id;
+    const bool is_main = unwound.native_id == (uint32_t)sampler->target.ns_pid;
+    if (not_main || (sampler->main_only && !is_main)) {
+        row->native_id = unwound.native_id; /* a thread of the main one's id is unwound the next time */
         return STEP_DONE;
     }
     return tell_thread(round, interpreter, row, &unwound, state == UNWOUND);

@@ -79,20 +79,22 @@ static enum attempt learn_chunks(struct snapshot *snapshot, uint64_t newest, uin
 {
     struct plan *plan = snapshot->plan;
     const struct layout *l = snapshot->layout;
+    uint64_t total = 0;
     plan->chunks_count = 0;
     for (uint64_t at = newest; at;) {
         unsigned char head[LAYOUT_OBJECT_MAX];
-        if (plan->chunks_count == CHUNKS_LIMIT)
+        if (plan->chunks_count == CHUNKS_LIMIT || total > COPY_LIMIT)
             return TOO_DEEP;
         if (!read_at(snapshot, at, head, l->chunk_data))
             return TORN;
         const uint64_t size = word_at(head, l->chunk_size);
         /* A chunk's own note of its top is made when another is put on it. */
         const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
-        if (size > CHUNK_LIMIT || size < l->chunk_data || used > size)
+        if (size > CHUNK_LIMIT || size < l->chunk_data || used > size || used < l->chunk_data)
             return TORN;
         plan->chunks = alloc_grow(plan->chunks, &plan->chunks_room, plan->chunks_count + 1, sizeof(*plan->chunks));
         plan->chunks[plan->chunks_count++] = (struct chunk){ at, at == newest ? rounded(used, size) : (uint32_t)used };
+        total += plan->chunks[plan->chunks_count - 1].used;
         at = word_at(head, l->chunk_previous);
     }
     return LEARNED;
@@ -194,19 +196,16 @@ static size_t strays_most(const struct plan *plan)
 }
 
 /* Both copies of all frames must fit into one call, and into a bounded room. What was learned last is needed most. */
-static enum attempt bound_plan(struct plan *plan)
+static void bound_plan(struct plan *plan)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < plan->chunks_count; i++)
         total += plan->chunks[i].used;
-    if (total > COPY_LIMIT) {
+    if (total > COPY_LIMIT)
         plan->chunks_count = 0;
-        return TOO_DEEP;
-    }
     const size_t most = strays_most(plan);
     while (plan->strays_count > most)
         drop_stray(plan, 0);
-    return ACCEPTED;
 }
 
 static void plan_pieces(struct snapshot *snapshot)
@@ -323,11 +322,9 @@ enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_
     snapshot->interpreter = interpreter;
     snapshot->thread = thread;
     snapshot->last_found = 0;
-    enum attempt done = bound_plan(plan);
-    if (done != ACCEPTED)
-        return done;
+    bound_plan(plan);
     plan_pieces(snapshot);
-    done = read_pieces(snapshot);
+    const enum attempt done = read_pieces(snapshot);
     return done == ACCEPTED ? check_pieces(snapshot) : done;
 }
 
@@ -350,7 +347,8 @@ static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *found,
     return false;
 }
 
-/* Takes strays into the plan, in the place of those that were not used lately. False when there are too many. */
+/* Takes strays, which are given from the leaf on, into the plan, in the place of those that were not used lately. False
+ * when there are too many. */
 static bool add_strays(struct plan *plan, const struct stray *fresh, size_t count)
 {
     const size_t most = strays_most(plan);
@@ -360,9 +358,9 @@ static bool add_strays(struct plan *plan, const struct stray *fresh, size_t coun
     if (plan->strays_count + count > most)
         return false;
     plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + count, sizeof(*plan->strays));
-    for (size_t i = 0; i < count; i++)
-        if (!is_stray(plan, fresh[i].frame))
-            plan->strays[plan->strays_count++] = fresh[i];
+    for (size_t i = count; i > 0; i--)
+        if (!is_stray(plan, fresh[i - 1].frame))
+            plan->strays[plan->strays_count++] = fresh[i - 1];
     return true;
 }
 
@@ -372,6 +370,7 @@ static enum attempt learn_frames(struct snapshot *snapshot, uint64_t frame)
     const struct layout *l = snapshot->layout;
     struct stray fresh[REMOTE_PIECES / 2];
     size_t count = 0;
+    bool grown = false;
     for (size_t steps = 0; frame && steps < LEARN_STEPS && count < countof(fresh); steps++) {
         unsigned char head[LAYOUT_FRAME_MAX];
         size_t k;
@@ -382,10 +381,14 @@ static enum attempt learn_frames(struct snapshot *snapshot, uint64_t frame)
         }
         if (!read_at(snapshot, frame, head, l->frame_size))
             break;
-        if (!grow_chunk(snapshot, frame))
+        if (grow_chunk(snapshot, frame))
+            grown = true;
+        else
             fresh[count++] = (struct stray){ .frame = frame };
         frame = word_at(head, l->frame_previous);
     }
+    if (count == 0 && !grown)
+        return NO_MEMORY;
     return add_strays(snapshot->plan, fresh, count) ? LEARNED : TOO_DEEP;
 }
 

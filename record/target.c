@@ -71,7 +71,7 @@ static struct span interpreter_span(const struct layout *layout)
     return (struct span){ start, end - start };
 }
 
-#define SPAN_LIMIT 4096
+#define SPAN_LIMIT 256 /* bytes of an interpreter that hold what we read */
 
 /* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
  * What comes after is unknown: *missing is the address of the first one that was not read, 0 when the list is whole. */
@@ -79,7 +79,7 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
 {
     const struct layout *layout = &target->runtime.layout;
     const struct span span = interpreter_span(layout);
-    unsigned char spans[INTERPRETERS_LIMIT][SPAN_LIMIT / 16];
+    unsigned char spans[INTERPRETERS_LIMIT][SPAN_LIMIT];
     struct piece pieces[INTERPRETERS_LIMIT + 1];
     uint64_t head = 0;
     size_t good = 0;

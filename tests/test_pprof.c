@@ -129,7 +129,7 @@ static void each_stack_is_a_row(void **state)
     assert_int_equal(profile->duration_nanos, 5 * MS);
     assert_int_equal(profile->n_mapping, 1);
     assert_true(profile->mapping[0]->has_functions && profile->mapping[0]->has_filenames);
-    assert_string_equal(string(profile, profile->mapping[0]->filename), "/usr/bin/python3.15");
+    assert_string_equal(string(profile, profile->mapping[0]->filename), "python3.15");
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
 }

@@ -180,7 +180,7 @@ static void a_broken_thread_fails_alone(void **state)
         fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         sampler_tick(&scene.sampler, 0, NULL);
         fake_poke(p, fake_leaf_at(p, worker), 0x1234);
-        assert_tick(&scene, "2 failed: changed while read, 1: 21, tick");
+        assert_tick(&scene, "2 failed: memory unreadable, 1: 21, tick");
         fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         assert_tick(&scene, "2: 22, 1: 21, tick");
         assert_int_equal(scene.sampler.failed, 1);

@@ -66,7 +66,7 @@ def test_the_output_is_named_after_the_recording(path, tmp_path, name, suffix):
 def test_text_goes_to_standard_output(path, tmp_path, name):
     ended = convert(name, path, cwd=tmp_path)
     assert (ended.code, ended.messages) == (0, "")
-    assert "work" in ended.text if name == "collapsed" else "CPython 3.11" in ended.text
+    assert "work" in ended.text if name == "collapsed" else "CPython 3." in ended.text
     assert os.listdir(tmp_path) == []
 
 
