@@ -63,6 +63,13 @@ def test_pprof_list_shows_the_source(recorded):
     assert re.search(rf"^ .* {first}:def plain\(until\):$", text, re.MULTILINE), text
 
 
+def test_pprof_shows_the_source_in_its_web_view(recorded, tmp_path):
+    """It disassembles what it can open: the interpreter must not be offered for that."""
+    page = tmp_path / "w.html"
+    succeed(*need_go(), "-weblist=^plain$", f"-output={page}", pprof(recorded.path))
+    assert "while clock() &lt; until:" in page.read_text()
+
+
 def test_pprof_raw_accepts_every_sample(recorded):
     text = go_pprof("-raw", pprof(recorded.path))
     assert "samples/count wall/nanoseconds[dflt]" in text
