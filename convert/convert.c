@@ -172,7 +172,9 @@ static bool check_whole(const struct run *run)
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->reader.blocks.damage;
     const struct tables *tables = &conversion->tables;
-    const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !damage->cut);
+    /* The bytes of a block that the file ends in are told with the missing end. */
+    const bool only_cut = damage->cut && !conversion->reader.complete;
+    const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
     const bool short_of = conversion->reader.complete && tables->samples != tables->end.samples;
     if (damaged || short_of)
         warn_of_damage(run);
@@ -180,7 +182,7 @@ static bool check_whole(const struct run *run)
         fprintf(stderr, "%s: warning: %s is not complete: it %s; the first %.3f s are there\n", run->converter->name,
                 conversion->settings.input, damage->cut ? "is cut off" : "has no end (was the recorder killed?)",
                 (double)tables->last_ns / 1e9);
-    return conversion->reader.complete && !damaged && !damage->bytes && !short_of;
+    return conversion->reader.complete && !damaged && !short_of;
 }
 
 static void report(const struct run *run, const char *path, uint64_t written)
