@@ -25,7 +25,6 @@ def path(python3, program, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sanitize
 def test_help_fits_a_terminal(name):
     for option in ("--help", "-h"):
         ended = succeed(PROGRAMS[name], option)
@@ -71,7 +70,6 @@ def test_text_goes_to_standard_output(path, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
-@pytest.mark.sanitize
 def test_a_pipe_gives_what_a_file_gives(path, tmp_path, name):
     convert(name, path, "-o", tmp_path / "out")
     piped = convert(name, "-", input=path.read_bytes())
@@ -152,7 +150,6 @@ def test_a_terminal_is_no_recording(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
-@pytest.mark.sanitize
 def test_what_is_no_recording_is_refused(tmp_path, name):
     (tmp_path / "text").write_text("this is not a recording\n" * 100)
     (tmp_path / "folder").mkdir()

@@ -14,8 +14,6 @@ import pprof_check
 from environment import CONVERTERS
 from recording import attach, convert
 
-pytestmark = pytest.mark.sanitize
-
 MAGIC = 8
 BLOCK = struct.Struct("<4sBBHIIII")  # sync, kind, codec, zero, sequence, stored size, plain size, checksum
 EVENTS = 2

@@ -34,7 +34,6 @@ def test_a_deep_stack_is_kept_to_its_root(python, program, tmp_path, kind, depth
     assert depths(path, kind).get(depth + 1, 0) > 0.5 * figures["samples"]
 
 
-@pytest.mark.sanitize
 def test_more_frames_than_one_call_can_read_are_failures_not_faults(python3, program, tmp_path):
     path = tmp_path / "d.pyreel"
     ended = run_record("-r", "100", "-o", path, "--", python3, program("deep"), "both", "495", "2")

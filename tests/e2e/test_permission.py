@@ -9,8 +9,6 @@ import pytest
 from environment import NOBODY, RECORD, need_command, need_root
 from recording import info, run
 
-pytestmark = pytest.mark.sanitize
-
 
 @pytest.fixture(scope="session")
 def public(programs):

@@ -33,7 +33,6 @@ def outputs_agree(path):
 
 # ---- attaching ----
 
-@pytest.mark.sanitize
 def test_attaches_to_a_running_program(python, start, program, tmp_path):
     prefix = need_root() if python.root else ()
     target = start(*prefix, *python.command, program("spin"))
@@ -69,7 +68,6 @@ def test_attaching_ends_well_when_the_program_is_killed(start, spinning, start_r
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.sanitize
 def test_a_signal_ends_an_attached_recording_with_a_whole_file(spinning, start_recorder, tmp_path, number):
     recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "a.pyreel")
     wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
@@ -129,7 +127,6 @@ def children(pid):
 # ---- running a command ----
 
 @pytest.mark.parametrize("how, code", [(0, 0), (3, 3), (-signal.SIGKILL, 137), (-signal.SIGTERM, 143)])
-@pytest.mark.sanitize
 def test_exits_as_the_command_did(python3, program, tmp_path, how, code):
     ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("dies"), how)
     assert ended.code == code, ended
@@ -205,7 +202,6 @@ def test_a_shell_that_becomes_a_python_is_recorded(python3, program, tmp_path):
 
 
 @pytest.mark.parametrize("command", [["true"], ["{python}", "-c", "pass"], ["sh", "-c", "exit 0"]])
-@pytest.mark.sanitize
 def test_a_program_without_a_sample_leaves_a_whole_file_and_a_word(python3, tmp_path, command):
     command = [part.format(python=python3) for part in command]
     ended = run_record("-r", "1", "-o", tmp_path / "a.pyreel", "--", *command)
@@ -220,7 +216,6 @@ def test_a_program_without_a_sample_leaves_a_whole_file_and_a_word(python3, tmp_
         assert (converted.code, converted.messages) == (0, "")
 
 
-@pytest.mark.sanitize
 def test_threads_that_come_and_go_are_recorded(python3, program, tmp_path):
     ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, program("churn"), 2)
     started = int(ended.text)
@@ -358,7 +353,6 @@ def test_the_duration_ends_the_recording_not_the_command(python3, program, tmp_p
     assert 0.2 <= figures["duration_s"] < 0.6
 
 
-@pytest.mark.sanitize
 def test_a_killed_recorder_leaves_what_it_wrote(spinning, start_recorder, tmp_path):
     path = tmp_path / "a.pyreel"
     recorder = start_recorder("-p", spinning.pid, "-o", path)
@@ -382,7 +376,6 @@ def test_a_killed_recorder_leaves_what_it_wrote(spinning, start_recorder, tmp_pa
 
 # ---- where the recording goes ----
 
-@pytest.mark.sanitize
 def test_a_recording_can_go_into_a_pipe(python3, program, tmp_path):
     ended = run_record("-o", "-", "--", python3, program("dies"), 0)
     assert ended.code == 0
@@ -500,7 +493,6 @@ def test_a_process_that_does_not_exist(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.sanitize
 def test_a_process_that_is_no_python(tmp_path):
     sleep = subprocess.Popen(["sleep", "30"])
     try:

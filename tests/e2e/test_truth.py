@@ -19,7 +19,6 @@ def main_stacks(recorded):
     return stacks.of_thread(recorded.threads, stacks.MAIN)
 
 
-@pytest.mark.sanitize
 def test_shares_of_time_are_the_programs_own(recorded):
     seen = main_stacks(recorded)
     all_rounds = stacks.samples(seen, "rounds")
@@ -111,7 +110,6 @@ def test_the_python_is_named(recorded):
     assert "known.py" in recorded.info["recorder_command"]
 
 
-@pytest.mark.sanitize
 def test_all_outputs_show_the_same_stacks(recorded):
     assert stacks.differences(stacks.of_gecko(gecko(recorded.path)), recorded.threads) == ""
     assert stacks.differences(stacks.of_pprof(pprof(recorded.path)), recorded.threads) == ""
