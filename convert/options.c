@@ -2,12 +2,11 @@
 #include "convert/options.h"
 
 #include "formats/arguments.h"
+#include "formats/start.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-
-#define EXIT_MISUSE 2
 
 enum option_number {
     OPTION_OUTPUT = 1,

@@ -3,6 +3,8 @@
 #ifndef PYREEL_FORMATS_START_H
 #define PYREEL_FORMATS_START_H
 
+#define EXIT_MISUSE 2 /* the command line is wrong */
+
 /* Makes sure that files 0 to 2 are open, so that no file of ours gets one of these numbers and is taken for standard
  * output or written messages into. `failure` is the exit code when memory runs out. */
 void program_start(int failure);

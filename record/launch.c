@@ -14,7 +14,6 @@
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
-#define EXIT_OURS           125
 #define ONE_SIGNAL_NS       500000u /* timeout(1) sends its signal to us and, within microseconds, to our group */
 
 static volatile sig_atomic_t stop_signal;

@@ -11,6 +11,8 @@
 
 #include <sys/types.h>
 
+#define EXIT_OURS 125 /* pyreel-record itself failed, as timeout(1) and env(1) say it */
+
 struct command {
     pid_t pid;   /* 0: there is none */
     int gate;    /* it waits for a byte here before it runs; -1 once open */

@@ -25,8 +25,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXIT_OURS         125
-#define EXIT_MISUSE       2
 #define TIME_UNITS        50          /* to the interval: what a sample's time is rounded to */
 #define TIME_UNIT_MOST_NS 100000u     /* however slow the rate */
 #define LOOK_FIRST_NS     500000u     /* between two looks for a Python that is not there yet; doubles ... */

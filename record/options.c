@@ -3,6 +3,7 @@
 
 #include "formats/alloc.h"
 #include "formats/arguments.h"
+#include "formats/start.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define EXIT_MISUSE      2
 #define DURATION_LIMIT_S 1e8
 #define LEVEL_LIMIT      19
 
