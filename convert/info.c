@@ -95,6 +95,19 @@ static json_t *failures_json(const struct tables *tables)
     return causes;
 }
 
+static json_t *json_count(uint64_t count)
+{
+    return json_integer((json_int_t)(count <= INT64_MAX ? count : INT64_MAX));
+}
+
+static json_t *figures_json(const struct figure_list *figures)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < figures->count; i++)
+        json_object_set_new(all, figures->rows[i].name.bytes, json_count(figures->rows[i].value));
+    return all;
+}
+
 static json_t *damage_json(const struct info *info)
 {
     const struct damage *damage = &info->conversion->reader.blocks.damage;
@@ -155,6 +168,8 @@ static json_t *info_json(const struct info *info)
         { "mode", json_text(recording->mode) },
         { "threads_option", json_text(recording->threads_option) },
         { "bytes", json_integer((json_int_t)info->conversion->reader.blocks.bytes_read) },
+        { "blocks", json_count(info->conversion->reader.blocks.good) },
+        { "plain_bytes", json_count(info->conversion->reader.blocks.good_plain) },
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
         { "python", json_string(process->number ? python_version_text(version, process->python_version) : "") },
@@ -171,6 +186,8 @@ static json_t *info_json(const struct info *info)
     };
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
+    if (tables->figures.count > 0)
+        json_object_set_new(all, "figures", figures_json(&tables->figures));
     return all;
 }
 
@@ -216,10 +233,22 @@ static void print_program(struct output *to, const struct tables *tables)
     output_string(to, "\n");
 }
 
-static void print_figures(struct output *to, const struct info *info)
+static void print_size(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    const uint64_t bytes = info->conversion->reader.blocks.bytes_read;
+    const struct block_reader *blocks = &info->conversion->reader.blocks;
+    output_format(to, "%-11s %" PRIu64 " bytes in %" PRIu64 " blocks", "size", blocks->bytes_read, blocks->good);
+    if (tables->samples)
+        output_format(to, ", %.2f a sample (%.2f before compression)",
+                      (double)blocks->bytes_read / (double)tables->samples,
+                      (double)blocks->good_plain / (double)tables->samples);
+    output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
+                  tables->functions_count ? tables->functions_count - 1 : 0);
+}
+
+static void print_totals(struct output *to, const struct info *info)
+{
+    const struct tables *tables = &info->conversion->tables;
     output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(duration_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
     output_text(to, tables->recording.mode);
@@ -230,11 +259,7 @@ static void print_figures(struct output *to, const struct info *info)
         if (tables->failures[cause])
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           failure_text((enum failure)cause));
-    output_format(to, "%-11s %" PRIu64 " bytes", "size", bytes);
-    if (tables->samples)
-        output_format(to, ", %.2f a sample", (double)bytes / (double)tables->samples);
-    output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
-                  tables->functions_count ? tables->functions_count - 1 : 0);
+    print_size(to, info);
     output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));
@@ -262,6 +287,18 @@ static void print_threads(struct output *to, const struct tables *tables)
     }
 }
 
+/* What the recorder counted of its own work. */
+static void print_figures(struct output *to, const struct figure_list *figures)
+{
+    if (figures->count > 0)
+        output_string(to, "\nunwinder\n");
+    for (size_t i = 0; i < figures->count; i++) {
+        char *line = figures_line(figures, i);
+        output_format(to, "  %s\n", line);
+        free(line);
+    }
+}
+
 static bool finish(void *self, struct fault *why)
 {
     (void)why;
@@ -272,8 +309,9 @@ static bool finish(void *self, struct fault *why)
         return true;
     }
     print_program(to, &info->conversion->tables);
-    print_figures(to, info);
+    print_totals(to, info);
     print_threads(to, &info->conversion->tables);
+    print_figures(to, &info->conversion->tables.figures);
     return true;
 }
 

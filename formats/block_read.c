@@ -158,8 +158,11 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
             fault(why, "%s", unreadable.text);
             return BLOCK_UNREADABLE;
         }
-        if (!wrong)
+        if (!wrong) {
+            reader->good++;
+            reader->good_plain += cursor_left(&block->payload);
             return BLOCK_FOUND;
+        }
         if (!first_wrong) {
             first_wrong = wrong;
             block_note_damage(reader, wrong);

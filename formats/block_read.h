@@ -22,9 +22,10 @@ struct block_reader {
     int fd;
     unsigned char *window; /* bytes read and not yet used: window[start .. end) */
     size_t start, end, room;
-    bool at_end;          /* the file gave no more */
-    uint64_t bytes_read;  /* from the file */
-    unsigned char *plain; /* the decompressed block */
+    bool at_end;               /* the file gave no more */
+    uint64_t bytes_read;       /* from the file */
+    uint64_t good, good_plain; /* good blocks, and bytes of their payloads */
+    unsigned char *plain;      /* the decompressed block */
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
     uint64_t wasted; /* bytes of false blocks whose checksum was computed */

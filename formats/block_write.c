@@ -84,6 +84,7 @@ bool block_write(struct block_writer *writer, enum stream_block kind, const stru
     put_u32(stored, writer->sequence++);
     put_u32(stored, 0); /* codec, stored size and checksum are put in when they are known */
     put_u32(stored, (uint32_t)payload->size);
+    writer->plain += payload->size;
     put_u32(stored, 0);
     stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, payload);
     patch_u32(stored, header + STREAM_STORED_SIZE_AT, (uint32_t)(stored->size - body));

@@ -14,6 +14,7 @@ struct block_writer {
     struct ZSTD_CCtx_s *zstd; /* NULL: payloads are stored as they are */
     uint32_t sequence;        /* of the next block */
     uint64_t written;         /* bytes so far */
+    uint64_t plain;           /* bytes of their payloads before compression */
     struct bytes stored;      /* a block on its way out */
     bool broken;              /* a write failed: nothing more is written */
 };

@@ -35,6 +35,7 @@ enum event_kind {
     EVENT_FAILED, /* a thread that could not be read in this tick */
     EVENT_MISSED, /* ticks that nobody looked at */
     EVENT_TICK,   /* ends a tick: all its samples have been given */
+    EVENT_FIGURE, /* what the recorder counted about its own work; told again, the later value holds */
     EVENT_END,    /* last of all; absent when the recorder was killed */
 };
 
@@ -132,6 +133,12 @@ struct string {
     struct text text;
 };
 
+/* Of the recorder's work. Names are lower-case words joined by _ and keep their meaning, see figures.h. */
+struct figure {
+    struct text name;
+    uint64_t value;
+};
+
 enum end_reason {
     END_TARGET = 1, /* the target ended */
     END_SIGNAL,     /* the user stopped us */
@@ -162,6 +169,7 @@ struct event {
         struct failed failed;
         uint64_t missed;  /* EVENT_MISSED: how many ticks before the next one */
         uint64_t tick_ns; /* EVENT_TICK: its time */
+        struct figure figure;
         struct end end;
     };
 };

@@ -37,6 +37,7 @@ enum stream_note {
     NOTE_THREAD_NAME,
     NOTE_THREAD_END,
     NOTE_MISSED,
+    NOTE_FIGURE,
 };
 
 #endif

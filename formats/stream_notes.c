@@ -176,6 +176,18 @@ static void take_missed(struct reading *r, struct event *event)
     event->missed = take_number(&r->from);
 }
 
+static void put_figure(struct writing *w, const struct event *event)
+{
+    put_text(w->to, event->figure.name);
+    put_number(w->to, event->figure.value);
+}
+
+static void take_figure(struct reading *r, struct event *event)
+{
+    event->figure.name = take_text(&r->from);
+    event->figure.value = take_number(&r->from);
+}
+
 static const struct {
     enum event_kind kind;
     void (*put)(struct writing *, const struct event *);
@@ -190,6 +202,7 @@ static const struct {
     [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, put_name, take_name },
     [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },
     [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
+    [NOTE_FIGURE] = { EVENT_FIGURE, put_figure, take_figure },
 };
 
 enum stream_note note_of(enum event_kind kind)

@@ -257,6 +257,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         tables->ticks++;
         tables->last_ns = event->tick_ns;
         return true;
+    case EVENT_FIGURE:
+        return figures_set(&tables->figures, event->figure.name, event->figure.value, why);
     case EVENT_END:
         tables->end = event->end;
         return true;
@@ -330,5 +332,6 @@ void tables_free(struct tables *tables)
     free(tables->threads);
     free(tables->stacks);
     pairs_free(&tables->stack_numbers);
+    figures_free(&tables->figures);
     *tables = (struct tables){ 0 };
 }

@@ -13,6 +13,7 @@
 #ifndef PYREEL_FORMATS_TABLES_H
 #define PYREEL_FORMATS_TABLES_H
 
+#include "formats/figures.h"
 #include "formats/numbers.h"
 #include "formats/sink.h"
 
@@ -61,6 +62,7 @@ struct tables {
     uint64_t samples, lost_samples, ticks, missed, failed;
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* the latest time seen */
+    struct figure_list figures;
 };
 
 /* Takes in an event, checks what it refers to and fills event->sample.stack. False with the reason when the event

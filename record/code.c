@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 #include "formats/utf8.h"
 #include "record/linetable.h"
+#include "record/opcodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,11 @@
 #define CODES_LIMIT      65536       /* remembered at once; then we start anew */
 #define CHARACTERS_LIMIT (64u << 10) /* of a name; what is longer is cut with a mark */
 #define LINE_TABLE_LIMIT (16u << 20) /* bytes */
-#define UNITS_LIMIT      (1u << 28)
-#define IDENTITY_PIECES  3 /* the most that an identity is read in */
+#define UNITS_LIMIT      (1u << 22)
+#define BYTES_LIMIT      (256u << 20) /* of what is kept of all code objects */
+#define PLACES_LIMIT     (1u << 20)   /* remembered at once */
+#define WORDS_LIMIT      (1u << 21)   /* of a frame: more than a chunk that we read has */
+#define IDENTITY_PIECES  3            /* the most that an identity is read in */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
 {
@@ -22,11 +26,14 @@ void codes_open(struct codes *codes, struct remote *remote, const struct layout 
 static void free_code(struct code *code)
 {
     free(code->line_table);
+    free(code->kinds);
     free(code);
 }
 
 static void forget_all(struct codes *codes)
 {
+    codes->epoch++;
+    codes->recent = NULL;
     for (size_t i = 0; i < CODE_BUCKETS; i++) {
         for (struct code *code = codes->buckets[i], *next; code; code = next) {
             next = code->next;
@@ -35,6 +42,7 @@ static void forget_all(struct codes *codes)
         codes->buckets[i] = NULL;
     }
     codes->count = 0;
+    codes->bytes = 0;
     pairs_free(&codes->places);
 }
 
@@ -60,12 +68,22 @@ static struct code **bucket(const struct codes *codes, uint64_t address)
     return (struct code **)&codes->buckets[(address >> 5 ^ address >> 17) % CODE_BUCKETS];
 }
 
-struct code *codes_find(const struct codes *codes, uint64_t address)
+struct code *codes_find(struct codes *codes, uint64_t address)
 {
+    if (codes->recent && codes->recent->address == address)
+        return codes->recent;
     struct code *code = *bucket(codes, address);
     while (code && code->address != address)
         code = code->next;
-    return code;
+    return codes->recent = code;
+}
+
+void codes_trim(struct codes *codes)
+{
+    if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT)
+        forget_all(codes);
+    if (codes->places.count >= PLACES_LIMIT)
+        pairs_free(&codes->places);
 }
 
 static void forget(struct codes *codes, struct code *code)
@@ -75,6 +93,9 @@ static void forget(struct codes *codes, struct code *code)
         link = &(*link)->next;
     *link = code->next;
     codes->count--;
+    codes->bytes -= code->units + code->line_table_size;
+    codes->epoch++;
+    codes->recent = NULL;
     free_code(code);
 }
 
@@ -226,6 +247,19 @@ static bool read_line_table(struct codes *codes, struct code *code, uint64_t add
                                     code->line_table_size) == REMOTE_READ;
 }
 
+/* What each instruction can do. It may be replaced by others of its kind later. */
+static bool read_kinds(struct codes *codes, struct code *code)
+{
+    unsigned char *instructions = alloc_zeroed(code->units, 2);
+    code->kinds = alloc_zeroed(code->units, 1);
+    const bool read = remote_read(codes->remote, code->address + codes->layout->code_instructions, instructions,
+                                  (size_t)code->units * 2) == REMOTE_READ;
+    if (read)
+        opcodes_mark(codes->layout->opcodes, instructions, code->units, code->kinds);
+    free(instructions);
+    return read;
+}
+
 /* ---- definitions ---- */
 
 /* A note only waits in the open block: it can't fail. */
@@ -290,10 +324,17 @@ static bool read_code(struct codes *codes, struct code *code)
         !has_identity(codes, code, head))
         return false;
     code->units = (uint32_t)units;
+    code->flags = half_word_at(head, l->code_flags);
+    code->locals = half_word_at(head, l->code_locals);
+    code->stack = half_word_at(head, l->code_stack);
+    code->hidden = half_word_at(head, l->code_first_traceable) >= code->units;
+    if (code->locals > WORDS_LIMIT || code->stack > WORDS_LIMIT)
+        return false;
     const struct text name = read_string(codes, code->name);
     const struct text file = read_string(codes, code->file);
     const bool whole = name.bytes && file.bytes && read_line_table(codes, code, word_at(head, l->code_line_table)) &&
-                       read_identity(codes, code, after) && memcmp(after, code->identity, CODE_IDENTITY) == 0;
+                       read_kinds(codes, code) && read_identity(codes, code, after) &&
+                       memcmp(after, code->identity, CODE_IDENTITY) == 0;
     if (whole)
         code->function = define_function(codes, name, file, code->first_line);
     free((char *)name.bytes);
@@ -303,8 +344,6 @@ static bool read_code(struct codes *codes, struct code *code)
 
 struct code *codes_read(struct codes *codes, uint64_t address)
 {
-    if (codes->count >= CODES_LIMIT)
-        forget_all(codes);
     struct code *code = alloc_zeroed(1, sizeof(*code));
     code->address = address;
     if (!read_code(codes, code)) {
@@ -312,6 +351,7 @@ struct code *codes_read(struct codes *codes, uint64_t address)
         return NULL;
     }
     code->number = ++codes->last_number;
+    codes->bytes += code->units + code->line_table_size;
     struct code **head = bucket(codes, address);
     code->next = *head;
     *head = code;

@@ -12,6 +12,7 @@
 #include "formats/numbers.h"
 #include "formats/sink.h"
 #include "record/layout.h"
+#include "record/opcodes.h"
 #include "record/remote.h"
 
 #define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
@@ -21,13 +22,17 @@ struct code {
     uint32_t number;   /* ours; never used again for another */
     uint32_t function; /* as defined to the sink */
     uint32_t first_line;
-    uint32_t units; /* two-byte instructions */
+    uint32_t units;         /* two-byte instructions */
+    uint32_t flags;         /* co_flags */
+    uint32_t locals, stack; /* words that a frame of it has for variables and for values */
+    uint8_t *kinds;         /* of each unit's instruction, see opcodes.h */
+    bool hidden;            /* CPython's own: not a function of the program */
     uint8_t *line_table;
     size_t line_table_size;
     uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
     unsigned char identity[CODE_IDENTITY];
-    uint64_t interpreter; /* its identity was last right when this interpreter ... */
-    uint64_t generation;  /* ... had this code generation; 0 never */
+    uint64_t interpreter; /* its identity was last right when this interpreter (its id + 1) ... */
+    uint64_t generation;  /* ... had this code generation + 1; 0 never */
     uint64_t mark;        /* the sample that last asked for its identity */
     struct code *next;    /* in its bucket */
 };
@@ -40,6 +45,9 @@ struct codes {
     struct sink sink;
     struct code *buckets[CODE_BUCKETS];
     size_t count;
+    size_t bytes;        /* that are kept of them */
+    struct code *recent; /* found last */
+    uint64_t epoch;      /* grows when one is forgotten: until then a struct code stays where it is */
     uint32_t last_number;
     uint64_t code_type; /* address of the type "code"; 0 until one was seen */
     struct intern strings, functions, frames;
@@ -50,14 +58,24 @@ struct codes {
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink);
 void codes_close(struct codes *codes);
 
+/* What the instruction at an address in it can do, see opcodes.h. */
+static inline uint32_t code_kind(const struct code *code, const struct layout *layout, uint64_t instruction)
+{
+    const uint64_t unit = (instruction - code->address - layout->code_instructions) / 2;
+    return unit < code->units ? (uint32_t)code->kinds[unit] << OPCODE_SHIFT : 0;
+}
+
 /* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
 
 /* The code object at this address if it is remembered, else NULL. */
-struct code *codes_find(const struct codes *codes, uint64_t address);
+struct code *codes_find(struct codes *codes, uint64_t address);
 
 /* Reads the code object at this address and remembers it. NULL when there is none that can be read. */
 struct code *codes_read(struct codes *codes, uint64_t address);
+
+/* Forgets them all when there are very many. Call it when no struct code is held. */
+void codes_trim(struct codes *codes);
 
 /* Reads the identities of `count` code objects with few system calls; forgets those that are others now and returns
  * whether all are the same as ever. */

@@ -3,6 +3,7 @@
 
 #include "formats/alloc.h"
 #include "formats/event.h"
+#include "record/opcodes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,6 +36,9 @@ static const struct row {
     { AT(interpreter_next), { 0, 0, W(8), W(8), W(8) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_threads_head), { 16, 72, W(9), W(9), W(9) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_gil), { 0, 384, W(14), W(15), W(15) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_own_gil), { 0, 1048, W(18), W(19), W(19) }, OFFSET_LIMIT, 8 },
+    { AT(runtime_gil), { 368, 0, 0, 0, 0 }, OFFSET_LIMIT, 8 },
 
     { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, THREAD_LIMIT, 8 },
     { AT(thread_next), { 8, 8, W(21), W(24), W(24) }, THREAD_LIMIT, 8 },
@@ -50,6 +54,8 @@ static const struct row {
     { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, FRAME_LIMIT, 8 },
     { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, FRAME_LIMIT, 8 },
     { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, FRAME_LIMIT, 1 },
+    { AT(frame_stack), { 64, 64, 64, W(37), W(45) }, FRAME_LIMIT, 8 },
+    { AT(frame_locals), { 72, 72, W(32), W(35), W(43) }, FRAME_LIMIT, 8 },
 
     { AT(code_name), { 128, 128, W(37), W(42), W(50) }, CODE_LIMIT, 8 },
     { AT(code_file), { 112, 112, W(35), W(40), W(48) }, CODE_LIMIT, 8 },
@@ -64,6 +70,7 @@ static const struct row {
     { AT(string_ascii), { 48, 40, W(70), W(80), W(92) }, OBJECT_LIMIT, 8 },
     { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, OBJECT_LIMIT, 8 },
     { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, OBJECT_LIMIT, 1 },
+    { AT(generator_frame), { 80, 72, 72, 72, 72 }, OBJECT_LIMIT, 8 },
 };
 
 static uint32_t *member(struct layout *layout, const struct row *row)
@@ -95,18 +102,42 @@ static uint32_t largest(const uint32_t *values, size_t count)
     return most;
 }
 
+static uint32_t smallest(const uint32_t *values, size_t count)
+{
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < count; i++)
+        least = values[i] < least ? values[i] : least;
+    return least;
+}
+
 /* What follows from the offsets, and the few facts that are published nowhere. */
 static void complete(struct layout *l, unsigned minor)
 {
     const uint32_t thread[] = { l->thread_prev,          l->thread_next,   l->thread_interpreter, l->thread_native_id,
                                 l->thread_current_frame, l->thread_cframe, l->thread_base_frame,  l->thread_chunk + 8 };
-    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner };
+    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner,
+                               l->frame_stack };
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
     l->code_units = 16; /* PyCodeObject is a PyVarObject that counts its code units */
-    const uint32_t code[] = { l->code_name,       l->code_file,   l->code_line_table,
-                              l->code_first_line, l->object_type, l->code_units };
+    /* Three pointers, then ints: co_flags ... co_stacksize, co_firstlineno, co_nlocalsplus. */
+    l->code_flags = 48;
+    l->code_stack = l->code_first_line - 4;
+    l->code_locals = l->code_first_line + 4;
+    l->code_first_traceable = l->code_instructions - 16; /* int, before the pointer in front of them */
+    const uint32_t code[] = { l->code_name,   l->code_file,  l->code_line_table, l->code_first_line,
+                              l->object_type, l->code_units, l->code_locals,     l->code_first_traceable };
     l->code_size = largest(code, countof(code)) + 8;
+
+    const uint32_t last = l->interpreter_threads_head; /* stands for what is not kept */
+    const uint32_t starts[] = { l->interpreter_id, l->interpreter_next, l->interpreter_threads_head,
+                                l->interpreter_code_generation ? l->interpreter_code_generation : last,
+                                l->interpreter_own_gil ? l->interpreter_own_gil : last };
+    const uint32_t ends[] = { l->interpreter_id + 8, l->interpreter_next + 8, l->interpreter_threads_head + 8,
+                              l->interpreter_code_generation + 8,
+                              l->interpreter_own_gil ? l->interpreter_own_gil + LAYOUT_GIL_SIZE : 0 };
+    l->interpreter_start = smallest(starts, countof(starts));
+    l->interpreter_size = largest(ends, countof(ends)) - l->interpreter_start;
 
     /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
      * comes after has had several names, and all of them are entries from C without code. */
@@ -114,6 +145,10 @@ static void complete(struct layout *l, unsigned minor)
     l->owner_frame_object = 2;
     l->owner_shim = 3;
     l->root_is_shim = minor >= 12;
+    /* A pointer since 3.14; before, an int that is -1 while the frame runs. */
+    l->stack_is_pointer = minor >= 14;
+    l->frame_entry = minor == 11 ? 68 : 0;
+    l->opcodes = opcodes_of(minor);
     /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
     l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
 
@@ -158,8 +193,11 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
             return false;
     complete(layout, minor);
-    if (layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
+    if (layout->code_first_line < 4 || layout->code_instructions < 16 ||
+        layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
         layout->code_identity_size > LAYOUT_IDENTITY_MAX)
         return fault(why, "its table of offsets is damaged (code objects)");
+    if (layout->interpreter_size > LAYOUT_INTERPRETER_MAX)
+        return fault(why, "its table of offsets is damaged (interpreters)");
     return true;
 }

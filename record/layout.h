@@ -22,18 +22,24 @@
 #define LAYOUT_SUPPORTED      "3.11 to 3.15"
 
 /* What layout_load() lets through is not larger than this, in bytes. */
-#define LAYOUT_THREAD_MAX   4096 /* thread_size */
-#define LAYOUT_FRAME_MAX    128  /* frame_size */
-#define LAYOUT_CODE_MAX     512  /* code_size */
-#define LAYOUT_OBJECT_MAX   128  /* the head of any other object */
-#define LAYOUT_IDENTITY_MAX 96   /* code_identity_size */
+#define LAYOUT_THREAD_MAX      4096 /* thread_size */
+#define LAYOUT_FRAME_MAX       128  /* frame_size */
+#define LAYOUT_CODE_MAX        512  /* code_size */
+#define LAYOUT_OBJECT_MAX      128  /* the head of any other object */
+#define LAYOUT_IDENTITY_MAX    96   /* code_identity_size */
+#define LAYOUT_INTERPRETER_MAX 2048 /* interpreter_size */
+#define LAYOUT_GIL_SIZE        24   /* struct _gil_runtime_state from last_holder on: that, int locked, switch_number */
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX of the target */
 
     uint32_t runtime_interpreters_head;
     uint32_t interpreter_id, interpreter_next, interpreter_threads_head;
-    uint32_t interpreter_code_generation; /* grows when a code object is freed; 0: not kept (before 3.14) */
+    uint32_t interpreter_code_generation;         /* grows when a code object is freed; 0: not kept (before 3.14) */
+    uint32_t interpreter_start, interpreter_size; /* the part of it that holds the above and own_gil */
+    /* The lock that an interpreter's threads take in turn: in the runtime (3.11), or a pointer in the interpreter to
+     * its own, which is part of it, or to that of the main one. The offsets of both are of its word last_holder. */
+    uint32_t runtime_gil, interpreter_gil, interpreter_own_gil;
 
     uint32_t thread_prev, thread_next, thread_interpreter, thread_native_id;
     uint32_t thread_current_frame; /* the leaf; before 3.13 behind one more pointer: */
@@ -44,6 +50,10 @@ struct layout {
     uint32_t thread_size;          /* bytes from the start that hold all of the above */
 
     uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;
+    uint32_t frame_locals;       /* its local variables, then its stack of values */
+    uint32_t frame_stack;        /* where that stack ends; says whether the frame runs, see walk.h */
+    uint32_t stack_is_pointer;   /* 1: as an address (since 3.14), 0: as a number of words, 32 bits */
+    uint32_t frame_entry;        /* a byte that is 1 when it was entered from C; 0: not kept (since 3.12) */
     uint32_t frame_size;         /* bytes from the start that hold all of the above */
     uint32_t owner_generator;    /* a frame inside a generator or coroutine */
     uint32_t owner_frame_object; /* a frame that has left its stack */
@@ -52,6 +62,9 @@ struct layout {
     uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
+    const uint16_t *opcodes;       /* see opcodes.h */
+    uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
+    uint32_t code_flags, code_locals, code_stack; /* the last two: how many words a frame of it needs for each */
     /* A part of it that stays the same while it lives. From 3.12 on co_version is in it, a number that an interpreter
      * gives once only. */
     uint32_t code_identity, code_identity_size;
@@ -62,6 +75,7 @@ struct layout {
     uint32_t string_length, string_state, string_ascii, string_compact; /* the last two: where the characters begin */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
+    uint32_t generator_frame; /* where its frame is in a generator, coroutine or asynchronous generator */
 
     uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see snapshot.h */
 };

@@ -5,6 +5,7 @@
 #include "formats/start.h"
 #include "formats/stream_write.h"
 #include "record/clock.h"
+#include "record/figures.h"
 #include "record/file.h"
 #include "record/host.h"
 #include "record/launch.h"
@@ -246,7 +247,8 @@ static bool begin_recording(struct session *session, char **argv)
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
     session->sampler.sink = stream_writer_sink(&session->writer);
     session->sampler.interval_ns = options->interval_ns;
-    session->sampler.main_only = options->main_only;
+    session->sampler.which = options->which;
+    session->sampler.anew = options->anew;
     session->sampler.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;
@@ -255,7 +257,7 @@ static bool begin_recording(struct session *session, char **argv)
     struct recording *recording = &event.recording;
     recording->pyreel_version = TEXT(PYREEL_VERSION);
     recording->mode = TEXT("wall");
-    recording->threads_option = options->main_only ? TEXT("main") : TEXT("all");
+    recording->threads_option = (struct text){ threads_names[options->which], strlen(threads_names[options->which]) };
     recording->command = command_line(argv);
     recording->start_unix_ns = clock_unix_ns();
     recording->start_monotonic_ns = session->sampler.start_ns;
@@ -272,6 +274,9 @@ static bool begin_recording(struct session *session, char **argv)
 
 static bool end_recording(struct session *session)
 {
+    const struct sink sink = stream_writer_sink(&session->writer);
+    if (!figures_tell(&session->sampler, &sink, &session->why))
+        return false;
     const struct event event = {
         .kind = EVENT_END,
         .end = { .reason = session->reason,
@@ -311,6 +316,8 @@ static bool finish(struct session *session)
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
+    if (session->options.stats && !session->options.quiet)
+        figures_print(&session->sampler, &session->writer.blocks);
     free(path);
     return good;
 }

@@ -24,6 +24,8 @@ enum option_number {
     OPTION_THREADS,
     OPTION_MODE,
     OPTION_KILL,
+    OPTION_NO_CACHE,
+    OPTION_STATS,
     OPTION_COMPRESSION,
     OPTION_LEVEL,
     OPTION_QUIET,
@@ -37,9 +39,11 @@ static const struct argument rows[] = {
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 1000, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
-    { OPTION_THREADS, 't', "threads", "all|main", 0, "which threads (all)" },
+    { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
     { OPTION_MODE, 'm', "mode", "wall", 0, "which of their samples to keep (wall)" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
+    { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
+    { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
     { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "how blocks are stored (zstd)" },
     { OPTION_LEVEL, 0, "level", "N", 0, "level of compression, 1 to 19 (3)" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only" },
@@ -110,7 +114,6 @@ static bool one_of(const char *text, const char *const *names, size_t count, siz
     return false;
 }
 
-static const char *const thread_names[] = { "all", "main" };
 static const char *const mode_names[] = { "wall" };
 static const char *const codec_names[] = { "none", "zstd" };
 
@@ -133,8 +136,8 @@ static bool apply(struct options *options, enum option_number number, const char
     case OPTION_DURATION:
         return parse_duration(value, &options->duration_ns);
     case OPTION_THREADS:
-        good = one_of(value, thread_names, countof(thread_names), &which);
-        options->main_only = which == 1;
+        good = one_of(value, threads_names, THREADS_KINDS, &which);
+        options->which = (enum threads)which;
         return good;
     case OPTION_MODE:
         return one_of(value, mode_names, countof(mode_names), &which);
@@ -148,6 +151,12 @@ static bool apply(struct options *options, enum option_number number, const char
         return good;
     case OPTION_KILL:
         options->kill = true;
+        return true;
+    case OPTION_NO_CACHE:
+        options->anew = true;
+        return true;
+    case OPTION_STATS:
+        options->stats = true;
         return true;
     case OPTION_QUIET:
         options->quiet = true;

@@ -4,6 +4,7 @@
 #define PYREEL_RECORD_OPTIONS_H
 
 #include "formats/stream.h"
+#include "record/roster.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +16,10 @@ struct options {
     char **command;     /* NULL when attaching */
     uint64_t interval_ns;
     uint64_t duration_ns; /* 0: until it ends */
-    bool main_only;
-    bool kill; /* end the command when the duration is over */
+    enum threads which;
+    bool anew;  /* take nothing from earlier samples */
+    bool stats; /* print figures at the end */
+    bool kill;  /* end the command when the duration is over */
     enum stream_codec codec;
     int level;
     bool quiet, verbose;

@@ -220,6 +220,32 @@ bool procfs_number(const char *path, const char *name, int base, uint64_t *numbe
 }
 
 /* The last number of the NSpid line: the one that counts in the innermost namespace. */
+static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
+{
+    FILE *file = open_proc(pid, name);
+    const size_t size = file ? fread(into, 1, room - 1, file) : 0;
+    if (file)
+        fclose(file);
+    into[size] = '\0';
+    return size;
+}
+
+/* "PID (NAME) STATE ..." with the number of threads as the 20th field; NAME may hold anything. A thread that is about
+ * to wait already calls itself waiting, but the place where it waits is only told once it has no processor. */
+bool procfs_sleeps_alone(pid_t pid)
+{
+    char stat[1024], place[128];
+    char state = 0;
+    long threads = 0;
+    read_small(pid, "stat", stat, sizeof(stat));
+    const char *rest = strrchr(stat, ')');
+    if (!rest ||
+        sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld", &state, &threads) != 2)
+        return false;
+    return threads == 1 && (state == 'S' || state == 'D') && read_small(pid, "wchan", place, sizeof(place)) > 0 &&
+           strcmp(place, "0") != 0;
+}
+
 static pid_t ns_number(const char *status_path)
 {
     FILE *status = fopen(status_path, "re");

@@ -50,6 +50,9 @@ void procfs_map_threads(pid_t pid, struct pairs *threads);
 /* The user a process belongs to; false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 
+/* Whether the process has one thread and that waits for something, without a processor. */
+bool procfs_sleeps_alone(pid_t pid);
+
 /* A number that stands after `name:` in a file such as /proc/self/status, in base 10 or 16; false when not there. */
 bool procfs_number(const char *path, const char *name, int base, uint64_t *number);
 

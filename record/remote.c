@@ -81,8 +81,7 @@ enum remote_state remote_read(struct remote *remote, uint64_t address, void *int
 
 /* The file stays tied to the memory of the program that was there when it was opened. Once that memory is given up,
  * by exit or execve, reading gives nothing instead of the new program's bytes. */
-bool remote_same_program(const struct remote *remote, uint64_t address)
+bool remote_same_program(const struct remote *remote, uint64_t address, uint64_t *word)
 {
-    char byte;
-    return pread(remote->memory, &byte, 1, (off_t)address) == 1;
+    return pread(remote->memory, word, sizeof(*word), (off_t)address) == sizeof(*word);
 }

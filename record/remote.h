@@ -22,6 +22,12 @@ struct piece {
     void *into; /* here */
 };
 
+/* The pieces of one system call, in the order in which they are read. */
+struct call {
+    struct piece pieces[REMOTE_PIECES];
+    size_t count;
+};
+
 struct remote {
     pid_t pid;
     int memory; /* /proc/PID/mem, which stays with the program that ran when it was opened; -1 when not open */
@@ -41,12 +47,18 @@ bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
 /* Reads up to REMOTE_PIECES pieces with one system call. *good says how many at the front are whole; may be NULL. */
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
+/* One more piece; the call must have room for it. */
+static inline void call_add(struct call *call, uint64_t address, uint32_t size, void *into)
+{
+    call->pieces[call->count++] = (struct piece){ address, size, into };
+}
+
 /* Reads one piece. */
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size);
 
-/* Whether the process still runs the program that it ran at remote_open(): neither ended nor replaced by execve.
- * `address` is any address that was readable then. */
-bool remote_same_program(const struct remote *remote, uint64_t address);
+/* Whether the process still runs the program that it ran at remote_open(): neither ended nor replaced by execve. Reads
+ * the word at an address that was readable then. */
+bool remote_same_program(const struct remote *remote, uint64_t address, uint64_t *word);
 
 /* Safe on a zeroed or closed one. */
 void remote_close(struct remote *remote);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_LIMIT     8192      /* of an interpreter */
-#define LIST_ATTEMPTS     8         /* to read a list that changes while we do */
 #define SAME_PROGRAM_NS   1000000   /* how often execve is looked for */
 #define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
@@ -33,27 +31,25 @@ static uint64_t now_ns(const struct sampler *sampler)
 
 /* ---- threads ---- */
 
-static struct sampled *row_of(struct sampler *sampler, uint64_t address)
+static struct told *told_of(struct sampler *sampler, uint32_t place)
 {
-    bool added;
-    const uint32_t number = pairs_number(&sampler->addresses, (uint32_t)(address >> 32), (uint32_t)address, &added);
-    if (added) {
-        sampler->rows = alloc_grow(sampler->rows, &sampler->rows_room, number, sizeof(*sampler->rows));
-        sampler->rows[number - 1] = (struct sampled){ .address = address };
-        sampler->rows_count = number;
+    if (place >= sampler->told_count) {
+        sampler->told = alloc_grow(sampler->told, &sampler->told_room, place + 1, sizeof(*sampler->told));
+        memset(sampler->told + sampler->told_count, 0, (place + 1 - sampler->told_count) * sizeof(*sampler->told));
+        sampler->told_count = place + 1;
     }
-    return &sampler->rows[number - 1];
+    return &sampler->told[place];
 }
 
-static void end_thread(struct sampler *sampler, struct sampled *row, uint64_t time_ns)
+static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns)
 {
-    if (!row->number)
+    struct told *told = told_of(sampler, place);
+    if (!told->number)
         return;
-    walk_free(&row->walk); /* another thread may get the address: its changes are told against nothing */
-    note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { row->number, time_ns, { 0 } } });
-    row->number = 0;
-    free((char *)row->name.bytes);
-    row->name = (struct text){ 0 };
+    note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
+    told->number = 0;
+    free((char *)told->name.bytes);
+    told->name = (struct text){ 0 };
 }
 
 /* What we call the thread that the process calls `native_id`. In another namespace all its threads are asked, at most
@@ -72,232 +68,195 @@ static pid_t host_thread(struct sampler *sampler, uint32_t native_id)
     return tid ? (pid_t)tid : (pid_t)native_id;
 }
 
-static void begin_thread(struct sampler *sampler, struct sampled *row, uint32_t native_id, uint64_t interpreter_id,
-                         uint64_t time_ns)
+static void begin_thread(struct sampler *sampler, struct told *told, const struct member *member, uint64_t time_ns)
 {
-    row->number = ++sampler->last_thread;
-    row->native_id = native_id;
-    row->interpreter_id = interpreter_id;
-    row->tid = host_thread(sampler, native_id);
-    row->name = procfs_thread_name(sampler->target.pid, row->tid);
-    row->name_wait_ns = NAME_WAIT_NS;
-    row->name_due_ns = time_ns + NAME_WAIT_NS;
+    told->number = ++sampler->last_thread;
+    told->native_id = member->native_id;
+    told->interpreter_id = sampler->target.interpreters[member->interpreter].id;
+    told->tid = host_thread(sampler, member->native_id);
+    told->name = procfs_thread_name(sampler->target.pid, told->tid);
+    told->name_wait_ns = NAME_WAIT_NS;
+    told->name_due_ns = time_ns + NAME_WAIT_NS;
     note(sampler, (struct event){ .kind = EVENT_THREAD,
-                                  .thread = { .number = row->number,
+                                  .thread = { .number = told->number,
                                               .process = sampler->process,
-                                              .tid = (uint32_t)row->tid,
-                                              .main = native_id == (uint32_t)sampler->target.ns_pid,
-                                              .interpreter = interpreter_id,
+                                              .tid = (uint32_t)told->tid,
+                                              .main = member->native_id == (uint32_t)sampler->target.ns_pid,
+                                              .interpreter = told->interpreter_id,
                                               .start_ns = time_ns,
-                                              .name = row->name } });
+                                              .name = told->name } });
 }
 
 /* A thread gets its name when it already runs, and may get another later. */
-static void refresh_name(struct sampler *sampler, struct sampled *row, uint64_t time_ns)
+static void refresh_name(struct sampler *sampler, struct told *told, uint64_t time_ns)
 {
-    if (time_ns < row->name_due_ns)
+    if (time_ns < told->name_due_ns)
         return;
-    row->name_wait_ns = row->name_wait_ns * 2 < NAME_WAIT_MOST_NS ? row->name_wait_ns * 2 : NAME_WAIT_MOST_NS;
-    row->name_due_ns = time_ns + row->name_wait_ns;
-    const struct text name = procfs_thread_name(sampler->target.pid, row->tid);
-    const bool same = name.size == row->name.size && memcmp(name.bytes, row->name.bytes, name.size) == 0;
+    told->name_wait_ns = told->name_wait_ns * 2 < NAME_WAIT_MOST_NS ? told->name_wait_ns * 2 : NAME_WAIT_MOST_NS;
+    told->name_due_ns = time_ns + told->name_wait_ns;
+    const struct text name = procfs_thread_name(sampler->target.pid, told->tid);
+    const bool same = name.size == told->name.size && memcmp(name.bytes, told->name.bytes, name.size) == 0;
     if (same || name.size == 0) {
         free((char *)name.bytes);
         return;
     }
-    free((char *)row->name.bytes);
-    row->name = name;
-    note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { row->number, time_ns, name } });
+    free((char *)told->name.bytes);
+    told->name = name;
+    note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
 }
 
 /* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it. */
-static bool is_unborn(const struct sampler *sampler, const struct unwound *unwound, uint64_t address)
+static bool is_unborn(const struct sampler *sampler, const struct member *member)
 {
-    if (unwound->native_id == 0)
+    if (member->native_id == 0)
         return true;
-    if (unwound->depth > 0)
+    if (member->walk.depth > 0)
         return false;
-    for (size_t i = 0; i < sampler->rows_count; i++)
-        if (sampler->rows[i].number && sampler->rows[i].native_id == unwound->native_id &&
-            sampler->rows[i].address != address)
+    for (size_t i = 0; i < sampler->told_count; i++)
+        if (sampler->told[i].number && sampler->told[i].native_id == member->native_id &&
+            &sampler->roster.members[i] != member)
             return true;
     return false;
 }
 
 /* ---- a tick ---- */
 
-/* One walk through the threads of a tick. */
-struct round {
-    struct sampler *sampler;
-    uint64_t time_ns;
-    struct fault *why;
-};
-
-enum step { STEP_DONE, STEP_TORN /* the list changed under us */, STEP_GONE, STEP_STUCK };
-
-static enum step tell_thread(struct round *round, const struct interpreter *interpreter, struct sampled *row,
-                             const struct unwound *unwound, bool read)
+static bool tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
+                        struct fault *why)
 {
-    struct sampler *sampler = round->sampler;
-    row->tick = sampler->tick;
-    const bool known = row->number && row->native_id == unwound->native_id && row->interpreter_id == interpreter->id;
-    if (!known) {
-        end_thread(sampler, row, round->time_ns);
-        if (is_unborn(sampler, unwound, row->address))
-            return STEP_DONE;
-        begin_thread(sampler, row, unwound->native_id, interpreter->id, round->time_ns);
-    }
-    refresh_name(sampler, row, round->time_ns);
-    if (!read) {
-        sampler->failed++;
-        return tell(sampler,
-                    (struct event){ .kind = EVENT_FAILED, .failed = { row->number, unwound->cause, round->time_ns } },
-                    round->why)
-                   ? STEP_DONE
-                   : STEP_STUCK;
-    }
+    sampler->failed++;
+    sampler->figures.failures[cause]++;
+    return tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
+}
+
+static bool tell_stack(struct sampler *sampler, const struct told *told, struct walk *walk, bool known,
+                       uint64_t time_ns, struct fault *why)
+{
+    const uint32_t keep = known ? walk->same : 0;
+    const uint32_t pushed = walk->depth - keep;
+    if (pushed > 0)
+        sampler->frames = alloc_grow(sampler->frames, &sampler->frames_room, pushed, sizeof(uint32_t));
+    for (uint32_t i = 0; i < pushed; i++)
+        sampler->frames[i] = walk->links[keep + i].frame;
+    walk->same = walk->depth;
     sampler->samples++;
-    const uint32_t keep = known ? unwound->keep : 0;
-    walk_follow(&row->walk, unwound);
     return tell(sampler,
                 (struct event){ .kind = EVENT_SAMPLE,
-                                .sample = { .thread = row->number,
+                                .sample = { .thread = told->number,
                                             .keep = keep,
-                                            .pushed = unwound->depth - keep,
-                                            .frames = unwound->depth > keep ? unwound->frames + keep : NULL,
-                                            .time_ns = round->time_ns } },
-                round->why)
-               ? STEP_DONE
-               : STEP_STUCK;
+                                            .pushed = pushed,
+                                            .frames = pushed ? sampler->frames : NULL,
+                                            .time_ns = time_ns } },
+                why);
 }
 
-/* Reads one thread of the list, whose neighbour before it is at `previous`. *next is the one after it. */
-static enum step visit_thread(struct round *round, const struct interpreter *interpreter, uint64_t address,
-                              uint64_t previous, uint64_t *next)
+static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
 {
-    struct sampler *sampler = round->sampler;
-    struct sampled *row = row_of(sampler, address);
-    const bool seen = row->tick == sampler->tick; /* in an earlier walk of this tick */
-    const bool not_main = sampler->main_only && row->number == 0 && row->native_id &&
-                          row->native_id != (uint32_t)sampler->target.ns_pid;
-    struct unwound unwound = { 0 };
-    const enum unwind_state state = seen || not_main
-                                        ? unwind_glance(&sampler->unwinder, interpreter->address, address, &unwound)
-                                        : unwind_thread(&sampler->unwinder, &row->walk, interpreter->address, address,
-                                                        &unwound);
-    if (state == UNWIND_GONE)
-        return STEP_GONE;
-    if (state == UNWIND_ELSEWHERE || unwound.previous_thread != previous)
-        return STEP_TORN;
-    *next = unwound.next_thread;
-    if (seen)
-        return STEP_DONE;
-    const bool is_main = unwound.native_id == (uint32_t)sampler->target.ns_pid;
-    if (not_main || (sampler->main_only && !is_main)) {
-        row->native_id = unwound.native_id; /* a thread of the main one's id is unwound the next time */
-        return STEP_DONE;
+    struct member *member = &sampler->roster.members[place];
+    struct told *told = told_of(sampler, place);
+    const bool known = told->number && told->native_id == member->native_id &&
+                       told->interpreter_id == sampler->target.interpreters[member->interpreter].id;
+    if (!known) {
+        end_thread(sampler, place, time_ns);
+        if (is_unborn(sampler, member))
+            return true;
+        begin_thread(sampler, told, member, time_ns);
+        member->walk.same = 0;
     }
-    return tell_thread(round, interpreter, row, &unwound, state == UNWOUND);
+    refresh_name(sampler, told, time_ns);
+    if (member->state == UNWOUND)
+        return tell_stack(sampler, told, &member->walk, known, time_ns, why);
+    return tell_failed(sampler, told->number, member->cause, time_ns, why);
 }
 
-static enum step visit_interpreter(struct round *round, const struct interpreter *interpreter)
+/* Threads that are in no list any more have ended; what is remembered of them must not be taken for another's. */
+static void end_unlisted(struct sampler *sampler, uint64_t time_ns)
 {
-    uint64_t previous = 0, address = interpreter->threads_head;
-    for (size_t count = 0; address; count++) {
-        uint64_t next = 0;
-        if (count == THREADS_LIMIT)
-            return STEP_TORN;
-        const enum step step = visit_thread(round, interpreter, address, previous, &next);
-        if (step != STEP_DONE)
-            return step;
-        previous = address;
-        address = next;
-    }
-    return STEP_DONE;
-}
-
-static enum step visit_all(struct round *round)
-{
-    struct target *target = &round->sampler->target;
-    switch (target_read_interpreters(target)) {
-    case REMOTE_READ:
-        break;
-    case REMOTE_UNREADABLE:
-        return STEP_TORN;
-    default:
-        return STEP_GONE;
-    }
-    for (size_t i = 0; i < target->interpreters_count; i++) {
-        const enum step step = visit_interpreter(round, &target->interpreters[i]);
-        if (step != STEP_DONE)
-            return step;
-    }
-    return STEP_DONE;
-}
-
-/* Threads that are in no list any more have ended. */
-static void end_unseen(struct sampler *sampler, uint64_t time_ns)
-{
-    for (size_t i = 0; i < sampler->rows_count; i++)
-        if (sampler->rows[i].tick != sampler->tick)
-            end_thread(sampler, &sampler->rows[i], time_ns);
-}
-
-/* The list could not be read to its end: the threads that were not reached are failed samples. */
-static bool fail_unseen(struct round *round)
-{
-    struct sampler *sampler = round->sampler;
-    bool any = false;
-    for (size_t i = 0; i < sampler->rows_count; i++) {
-        const struct sampled *row = &sampler->rows[i];
-        any |= row->tick == sampler->tick;
-        if (row->tick == sampler->tick || !row->number)
+    struct roster *roster = &sampler->roster;
+    if (sampler->list == roster->list)
+        return;
+    sampler->list = roster->list;
+    for (uint32_t i = 0; i < roster->members_count; i++) {
+        if (roster->members[i].listed == roster->list)
             continue;
-        any = true;
-        sampler->failed++;
-        if (!tell(sampler,
-                  (struct event){ .kind = EVENT_FAILED, .failed = { row->number, FAILURE_THREADS, round->time_ns } },
-                  round->why))
+        end_thread(sampler, i, time_ns);
+        walk_free(&roster->members[i].walk);
+    }
+}
+
+/* The lists could not be read to their end: the threads that were not reached are failed samples. */
+static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+{
+    struct roster *roster = &sampler->roster;
+    bool any = false;
+    for (uint32_t i = 0; i < roster->members_count; i++) {
+        const bool read = roster->members[i].tick == roster->tick;
+        const uint32_t number = told_of(sampler, i)->number;
+        any |= read || number;
+        if (read ? !tell_thread(sampler, i, time_ns, why)
+                 : number && !tell_failed(sampler, number, FAILURE_THREADS, time_ns, why))
             return false;
     }
-    if (any)
-        return true;
-    sampler->failed++;
-    return tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { 0, FAILURE_THREADS, round->time_ns } },
-                round->why);
+    return any || tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
 }
 
-/* Whether the target still runs the program that was opened. Asked about once a millisecond. */
+static bool tell_all(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+{
+    const struct roster *roster = &sampler->roster;
+    end_unlisted(sampler, time_ns);
+    for (size_t i = 0; i < roster->asked_count; i++)
+        if (!tell_thread(sampler, roster->asked[i], time_ns, why))
+            return false;
+    return true;
+}
+
+/* Whether the target still runs the program that was opened. Asked about once a millisecond, together with the newest
+ * interpreter. */
 static bool same_program(struct sampler *sampler, uint64_t time_ns)
 {
     if (time_ns - sampler->checked_ns < SAME_PROGRAM_NS)
         return true;
     sampler->checked_ns = time_ns;
-    return target_same_program(&sampler->target);
+    uint64_t head;
+    if (!target_head(&sampler->target, &head))
+        return false;
+    if (sampler->target.interpreters_count == 0 || head != sampler->target.interpreters[0].address)
+        roster_distrust(&sampler->roster);
+    return true;
+}
+
+/* Looks at the threads, unless nothing can have happened since the last look. */
+static enum roster_state look(struct sampler *sampler, uint64_t time_ns)
+{
+    if (!sampler->anew && idle_still(&sampler->idle)) {
+        sampler->figures.idle_ticks++;
+        roster_repeat(&sampler->roster);
+        return ROSTER_READ;
+    }
+    const bool asked = !sampler->anew && idle_learn(&sampler->idle, sampler->target.pid);
+    const enum roster_state state = roster_read(&sampler->roster, asked ? clock_now_ns() : time_ns + sampler->start_ns);
+    /* Only a tick without failures can be repeated. */
+    if (state != ROSTER_READ || sampler->roster.failed > 0)
+        idle_forget(&sampler->idle);
+    return state;
 }
 
 enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct fault *why)
 {
-    struct round round = { sampler, now_ns(sampler), why };
-    if (!same_program(sampler, round.time_ns))
+    const uint64_t time_ns = now_ns(sampler);
+    if (!same_program(sampler, time_ns))
         return SAMPLER_LOST;
     if (missed > 0)
         note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
     sampler->missed += missed;
     sampler->tick++;
-    enum step step = STEP_TORN;
-    for (int i = 0; i < LIST_ATTEMPTS && step == STEP_TORN; i++)
-        step = visit_all(&round);
-    if (step == STEP_STUCK)
-        return SAMPLER_STUCK;
+    const enum roster_state state = look(sampler, time_ns);
     /* What looks like a torn list may be another program's memory. */
-    const bool lost = step == STEP_GONE || (step == STEP_TORN && !target_same_program(&sampler->target));
-    if (step == STEP_DONE)
-        end_unseen(sampler, round.time_ns);
-    else if (!lost && !fail_unseen(&round))
+    const bool lost = state == ROSTER_GONE || (state == ROSTER_TORN && !target_same_program(&sampler->target));
+    if (state == ROSTER_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
         return SAMPLER_STUCK;
     sampler->ticks++;
-    if (!tell(sampler, (struct event){ .kind = EVENT_TICK, .tick_ns = round.time_ns }, why))
+    if (!tell(sampler, (struct event){ .kind = EVENT_TICK, .tick_ns = time_ns }, why))
         return SAMPLER_STUCK;
     return lost ? SAMPLER_LOST : SAMPLER_GOING;
 }
@@ -312,8 +271,10 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
         codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, sampler->sink);
     else
         codes_follow(&sampler->codes, &ours->remote, &ours->runtime.layout);
-    unwinder_open(&sampler->unwinder, ours, &sampler->codes);
+    roster_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
+    idle_open(&sampler->idle, ours->pid);
     sampler->attached = true;
+    sampler->list = 0;
     sampler->process = ++sampler->last_process;
     sampler->checked_ns = now_ns(sampler);
     const struct text executable = procfs_executable(ours->pid);
@@ -332,20 +293,42 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     free((char *)folder.bytes);
 }
 
+static void add_unwind_figures(struct unwind_figures *to, const struct unwind_figures *more)
+{
+    uint64_t *sums = (uint64_t *)to;
+    const uint64_t *counts = (const uint64_t *)more;
+    for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
+        sums[i] += counts[i];
+}
+
+struct sampler_figures sampler_figures(const struct sampler *sampler)
+{
+    struct sampler_figures figures = sampler->figures;
+    figures.samples = sampler->samples;
+    figures.code_reads = sampler->codes.last_number;
+    if (!sampler->attached)
+        return figures;
+    const struct remote *remote = &sampler->target.remote;
+    add_unwind_figures(&figures.unwind, &sampler->roster.unwinder.figures);
+    figures.reads += remote->calls;
+    figures.pieces += remote->pieces;
+    figures.bytes += remote->bytes;
+    return figures;
+}
+
 void sampler_detach(struct sampler *sampler)
 {
     if (!sampler->attached)
         return;
     const uint64_t time_ns = now_ns(sampler);
-    for (size_t i = 0; i < sampler->rows_count; i++) {
-        end_thread(sampler, &sampler->rows[i], time_ns);
-        walk_free(&sampler->rows[i].walk);
-    }
+    for (uint32_t i = 0; i < sampler->told_count; i++)
+        end_thread(sampler, i, time_ns);
     note(sampler, (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
-    sampler->rows_count = 0;
-    pairs_free(&sampler->addresses);
+    sampler->told_count = 0;
+    sampler->figures = sampler_figures(sampler);
     pairs_free(&sampler->host_threads);
-    unwinder_close(&sampler->unwinder);
+    roster_close(&sampler->roster);
+    idle_close(&sampler->idle);
     target_close(&sampler->target);
     sampler->attached = false;
 }
@@ -354,6 +337,8 @@ void sampler_close(struct sampler *sampler)
 {
     sampler_detach(sampler);
     codes_close(&sampler->codes);
-    free(sampler->rows);
-    sampler->rows = NULL;
+    free(sampler->told);
+    free(sampler->frames);
+    sampler->told = NULL;
+    sampler->frames = NULL;
 }

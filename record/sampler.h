@@ -6,43 +6,56 @@
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
-#include "record/unwind.h"
+#include "record/idle.h"
+#include "record/roster.h"
 
-/* A thread state of the target, by its address. A row is used again when another thread gets the address. */
-struct sampled {
-    uint64_t address;
+/* What the sink was told of a thread state of the roster, with the same place. */
+struct told {
     uint64_t interpreter_id;
-    uint32_t number;                    /* as defined to the sink; 0: not a thread that we know */
+    uint32_t number;                    /* as defined to the sink; 0: not a thread that it knows */
     uint32_t native_id;                 /* what the process calls it */
     pid_t tid;                          /* what we call it */
-    uint64_t tick;                      /* the one that last saw it */
     uint64_t name_due_ns, name_wait_ns; /* when its name is looked up again, and how long after that */
     struct text name;
-    struct walk walk;
+};
+
+/* What was done so far, in all processes. */
+struct sampler_figures {
+    struct unwind_figures unwind;
+    uint64_t samples;
+    uint64_t failures[FAILURE_KINDS];
+    uint64_t idle_ticks;           /* known to be as the one before, without reading anything */
+    uint64_t code_reads;           /* code objects read */
+    uint64_t reads, pieces, bytes; /* of foreign memory: system calls, and what they brought */
 };
 
 struct sampler {
     /* set by the caller */
     uint64_t interval_ns;
-    bool main_only;
+    enum threads which;
+    bool anew; /* every frame is read anew */
     struct sink sink;
 
     struct target target;
     struct codes codes;
-    struct unwinder unwinder;
+    struct roster roster;
+    struct idle idle;
     bool attached;    /* to a process */
     uint32_t process; /* its number */
     uint32_t last_process, last_thread;
 
-    struct sampled *rows;
-    size_t rows_count, rows_room;
-    struct pairs addresses;    /* halves of an address → row + 1 */
+    struct told *told;
+    size_t told_count, told_room;
+    uint32_t *frames; /* of the sample that is being told */
+    size_t frames_room;
     struct pairs host_threads; /* of a target in another pid namespace, see procfs_map_threads() */
     uint64_t mapped_tick;      /* when they were last asked for */
     uint64_t tick;
+    uint64_t list;       /* of the roster, as far as its threads were told */
     uint64_t start_ns;   /* of the recording, monotonic */
     uint64_t checked_ns; /* when the program was last known to be the same */
     uint64_t ticks, samples, failed, missed;
+    struct sampler_figures figures; /* without what the open process's parts still count, see sampler_figures() */
 };
 
 /* Starts to look at a process that was opened; the sampler takes it over and defines it to the sink. */
@@ -59,6 +72,8 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct
 
 /* Ends the process and its threads for the sink, and lets go of it. Nothing to do when there is none. */
 void sampler_detach(struct sampler *sampler);
+
+struct sampler_figures sampler_figures(const struct sampler *sampler);
 
 /* Frees everything. */
 void sampler_close(struct sampler *sampler);

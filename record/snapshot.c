@@ -3,69 +3,37 @@
 
 #include "formats/alloc.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNKS_LIMIT 256         /* of a thread: 4 MiB of frames where chunks have their usual size */
-#define OTHER_PIECES 8           /* of a call, that are neither chunks nor strays */
+#define CHUNKS_LIMIT 192         /* of a thread: 3 MiB of frames where chunks have their usual size */
+#define STRAYS_LIMIT 384         /* of a thread */
 #define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
-#define COPY_LIMIT   (64u << 20) /* bytes of all chunks that are read in one call */
-#define SLACK        512         /* bytes read beyond what was used last time: the stack may have grown */
-#define NEAR_LEAF    2048        /* bytes at the end of the data stack that are copied closest to the moment */
-#define STRAY_IDLE   16          /* samples after which an unused one is not read any more */
-#define LEARN_STEPS  40000       /* frames that are followed to learn where they are */
+#define COPY_LIMIT   (64u << 20) /* bytes of all chunks */
+#define SLACK        512         /* bytes read beyond what was used lately: the stack may have grown */
+#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again after strays */
+#define PIECES_LIMIT 900         /* of a call; the target's own come after them */
+#define TWICE_LIMIT  100         /* strays that are read twice in one call; if there are more, only chunks are */
+#define STRAY_IDLE   32          /* samples after which an unused one is not read any more */
+#define FIT_SAMPLES  256         /* how often what is read is fitted to what was used */
+#define LEARN_READS  600         /* frames that are read one by one to learn where they are */
+#define LEARN_STEPS  40000       /* frames in all that are followed then */
+#define STRAY_MOST   4096        /* bytes that are read of a stray */
 
-void snapshot_open(struct snapshot *snapshot, struct remote *remote, const struct layout *layout)
+void snapshot_free(struct snapshot *snapshot)
 {
-    *snapshot = (struct snapshot){ .remote = remote, .layout = layout };
-}
-
-void snapshot_close(struct snapshot *snapshot)
-{
+    free(snapshot->chunks);
+    free(snapshot->strays);
     free(snapshot->copy);
+    free(snapshot->last);
     *snapshot = (struct snapshot){ 0 };
 }
 
-void plan_free(struct plan *plan)
+/* Another set of pieces than last time: the copies can't be compared. */
+static enum attempt changed_plan(struct snapshot *s)
 {
-    free(plan->chunks);
-    free(plan->strays);
-    *plan = (struct plan){ 0 };
-}
-
-static const unsigned char *piece(const struct snapshot *snapshot, size_t i)
-{
-    return snapshot->pieces[i].into;
-}
-
-/* The copies mirror each other: what changes most, the newest chunk, is copied closest to the moment. */
-static const unsigned char *before(const struct snapshot *snapshot, size_t k)
-{
-    return piece(snapshot, snapshot->moment_at - 1 - k);
-}
-
-static const unsigned char *after(const struct snapshot *snapshot, size_t k)
-{
-    return piece(snapshot, snapshot->after_at + k);
-}
-
-const unsigned char *snapshot_state(const struct snapshot *snapshot)
-{
-    return piece(snapshot, 0);
-}
-
-/* The start of chunk i in the copy. */
-static const unsigned char *chunk_head(const struct snapshot *snapshot, size_t i)
-{
-    return before(snapshot, i + snapshot->split);
-}
-
-/* ---- learning where things are ---- */
-
-static bool read_at(struct snapshot *snapshot, uint64_t address, void *into, size_t size)
-{
-    return remote_read(snapshot->remote, address, into, size) == REMOTE_READ;
+    s->comparable = false;
+    return LEARNED;
 }
 
 static uint32_t rounded(uint64_t used, uint64_t size)
@@ -74,358 +42,391 @@ static uint32_t rounded(uint64_t used, uint64_t size)
     return (uint32_t)(wanted < size ? wanted : size);
 }
 
-/* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`. */
-static enum attempt learn_chunks(struct snapshot *snapshot, uint64_t newest, uint64_t top)
+/* ---- the call ---- */
+
+static uint32_t aligned(uint32_t size)
 {
-    struct plan *plan = snapshot->plan;
-    const struct layout *l = snapshot->layout;
+    return (size + 7u) & ~7u;
+}
+
+/* The end of the newest chunk is read again when strays were read after it; or all is. */
+static uint64_t place_again(struct snapshot *s, uint64_t at)
+{
+    const size_t first = s->twice ? 0 : s->newest;
+    for (size_t i = 0; i < s->chunks_count; i++) {
+        struct chunk *chunk = &s->chunks[i];
+        chunk->again_at = 0;
+        if (i < first || i > s->newest || (!s->twice && s->strays_count == 0))
+            continue;
+        chunk->again_from = s->twice || chunk->used < AGAIN ? 0 : chunk->used - AGAIN;
+        chunk->again_at = (uint32_t)at;
+        at += aligned(chunk->used - chunk->again_from);
+    }
+    s->strays_again = s->twice && s->strays_count <= TWICE_LIMIT;
+    for (size_t i = 0; s->strays_again && i < s->strays_count; i++) {
+        s->strays[i].again_at = (uint32_t)at;
+        at += aligned(s->strays[i].size);
+    }
+    return at;
+}
+
+/* Gives each piece its place in the copy. Returns the size of all. */
+static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
+{
+    uint64_t at = aligned(l->thread_size) + 8; /* the state, and where it is kept elsewhere, the current frame */
+    for (size_t i = 0; i < s->chunks_count; i++) {
+        s->chunks[i].at = (uint32_t)at;
+        s->chunks[i].used = s->chunks[i].next;
+        at += aligned(s->chunks[i].used);
+    }
+    for (size_t i = 0; i < s->strays_count; i++) {
+        s->strays[i].at = (uint32_t)at;
+        s->strays[i].size = s->strays[i].next;
+        at += aligned(s->strays[i].size);
+    }
+    return place_again(s, at);
+}
+
+bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call)
+{
+    const size_t wanted = 4 + 2 * s->chunks_count + s->strays_count + TWICE_LIMIT;
+    if (call->count + wanted > PIECES_LIMIT) {
+        s->twice = false;
+        return false;
+    }
+    if (s->newest >= s->chunks_count)
+        s->newest = s->chunks_count ? s->chunks_count - 1 : 0;
+    const uint64_t size = place_pieces(s, l);
+    if (size > COPY_LIMIT) {
+        snapshot_free(s);
+        return false;
+    }
+    if (size > s->copy_room || size > s->last_room) {
+        s->copy = alloc_grow(s->copy, &s->copy_room, size, 1);
+        s->last = alloc_grow(s->last, &s->last_room, size, 1);
+    }
+    s->thread = thread;
+    s->first = call->count;
+    s->strays_read = s->strays_count;
+    call_add(call, thread, l->thread_size, s->copy);
+    if (s->cframe)
+        call_add(call, s->cframe + l->cframe_current_frame, 8, s->copy + aligned(l->thread_size));
+    for (size_t i = 0; i < s->chunks_count && i <= s->newest; i++)
+        call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
+    for (size_t i = 0; i < s->strays_count; i++)
+        call_add(call, s->strays[i].frame, s->strays[i].size, s->copy + s->strays[i].at);
+    for (size_t i = 0; i < s->chunks_count; i++) {
+        const struct chunk *chunk = &s->chunks[i];
+        if (chunk->again_at)
+            call_add(call, chunk->address + chunk->again_from, chunk->used - chunk->again_from,
+                     s->copy + chunk->again_at);
+    }
+    for (size_t i = 0; s->strays_again && i < s->strays_count; i++)
+        call_add(call, s->strays[i].frame, s->strays[i].size, s->copy + s->strays[i].again_at);
+    s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
+    s->pieces = call->count - s->first;
+    s->spare_first = 0;
+    return true;
+}
+
+void snapshot_plan_spare(struct snapshot *s, struct call *call)
+{
+    s->spare_first = call->count;
+    for (size_t i = s->newest + 1; i < s->chunks_count && call->count < REMOTE_PIECES; i++)
+        call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
+}
+
+/* ---- what came ---- */
+
+/* Reads what was not in the call; only so much in a tick. */
+static bool read_at(struct snapshot *s, struct remote *remote, uint64_t address, void *into, size_t size)
+{
+    if (s->learn_left == 0)
+        return false;
+    s->learn_left--;
+    return remote_read(remote, address, into, size) == REMOTE_READ;
+}
+
+static void forget_chunks(struct snapshot *s, size_t from)
+{
+    s->chunks_count = from;
+    s->comparable = false;
+}
+
+static size_t chunk_at(const struct snapshot *s, uint64_t address)
+{
+    size_t i = s->chunks_count;
+    while (i > 0 && s->chunks[i - 1].address != address)
+        i--;
+    return i; /* its place + 1; 0: not known */
+}
+
+static void insert_chunk(struct snapshot *s, size_t place, struct chunk chunk)
+{
+    s->chunks = alloc_grow(s->chunks, &s->chunks_room, s->chunks_count + 1, sizeof(*s->chunks));
+    memmove(s->chunks + place + 1, s->chunks + place, (s->chunks_count - place) * sizeof(*s->chunks));
+    s->chunks[place] = chunk;
+    s->chunks_count++;
+}
+
+/* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`, to one that is known. */
+static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t newest,
+                                 uint64_t top)
+{
+    struct chunk fresh[CHUNKS_LIMIT];
+    size_t count = 0, known = 0;
     uint64_t total = 0;
-    plan->chunks_count = 0;
-    for (uint64_t at = newest; at;) {
+    for (uint64_t at = newest; at && !(known = chunk_at(s, at)); count++) {
         unsigned char head[LAYOUT_OBJECT_MAX];
-        if (plan->chunks_count == CHUNKS_LIMIT || total > COPY_LIMIT)
+        if (count == CHUNKS_LIMIT || total > COPY_LIMIT)
             return TOO_DEEP;
-        if (!read_at(snapshot, at, head, l->chunk_data))
+        if (!read_at(s, remote, at, head, l->chunk_data))
             return TORN;
         const uint64_t size = word_at(head, l->chunk_size);
         /* A chunk's own note of its top is made when another is put on it. */
         const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
         if (size > CHUNK_LIMIT || size < l->chunk_data || used > size || used < l->chunk_data)
             return TORN;
-        plan->chunks = alloc_grow(plan->chunks, &plan->chunks_room, plan->chunks_count + 1, sizeof(*plan->chunks));
-        plan->chunks[plan->chunks_count++] = (struct chunk){ at, at == newest ? rounded(used, size) : (uint32_t)used };
-        total += plan->chunks[plan->chunks_count - 1].used;
+        fresh[count] = (struct chunk){ .address = at, .next = at == newest ? rounded(used, size) : (uint32_t)used };
+        total += fresh[count].next;
         at = word_at(head, l->chunk_previous);
     }
+    forget_chunks(s, known);
+    if (known + count > CHUNKS_LIMIT)
+        return TOO_DEEP;
+    for (size_t i = count; i > 0; i--)
+        insert_chunk(s, s->chunks_count, fresh[i - 1]);
+    s->newest = s->chunks_count - 1;
+    s->fit_due = FIT_SAMPLES;
     return LEARNED;
 }
 
-static bool is_stray(const struct plan *plan, uint64_t frame)
+static void drop_stray(struct snapshot *s, size_t i)
 {
-    for (size_t i = 0; i < plan->strays_count; i++)
-        if (plan->strays[i].frame == frame)
-            return true;
-    return false;
+    s->comparable = false;
+    s->strays_read -= i < s->strays_read;
+    s->strays_count--;
+    memmove(&s->strays[i], &s->strays[i + 1], (s->strays_count - i) * sizeof(*s->strays));
 }
 
-/* The chunk whose read part ends before this frame although it may belong to it. */
-static bool grow_chunk(struct snapshot *snapshot, uint64_t frame)
+/* Piece k of the thread's own is the first that did not come. True when the walk may do without: chunks are taken away
+ * while a recursion returns, and the older ones have come. */
+static bool lacks_piece(struct snapshot *s, size_t k)
 {
-    struct plan *plan = snapshot->plan;
-    for (size_t i = 0; i < plan->chunks_count; i++) {
-        const uint64_t size = word_at(chunk_head(snapshot, i), snapshot->layout->chunk_size);
-        const uint64_t offset = frame - plan->chunks[i].address;
-        if (frame < plan->chunks[i].address || offset >= size || size > CHUNK_LIMIT)
-            continue;
-        const uint32_t used = rounded(offset + snapshot->layout->frame_size, size);
-        plan->chunks[i].used = used > plan->chunks[i].used ? used : plan->chunks[i].used;
-        return true;
+    const size_t first_chunk = 1 + (s->cframe != 0);
+    const size_t first_stray = first_chunk + s->chunks_came;
+    if (k < first_chunk) {
+        s->cframe = 0;
+    } else if (k < first_stray) {
+        s->chunks_came = k - first_chunk;
+        forget_chunks(s, s->chunks_came);
+        return s->chunks_came > 0 && s->strays_count == 0 && !s->twice;
+    } else if (k < first_stray + s->strays_count) {
+        drop_stray(s, k - first_stray);
     }
     return false;
 }
 
-/* ---- the snapshot ---- */
-
-static void add_piece(struct snapshot *snapshot, size_t *used, uint64_t address, uint32_t size)
+/* So much of a chunk is in use; remembered, to read as much next time. */
+static void note_use(struct chunk *chunk, uint64_t used)
 {
-    assert(snapshot->pieces_count < REMOTE_PIECES);
-    /* `into` is an offset until the copy has its final place. */
-    snapshot->pieces[snapshot->pieces_count++] = (struct piece){ address, size, (void *)(uintptr_t)*used };
-    *used += (size + 7u) & ~7u;
+    if (used < CHUNK_LIMIT && used > chunk->most)
+        chunk->most = (uint32_t)used;
 }
 
-/* A copy of the frames is made of the pieces of the chunks, newest first, and of the strays, latest first. The end of
- * the newest chunk is a piece of its own: there the leaf comes and goes, so it is to be copied closest to the moment.
- */
-static void add_chunks(struct snapshot *snapshot, size_t *used)
+/* Whether the chunks that came are the thread's, from the oldest to the one that is its newest now. */
+static enum attempt check_chunks(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
-    const struct plan *plan = snapshot->plan;
-    for (size_t i = 0; i < plan->chunks_count; i++) {
-        const struct chunk *chunk = &plan->chunks[i];
-        uint32_t size = chunk->used;
-        if (i == 0 && snapshot->split) {
-            add_piece(snapshot, used, chunk->address + size - NEAR_LEAF, NEAR_LEAF);
-            size -= NEAR_LEAF - snapshot->layout->frame_size; /* no frame is cut in two */
+    const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
+    const size_t place = chunk_at(s, newest);
+    if (place == 0)
+        return newest ? learn_chunks(s, l, remote, newest, top) : ACCEPTED;
+    s->newest = place - 1;
+    if (place > s->chunks_came)
+        return LEARNED; /* it was not there yet, and is to be read next time */
+    const struct chunk *last = &s->chunks[s->newest];
+    const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
+    if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT)
+        s->chunks[s->newest].next = rounded(top - last->address, size);
+    for (size_t i = place; i > 0; i--) {
+        const unsigned char *head = s->copy + s->chunks[i - 1].at;
+        if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0)) {
+            forget_chunks(s, 0);
+            return LEARNED;
         }
-        add_piece(snapshot, used, chunk->address, size);
-    }
-}
-
-static void add_frames(struct snapshot *snapshot, size_t *used)
-{
-    const struct plan *plan = snapshot->plan;
-    add_chunks(snapshot, used);
-    for (size_t i = plan->strays_count; i > 0; i--)
-        add_piece(snapshot, used, plan->strays[i - 1].frame, snapshot->layout->frame_size);
-}
-
-/* The same pieces in the opposite order. */
-static void add_frames_mirrored(struct snapshot *snapshot, size_t *used)
-{
-    const size_t first = snapshot->pieces_count;
-    add_frames(snapshot, used);
-    for (size_t i = first, j = snapshot->pieces_count; i + 1 < j; i++) {
-        const struct piece swapped = snapshot->pieces[i];
-        snapshot->pieces[i] = snapshot->pieces[--j];
-        snapshot->pieces[j] = swapped;
-    }
-}
-
-/* Which chunk or stray piece k of a copy is of. */
-static size_t first_stray_piece(const struct snapshot *snapshot)
-{
-    return snapshot->plan->chunks_count + snapshot->split;
-}
-
-static size_t stray_of(const struct snapshot *snapshot, size_t k)
-{
-    return snapshot->strays_read - 1 - (k - first_stray_piece(snapshot));
-}
-
-/* The order of the others stays: callers before those they called. */
-static void drop_stray(struct plan *plan, size_t i)
-{
-    plan->strays_count--;
-    memmove(&plan->strays[i], &plan->strays[i + 1], (plan->strays_count - i) * sizeof(*plan->strays));
-}
-
-/* How many strays one call takes beside the chunks. */
-static size_t strays_most(const struct plan *plan)
-{
-    return (REMOTE_PIECES - OTHER_PIECES) / 2 - plan->chunks_count;
-}
-
-/* Both copies of all frames must fit into one call, and into a bounded room. What was learned last is needed most. */
-static void bound_plan(struct plan *plan)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < plan->chunks_count; i++)
-        total += plan->chunks[i].used;
-    if (total > COPY_LIMIT)
-        plan->chunks_count = 0;
-    const size_t most = strays_most(plan);
-    while (plan->strays_count > most)
-        drop_stray(plan, 0);
-}
-
-static void plan_pieces(struct snapshot *snapshot)
-{
-    const struct plan *plan = snapshot->plan;
-    const struct layout *l = snapshot->layout;
-    const uint64_t current_frame_at = snapshot->thread + l->thread_current_frame;
-    size_t used = 0;
-    snapshot->pieces_count = 0;
-    add_piece(snapshot, &used, snapshot->thread, l->thread_size);
-    snapshot->strays_read = plan->strays_count;
-    snapshot->split = plan->chunks_count > 0 && plan->chunks[0].used >= 2 * NEAR_LEAF;
-    add_frames_mirrored(snapshot, &used);
-    snapshot->moment_at = snapshot->pieces_count;
-    add_piece(snapshot, &used, plan->cframe ? plan->cframe + l->cframe_current_frame : current_frame_at, 8);
-    snapshot->after_at = snapshot->pieces_count;
-    add_frames(snapshot, &used);
-    snapshot->again_at = snapshot->pieces_count;
-    if (l->thread_cframe)
-        add_piece(snapshot, &used, snapshot->thread + l->thread_cframe, 8);
-    snapshot->generation_at = snapshot->pieces_count;
-    if (l->interpreter_code_generation)
-        add_piece(snapshot, &used, snapshot->interpreter + l->interpreter_code_generation, 8);
-
-    snapshot->copy = alloc_grow(snapshot->copy, &snapshot->copy_room, used, 1);
-    for (size_t i = 0; i < snapshot->pieces_count; i++)
-        snapshot->pieces[i].into = snapshot->copy + (uintptr_t)snapshot->pieces[i].into;
-}
-
-/* Memory that was there last time is not there now: forget what was read from it. */
-static enum attempt forget_piece(struct snapshot *snapshot, size_t bad)
-{
-    struct plan *plan = snapshot->plan;
-    if (bad == 0)
-        return ELSEWHERE;
-    if (bad >= snapshot->again_at)
-        return NO_MEMORY;
-    if (bad == snapshot->moment_at) {
-        plan->cframe = 0;
-        return LEARNED;
-    }
-    const size_t k = bad < snapshot->moment_at ? snapshot->moment_at - 1 - bad : bad - snapshot->after_at;
-    if (k < first_stray_piece(snapshot))
-        plan->chunks_count = 0;
-    else
-        drop_stray(plan, stray_of(snapshot, k));
-    return LEARNED;
-}
-
-static enum attempt read_pieces(struct snapshot *snapshot)
-{
-    size_t good;
-    switch (remote_read_pieces(snapshot->remote, snapshot->pieces, snapshot->pieces_count, &good)) {
-    case REMOTE_READ:
-        return ACCEPTED;
-    case REMOTE_UNREADABLE:
-        return forget_piece(snapshot, good);
-    default:
-        return GONE;
-    }
-}
-
-/* Whether the chunks that were read are the thread's. */
-static enum attempt check_chunks(struct snapshot *snapshot)
-{
-    struct plan *plan = snapshot->plan;
-    const struct layout *l = snapshot->layout;
-    const unsigned char *state = snapshot_state(snapshot);
-    const uint64_t newest = word_at(state, l->thread_chunk);
-    if (newest != (plan->chunks_count ? plan->chunks[0].address : 0))
-        return learn_chunks(snapshot, newest, word_at(state, l->thread_chunk + 8));
-    for (size_t i = 0; i < plan->chunks_count; i++) {
-        const uint64_t older = i + 1 < plan->chunks_count ? plan->chunks[i + 1].address : 0;
-        if (word_at(chunk_head(snapshot, i), l->chunk_previous) == older)
-            continue;
-        plan->chunks_count = 0;
-        return LEARNED;
+        note_use(&s->chunks[i - 1],
+                 i == place ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
     }
     return ACCEPTED;
 }
 
-/* Whether the leaf was read where the thread keeps it. Before 3.13 that is in a struct of its own for each entry from
- * C, whose address is looked at before and after. */
-static enum attempt check_moment(struct snapshot *snapshot)
+enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t interpreter,
+                            size_t good)
 {
-    struct plan *plan = snapshot->plan;
-    const struct layout *l = snapshot->layout;
-    snapshot->current_frame = word_at(piece(snapshot, snapshot->moment_at), 0);
-    if (!l->thread_cframe)
-        return ACCEPTED;
-    const uint64_t cframe = word_at(snapshot_state(snapshot), l->thread_cframe);
-    if (cframe == 0)
-        snapshot->current_frame = 0;
-    if (cframe == plan->cframe)
-        return word_at(piece(snapshot, snapshot->again_at), 0) == cframe ? ACCEPTED : TORN;
-    plan->cframe = cframe;
-    return LEARNED;
-}
-
-static enum attempt check_pieces(struct snapshot *snapshot)
-{
-    const struct layout *l = snapshot->layout;
-    if (word_at(snapshot_state(snapshot), l->thread_interpreter) != snapshot->interpreter)
+    if (good <= s->first || word_at(s->copy, l->thread_interpreter) != interpreter)
         return ELSEWHERE;
-    snapshot->generation = l->interpreter_code_generation ? word_at(piece(snapshot, snapshot->generation_at), 0) + 1
-                                                          : 0;
-    const enum attempt chunks = check_chunks(snapshot);
-    return chunks == ACCEPTED ? check_moment(snapshot) : chunks;
+    const size_t came = good - s->first;
+    if (came < s->pieces && !lacks_piece(s, came))
+        return changed_plan(s);
+    if (s->spare_first && good > s->spare_first)
+        s->chunks_came += good - s->spare_first;
+    if (l->thread_cframe) {
+        const uint64_t cframe = word_at(s->copy, l->thread_cframe);
+        const bool same = cframe == s->cframe;
+        s->cframe = cframe;
+        if (!same)
+            return changed_plan(s);
+    }
+    return check_chunks(s, l, remote);
 }
 
-enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_t interpreter, uint64_t thread)
+uint64_t snapshot_current(const struct snapshot *s, const struct layout *l)
 {
-    snapshot->plan = plan;
-    snapshot->interpreter = interpreter;
-    snapshot->thread = thread;
-    snapshot->last_found = 0;
-    bound_plan(plan);
-    plan_pieces(snapshot);
-    const enum attempt done = read_pieces(snapshot);
-    return done == ACCEPTED ? check_pieces(snapshot) : done;
+    if (!l->thread_cframe)
+        return word_at(s->copy, l->thread_current_frame);
+    return s->cframe ? word_at(s->copy, aligned(l->thread_size)) : 0;
 }
 
-/* Which piece of a copy holds this frame, and where in it; false when none does. A caller is likely in the same piece
- * as the frame before it or in the next. */
-static bool find_frame(struct snapshot *snapshot, uint64_t frame, size_t *found, uint64_t *offset)
+/* ---- frames ---- */
+
+/* The chunk whose read part ends before this frame although it may belong to it. */
+static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    const size_t count = snapshot->again_at - snapshot->after_at;
-    for (size_t tried = 0; tried < count; tried++) {
-        const size_t k = (snapshot->last_found + tried) % count;
-        const struct piece *piece = &snapshot->pieces[snapshot->after_at + k];
-        *offset = frame - piece->address;
-        if (*offset >= piece->size || piece->size - *offset < snapshot->layout->frame_size)
+    for (size_t i = 0; i < s->chunks_came; i++) {
+        struct chunk *chunk = &s->chunks[i];
+        const uint64_t size = word_at(s->copy + chunk->at, l->chunk_size);
+        const uint64_t offset = frame - chunk->address;
+        if (offset >= size || size > CHUNK_LIMIT)
             continue;
-        if (k >= first_stray_piece(snapshot))
-            snapshot->plan->strays[stray_of(snapshot, k)].idle = 0;
-        snapshot->last_found = *found = k;
+        const uint32_t used = rounded(offset + l->frame_size, size);
+        chunk->next = used > chunk->next ? used : chunk->next;
+        chunk->most = chunk->next;
         return true;
     }
     return false;
 }
 
-/* Takes strays, which are given from the leaf on, into the plan, in the place of those that were not used lately. False
- * when there are too many. */
-static bool add_strays(struct plan *plan, const struct stray *fresh, size_t count)
+static bool is_stray(const struct snapshot *s, uint64_t frame)
 {
-    const size_t most = strays_most(plan);
-    for (size_t i = plan->strays_count; i > 0 && plan->strays_count + count > most; i--)
-        if (plan->strays[i - 1].idle > 0)
-            drop_stray(plan, i - 1);
-    if (plan->strays_count + count > most)
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (s->strays[i].frame == frame)
+            return true;
+    return false;
+}
+
+/* Makes room for one more. False when all are needed. */
+static bool make_room(struct snapshot *s)
+{
+    for (size_t i = 0; s->strays_count == STRAYS_LIMIT && i < s->strays_count; i++)
+        if (s->strays[i].idle > 0)
+            drop_stray(s, i);
+    return s->strays_count < STRAYS_LIMIT;
+}
+
+static bool add_stray(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    if (is_stray(s, frame))
         return false;
-    plan->strays = alloc_grow(plan->strays, &plan->strays_room, plan->strays_count + count, sizeof(*plan->strays));
-    for (size_t i = count; i > 0; i--)
-        if (!is_stray(plan, fresh[i - 1].frame))
-            plan->strays[plan->strays_count++] = fresh[i - 1];
+    s->strays = alloc_grow(s->strays, &s->strays_room, s->strays_count + 1, sizeof(*s->strays));
+    s->strays[s->strays_count++] = (struct stray){ .frame = frame, .next = l->frame_size };
     return true;
 }
 
-/* Takes a frame that was not read into the plan, and all that follow it and were not read either, down to the root. */
-static enum attempt learn_frames(struct snapshot *snapshot, uint64_t frame)
+/* A frame of the data stack that is in no chunk we know: there is a new one. */
+static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
-    const struct layout *l = snapshot->layout;
-    struct stray fresh[REMOTE_PIECES / 2];
-    size_t count = 0;
-    bool grown = false;
-    for (size_t steps = 0; frame && steps < LEARN_STEPS && count < countof(fresh); steps++) {
+    unsigned char state[LAYOUT_THREAD_MAX];
+    if (!read_at(s, remote, s->thread, state, l->thread_size))
+        return TORN;
+    const uint64_t newest = word_at(state, l->thread_chunk);
+    for (size_t i = 0; i < s->chunks_came; i++)
+        if (s->chunks[i].address == newest)
+            return TORN; /* and is gone again */
+    return learn_chunks(s, l, remote, newest, word_at(state, l->thread_chunk + 8));
+}
+
+void snapshot_begin(struct snapshot *s)
+{
+    s->learn_left = LEARN_READS;
+}
+
+enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
+{
+    bool learned = false;
+    for (size_t steps = 0; frame && steps < LEARN_STEPS; steps++) {
         unsigned char head[LAYOUT_FRAME_MAX];
-        size_t k;
-        uint64_t offset;
-        if (find_frame(snapshot, frame, &k, &offset)) {
-            frame = word_at(before(snapshot, k) + offset, l->frame_previous);
-            continue;
+        const unsigned char *here = snapshot_find(s, l, frame);
+        if (!here) {
+            if (!read_at(s, remote, frame, head, l->frame_size))
+                break;
+            here = head;
+            if (grow_chunk(s, l, frame))
+                return changed_plan(s); /* what follows will be there, too */
+            if (head[l->frame_owner] == 0)
+                return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
+            if (!make_room(s)) {
+                s->comparable = false;
+                return TOO_DEEP;
+            }
+            if (!add_stray(s, l, frame))
+                break; /* a ring */
+            learned = true;
         }
-        if (!read_at(snapshot, frame, head, l->frame_size))
-            break;
-        if (grow_chunk(snapshot, frame))
-            grown = true;
-        else
-            fresh[count++] = (struct stray){ .frame = frame };
-        frame = word_at(head, l->frame_previous);
+        frame = word_at(here, l->frame_previous);
     }
-    if (count == 0 && !grown)
-        return NO_MEMORY;
-    return add_strays(snapshot->plan, fresh, count) ? LEARNED : TOO_DEEP;
+    return learned ? changed_plan(s) : NO_MEMORY;
 }
 
-/* The instruction of the leaf moves on all the time; each of its values is a true one. */
-static bool same_frame(const struct layout *l, const unsigned char *a, const unsigned char *b, bool leaf)
+void snapshot_widen(struct snapshot *s, uint32_t size)
 {
-    return word_at(a, l->frame_previous) == word_at(b, l->frame_previous) &&
-           word_at(a, l->frame_executable) == word_at(b, l->frame_executable) &&
-           a[l->frame_owner] == b[l->frame_owner] &&
-           (leaf || word_at(a, l->frame_instruction) == word_at(b, l->frame_instruction));
+    struct stray *stray = s->found_stray;
+    if (!stray || size <= stray->next || size > STRAY_MOST)
+        return;
+    stray->next = size;
+    s->comparable = false;
 }
 
-enum attempt snapshot_frame(struct snapshot *snapshot, uint64_t frame, const unsigned char **here)
+enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t end)
 {
-    size_t k;
-    uint64_t offset;
-    if (!find_frame(snapshot, frame, &k, &offset))
-        return learn_frames(snapshot, frame);
-    *here = before(snapshot, k) + offset;
-    const bool leaf = frame == snapshot->current_frame;
-    return same_frame(snapshot->layout, *here, after(snapshot, k) + offset, leaf) ? ACCEPTED : TORN;
-}
-
-/* Fits what will be read next time to what was needed: the newest chunk shrinks slowly, so that a stack which comes
- * and goes is not learned anew each time; a frame outside that is not used any more is dropped. */
-void snapshot_fit_plan(struct snapshot *snapshot)
-{
-    struct plan *plan = snapshot->plan;
-    const struct layout *l = snapshot->layout;
-    if (plan->chunks_count > 0) {
-        struct chunk *newest = &plan->chunks[0];
-        const uint64_t top = word_at(piece(snapshot, 0), l->thread_chunk + 8);
-        const uint32_t wanted = rounded(top - newest->address, word_at(chunk_head(snapshot, 0), l->chunk_size));
-        if (top > newest->address && wanted <= CHUNK_LIMIT)
-            newest->used = wanted >= newest->used ? wanted : newest->used - (newest->used - wanted) / 8 / 8 * 8;
+    if (s->found_stray) {
+        const uint64_t size = end - s->found_stray->frame;
+        if (size > CHUNK_LIMIT)
+            return TORN;
+        s->found_stray->next = (uint32_t)size;
+        return changed_plan(s);
     }
-    for (size_t i = plan->strays_count; i > 0; i--)
-        if (plan->strays[i - 1].idle++ > STRAY_IDLE)
-            drop_stray(plan, i - 1);
+    return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : TORN;
+}
+
+/* ---- what to read next time ---- */
+
+/* The newest chunk is read as far as it was used lately, so that a stack which comes and goes is not learned anew each
+ * time. */
+static void fit_chunk(struct snapshot *s, const struct layout *l)
+{
+    if (s->chunks_count == 0 || s->fit_due-- > 0)
+        return;
+    struct chunk *newest = &s->chunks[s->newest];
+    const uint32_t wanted = rounded(newest->most, word_at(s->copy + newest->at, l->chunk_size));
+    if (wanted != newest->next && wanted >= l->chunk_data && wanted <= CHUNK_LIMIT) {
+        newest->next = wanted;
+        s->comparable = false;
+    }
+    newest->most = 0;
+    s->fit_due = FIT_SAMPLES;
+}
+
+void snapshot_accept(struct snapshot *s, const struct layout *l)
+{
+    unsigned char *const copy = s->copy;
+    s->comparable = true;
+    fit_chunk(s, l);
+    s->copy = s->last;
+    s->last = copy;
+    const size_t room = s->copy_room;
+    s->copy_room = s->last_room;
+    s->last_room = room;
+    for (size_t i = s->strays_count; i > 0; i--)
+        if (s->strays[i - 1].idle++ > STRAY_IDLE)
+            drop_stray(s, i - 1);
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* One moment of a thread: its state and all its frames, copied by ONE system call.
+/* What was read of a thread: its state, the used part of its data stack, its frames elsewhere.
  *
  * CPython keeps frames of plain calls one behind the other on a "data stack", a few large chunks of memory. So the
- * thread's state and the used part of its chunks hold nearly the whole stack. Frames that lie elsewhere ("strays":
- * those of generators and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same
- * call. What to ask for is known from last time, and kept in a plan. Where the plan turns out wrong, it is mended and
- * the whole is read again; nothing is ever put together from two calls.
+ * thread's state and its chunks hold nearly the whole stack. Frames that lie elsewhere ("strays": those of generators
+ * and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same call. What to ask
+ * for is known from last time, and is mended when it turns out wrong.
  *
- *     one call:  thread state │ strays │ chunks │ current frame │ chunks │ strays │ generation
- *                               before            the moment      after
+ *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
- * The thread runs on while the pieces are copied one after the other, so one copy may be of several moments. That is
- * why frames are copied twice, before and after the moment at which the current frame is read. A frame that is the
- * same in both copies was so at the moment, and a stack of such frames is the stack at the moment: however busy the
- * thread is, only the frames that it changed within about a microsecond are in doubt. What is left: a frame that was
- * replaced and put back, to the letter, between its two copies; and, where a processor lets us see the thread's writes
- * in another order than it made them, a copy of the first that is later than one of the second.
+ * A piece is copied upwards, root first, faster than a thread can call: while the copier covers the distance between
+ * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
+ * copied; see walk.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what lies
+ * in two pieces has to be shown to belong together: that is why the frames next to strays are read again after them.
+ *
+ * The last copy is kept. What lies below the first byte that differs has not changed and is not looked at again.
  *
  * All that is read comes from the target and is not trusted. */
 #ifndef PYREEL_RECORD_SNAPSHOT_H
@@ -28,22 +26,20 @@
 
 struct chunk {
     uint64_t address;
-    uint32_t used; /* bytes from its start that we read */
+    uint32_t used;                 /* bytes from its start that are in the copy */
+    uint32_t next;                 /* that are read next time */
+    uint32_t most;                 /* that were in use lately while it was the newest */
+    uint32_t at;                   /* where they are in the copy */
+    uint32_t again_from, again_at; /* from there to the end they were read once more; 0: not read again */
 };
 
 /* A frame outside the data stack. */
 struct stray {
     uint64_t frame;
+    uint32_t size; /* bytes from its start that are in the copy */
+    uint32_t next; /* that are read next time */
+    uint32_t at, again_at;
     uint32_t idle; /* samples since it was last part of the stack */
-};
-
-/* What to read for a thread. `= {0}` knows nothing yet. */
-struct plan {
-    uint64_t cframe;      /* where its current frame is kept, before CPython 3.13 */
-    struct chunk *chunks; /* newest first */
-    size_t chunks_count, chunks_room;
-    struct stray *strays;
-    size_t strays_count, strays_room;
 };
 
 /* What became of an attempt to read a thread. */
@@ -51,51 +47,85 @@ enum attempt {
     ACCEPTED,
     TORN,    /* the thread moved on while we read */
     LEARNED, /* something was not where it was last time; now we know better */
+    UNSURE,  /* it shows a call that is not known, and was not made twice */
     NO_CODE, /* a code object can't be read */
     TOO_DEEP,
     NO_MEMORY, /* something that must be there is not */
     ELSEWHERE, /* there is no thread of this interpreter here any more */
-    GONE,      /* the process ended or may not be read */
 };
 
-/* Room for a snapshot; used again for the next one. */
+/* Of one thread; lives as long as that. `= {0}` knows nothing yet. */
 struct snapshot {
-    struct remote *remote;
-    const struct layout *layout;
-    struct plan *plan;
-    uint64_t interpreter, thread; /* addresses */
+    uint64_t thread;      /* address of its state */
+    uint64_t cframe;      /* where its current frame is kept, before CPython 3.13 */
+    struct chunk *chunks; /* oldest first; those after `newest` were there lately and may come again */
+    size_t chunks_count, chunks_room, newest;
+    struct stray *strays;
+    size_t strays_count, strays_room;
+    uint32_t learn_left; /* frames that may still be read one by one in this tick */
+    uint32_t fit_due;    /* samples until the newest chunk is fitted to what was used of it */
 
-    unsigned char *copy; /* all pieces, one behind the other */
-    size_t copy_room;
-    struct piece pieces[REMOTE_PIECES];
-    size_t pieces_count;
-    size_t moment_at, after_at, again_at, generation_at; /* index of the first such piece */
-
-    uint64_t current_frame; /* the leaf; 0: no frames */
-    uint64_t generation;    /* code generation of the interpreter + 1; 0: not kept */
-    size_t last_found;      /* the piece that held the last frame looked for */
-    bool split;             /* the end of the newest chunk is a piece of its own */
-    size_t strays_read;     /* so many strays of the plan are in the copy */
+    unsigned char *copy, *last; /* what the last call brought, and the last one accepted */
+    size_t copy_room, last_room;
+    bool twice;                      /* all is to be read once more */
+    bool comparable;                 /* both are of the same pieces */
+    size_t first, pieces;            /* where its pieces are in the call, and how many there are */
+    size_t spare_first;              /* where those are that were tried for at its end; 0: none */
+    size_t chunks_came, strays_read; /* so many are in the copy */
+    bool strays_again;               /* the strays were read once more, too */
+    size_t same_chunk;               /* chunks before this one are the same as last time, ... */
+    uint32_t same_until;             /* ... and so many bytes of this one; see snapshot_compare() */
+    struct stray *found_stray;       /* of the last snapshot_find(); NULL: it was in a chunk, ... */
+    size_t found_chunk;              /* ... in this one */
 };
 
-/* `remote` and `layout` must live as long as the snapshot. */
-void snapshot_open(struct snapshot *snapshot, struct remote *remote, const struct layout *layout);
-void snapshot_close(struct snapshot *snapshot);
+/* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left. */
+bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct call *call);
+/* Adds chunks that may be gone: at the end of a call, since it stops there if they are. */
+void snapshot_plan_spare(struct snapshot *snapshot, struct call *call);
 
-/* Reads the thread whose state is at `thread`, of the interpreter at `interpreter`, by its plan. ACCEPTED: it is this
- * thread and its chunks are whole; snapshot->current_frame is its leaf at the moment. */
-enum attempt snapshot_take(struct snapshot *snapshot, struct plan *plan, uint64_t interpreter, uint64_t thread);
+/* After the call, of which the first `good` pieces came: whether this is a thread of the interpreter at `interpreter`
+ * and what the walk needs is there. */
+enum attempt snapshot_check(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
+                            uint64_t interpreter, size_t good);
 
-/* The thread's state, layout->thread_size bytes; valid after snapshot_take() unless that gave ELSEWHERE or GONE. */
-const unsigned char *snapshot_state(const struct snapshot *snapshot);
+/* The thread's state, layout->thread_size bytes; valid unless snapshot_check() said ELSEWHERE. */
+static inline const unsigned char *snapshot_state(const struct snapshot *snapshot)
+{
+    return snapshot->copy;
+}
 
-/* Finds a frame in the copy: *here are its layout->frame_size bytes. TORN: it changed around the moment. LEARNED: it is
- * not in the copy; the plan now has it, and what follows it outside the data stack. */
-enum attempt snapshot_frame(struct snapshot *snapshot, uint64_t frame, const unsigned char **here);
+/* The thread's current frame as it was shortly before the moment; 0: none. */
+uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *layout);
 
-/* After an accepted walk: fits the plan to what was needed. */
-void snapshot_fit_plan(struct snapshot *snapshot);
+/* The layout->frame_size bytes of a frame in the copy; NULL when it is not there. */
+const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+/* The same as it was when all had been read; NULL when it was not read again. */
+const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+/* Words of the copy from `address` on, in the piece that snapshot_find() found last: at most `room`. Returns how many
+ * there are. */
+size_t snapshot_words(const struct snapshot *snapshot, uint64_t address, uint64_t *words, size_t room);
 
-void plan_free(struct plan *plan);
+/* A new tick: things may be learned again. */
+void snapshot_begin(struct snapshot *snapshot);
+
+/* A frame that is not in the copy: finds it and what follows it outside the data stack, for the next call. */
+enum attempt snapshot_learn(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
+                            uint64_t frame);
+/* From now on reads so many bytes of the stray found last. */
+void snapshot_widen(struct snapshot *snapshot, uint32_t size);
+
+/* From now on reads the piece in which a frame was found last up to `end`. */
+enum attempt snapshot_cover(struct snapshot *snapshot, const struct layout *layout, uint64_t end);
+
+/* Finds out how much is the same as in the last accepted copy. */
+void snapshot_compare(struct snapshot *snapshot, const struct layout *layout);
+/* Whether the frame, which was found last, and all below it are the same as in the last accepted copy. */
+bool snapshot_same(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+
+/* The walk was accepted: the copy is the last one from now on, and the plan is fitted to what was needed. */
+void snapshot_accept(struct snapshot *snapshot, const struct layout *layout);
+
+void snapshot_free(struct snapshot *snapshot);
 
 #endif

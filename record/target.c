@@ -48,60 +48,74 @@ void target_close(struct target *target)
     target->remote.memory = -1;
 }
 
-bool target_same_program(const struct target *target)
-{
-    return remote_same_program(&target->remote, target->runtime.address);
-}
-
 /* ---- interpreters ---- */
 
-/* The part of an interpreter's state that holds its id, the next one and its threads. */
-struct span {
-    uint32_t start, size;
-};
-
-static struct span interpreter_span(const struct layout *layout)
+static uint64_t member(const struct target *target, const struct interpreter *interpreter, uint32_t offset)
 {
-    const uint32_t members[] = { layout->interpreter_id, layout->interpreter_next, layout->interpreter_threads_head };
-    uint32_t start = UINT32_MAX, end = 0;
-    for (size_t i = 0; i < countof(members); i++) {
-        start = members[i] < start ? members[i] : start;
-        end = members[i] + 8 > end ? members[i] + 8 : end;
-    }
-    return (struct span){ start, end - start };
+    return word_at(interpreter->bytes, offset - target->runtime.layout.interpreter_start);
 }
 
-#define SPAN_LIMIT 256 /* bytes of an interpreter that hold what we read */
+static void take_in(const struct target *target, struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    /* Another one may have got the address, and its lock be elsewhere; and that is not known at first. */
+    interpreter->gil_at = 0;
+    interpreter->gil = (struct gil){ 0 };
+    interpreter->id = member(target, interpreter, l->interpreter_id);
+    interpreter->threads_head = member(target, interpreter, l->interpreter_threads_head);
+    interpreter->generation = l->interpreter_code_generation
+                                  ? member(target, interpreter, l->interpreter_code_generation) + 1
+                                  : 0;
+}
+
+static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct call *call)
+{
+    const struct layout *l = &target->runtime.layout;
+    call_add(call, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
+}
 
 /* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
  * What comes after is unknown: *missing is the address of the first one that was not read, 0 when the list is whole. */
 static enum remote_state read_expected(struct target *target, uint64_t *missing)
 {
-    const struct layout *layout = &target->runtime.layout;
-    const struct span span = interpreter_span(layout);
-    unsigned char spans[INTERPRETERS_LIMIT][SPAN_LIMIT];
-    struct piece pieces[INTERPRETERS_LIMIT + 1];
+    const struct layout *l = &target->runtime.layout;
+    struct call call = { .count = 0 };
     uint64_t head = 0;
     size_t good = 0;
-    if (span.size > sizeof(spans[0]))
-        return REMOTE_UNREADABLE;
-    pieces[0] = (struct piece){ target->runtime.address + layout->runtime_interpreters_head, sizeof(head), &head };
+    call_add(&call, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
     for (size_t i = 0; i < target->interpreters_count; i++)
-        pieces[i + 1] = (struct piece){ target->interpreters[i].address + span.start, span.size, spans[i] };
-    const enum remote_state state = remote_read_pieces(&target->remote, pieces, target->interpreters_count + 1, &good);
+        add_interpreter(target, &target->interpreters[i], &call);
+    const enum remote_state state = remote_read_pieces(&target->remote, call.pieces, call.count, &good);
     if (good == 0)
         return state;
 
     uint64_t expected = head;
     size_t i = 0;
     for (; i + 1 < good && target->interpreters[i].address == expected; i++) {
-        target->interpreters[i].id = word_at(spans[i], layout->interpreter_id - span.start);
-        target->interpreters[i].threads_head = word_at(spans[i], layout->interpreter_threads_head - span.start);
-        expected = word_at(spans[i], layout->interpreter_next - span.start);
+        take_in(target, &target->interpreters[i]);
+        expected = member(target, &target->interpreters[i], l->interpreter_next);
     }
     target->interpreters_count = i;
     *missing = expected;
     return REMOTE_READ;
+}
+
+/* Where the lock of each interpreter is. One that is just being made may not have one yet. */
+static void find_gils(struct target *target)
+{
+    const struct layout *l = &target->runtime.layout;
+    struct call call = { .count = 0 };
+    uint64_t at[INTERPRETERS_LIMIT] = { 0 };
+    for (size_t i = 0; !l->runtime_gil && i < target->interpreters_count; i++)
+        call_add(&call, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
+    if (call.count > 0)
+        remote_read_pieces(&target->remote, call.pieces, call.count, NULL);
+    for (size_t i = 0; i < target->interpreters_count; i++) {
+        if (l->runtime_gil)
+            target->interpreters[i].gil_at = target->runtime.address + l->runtime_gil;
+        else if (at[i])
+            target->interpreters[i].gil_at = at[i] + 8; /* behind `interval` */
+    }
 }
 
 enum remote_state target_read_interpreters(struct target *target)
@@ -109,8 +123,12 @@ enum remote_state target_read_interpreters(struct target *target)
     uint64_t missing = 0;
     for (size_t tries = 0; tries <= INTERPRETERS_LIMIT; tries++) {
         const enum remote_state state = read_expected(target, &missing);
-        if (state != REMOTE_READ || missing == 0)
+        if (state != REMOTE_READ)
             return state;
+        if (missing == 0) {
+            find_gils(target);
+            return state;
+        }
         if (target->interpreters_count == INTERPRETERS_LIMIT)
             return REMOTE_UNREADABLE;
         target->interpreters = alloc_grow(target->interpreters, &target->interpreters_room,
@@ -118,4 +136,86 @@ enum remote_state target_read_interpreters(struct target *target)
         target->interpreters[target->interpreters_count++] = (struct interpreter){ .address = missing };
     }
     return REMOTE_UNREADABLE;
+}
+
+/* ---- their state ---- */
+
+bool target_plan(struct target *target, struct call *call)
+{
+    const struct layout *l = &target->runtime.layout;
+    if (call->count + target->interpreters_count + 1 > REMOTE_PIECES)
+        return false;
+    target->first = call->count;
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        add_interpreter(target, &target->interpreters[i], call);
+    if (l->runtime_gil)
+        call_add(call, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
+    return true;
+}
+
+static struct gil gil_in(const unsigned char *bytes, bool shared)
+{
+    return (struct gil){ .holder = word_at(bytes, 0),
+                         .switches = word_at(bytes, 16),
+                         .locked = (int32_t)half_word_at(bytes, 8) > 0,
+                         .known = true,
+                         .shared = shared };
+}
+
+/* The lock of an interpreter is in its own memory or in that of the one that shares it. */
+static struct gil gil_of(const struct target *target, const struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    bool shared = false;
+    if (interpreter->gil_at == 0 || (!l->runtime_gil && !l->interpreter_own_gil))
+        return (struct gil){ 0 };
+    /* When several share it, a thread can become another interpreter's without the count telling. */
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        if (&target->interpreters[i] != interpreter &&
+            (target->interpreters[i].gil_at == interpreter->gil_at || target->interpreters[i].gil_at == 0))
+            shared = true;
+    if (l->runtime_gil)
+        return gil_in(target->gil_bytes, shared);
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        if (interpreter->gil_at == target->interpreters[i].address + l->interpreter_own_gil)
+            return gil_in(target->interpreters[i].bytes + (l->interpreter_own_gil - l->interpreter_start), shared);
+    return (struct gil){ 0 };
+}
+
+bool target_came(const struct target *target, size_t good)
+{
+    return good >= target->first + target->interpreters_count + (target->runtime.layout.runtime_gil != 0);
+}
+
+bool target_check(struct target *target)
+{
+    const struct layout *l = &target->runtime.layout;
+    bool same = true;
+    for (size_t i = 0; i < target->interpreters_count; i++) {
+        struct interpreter *interpreter = &target->interpreters[i];
+        const uint64_t next = i + 1 < target->interpreters_count ? interpreter[1].address : 0;
+        same &= member(target, interpreter, l->interpreter_next) == next &&
+                member(target, interpreter, l->interpreter_threads_head) == interpreter->threads_head &&
+                member(target, interpreter, l->interpreter_id) == interpreter->id;
+        if (l->interpreter_code_generation)
+            interpreter->generation = member(target, interpreter, l->interpreter_code_generation) + 1;
+        const struct gil before = interpreter->gil;
+        interpreter->gil = gil_of(target, interpreter);
+        /* The holder is read before the count, and may be the one before the switch. */
+        if (interpreter->gil.switches == before.switches + 1 && interpreter->gil.holder == before.holder)
+            interpreter->gil.known = false;
+    }
+    return same;
+}
+
+bool target_head(const struct target *target, uint64_t *head)
+{
+    return remote_same_program(&target->remote,
+                               target->runtime.address + target->runtime.layout.runtime_interpreters_head, head);
+}
+
+bool target_same_program(const struct target *target)
+{
+    uint64_t head;
+    return target_head(target, &head);
 }

@@ -5,10 +5,24 @@
 
 #include "record/runtime.h"
 
+/* The lock that the threads of an interpreter, or of several, take in turn. While a thread does not hold it, its stack
+ * does not change. */
+struct gil {
+    uint64_t holder;   /* the thread that has it, or had it last */
+    uint64_t switches; /* how often it went to another thread than it had before */
+    bool locked;       /* somebody has it */
+    bool known;        /* false: not read yet, or not kept where we look */
+    bool shared;       /* by several interpreters */
+};
+
 struct interpreter {
     uint64_t address;
     uint64_t id;
     uint64_t threads_head; /* newest thread state */
+    uint64_t generation;   /* of its code objects, + 1; 0: not kept */
+    uint64_t gil_at;       /* where its lock is; 0: not asked yet */
+    struct gil gil;
+    unsigned char bytes[LAYOUT_INTERPRETER_MAX]; /* as last read */
 };
 
 struct target {
@@ -19,6 +33,8 @@ struct target {
     struct runtime runtime;
     struct interpreter *interpreters; /* newest first */
     size_t interpreters_count, interpreters_room;
+    unsigned char gil_bytes[LAYOUT_GIL_SIZE]; /* of the one that all interpreters share, in 3.11 */
+    size_t first;                             /* where its pieces are in a call */
 };
 
 enum target_state {
@@ -34,6 +50,20 @@ enum target_state target_open(struct target *target, pid_t pid, struct fault *wh
 
 /* Reads the list of interpreters, with one system call when it is the same as last time. */
 enum remote_state target_read_interpreters(struct target *target);
+
+/* Adds the pieces that show the state of the interpreters to a call. Those of threads are to come before: what is
+ * learned from these is then no older than they. False when the call has no room left. */
+bool target_plan(struct target *target, struct call *call);
+
+/* After the call, of which the first `good` pieces came: whether they came, too. */
+bool target_came(const struct target *target, size_t good);
+
+/* Takes in the state of the interpreters, which came. False when it is not the list that is known: read it anew. */
+bool target_check(struct target *target);
+
+/* The newest interpreter. Reads no more than a word, and only if the target still is the program that was opened: else
+ * it is false. */
+bool target_head(const struct target *target, uint64_t *head);
 
 /* Whether it still is the program that was opened: neither ended nor replaced by execve. */
 bool target_same_program(const struct target *target);

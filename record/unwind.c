@@ -2,222 +2,411 @@
 #include "record/unwind.h"
 
 #include "formats/alloc.h"
+#include "record/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS          64 /* a few microseconds each; a busy recursion needs tens of them at times */
-#define TOO_DEEP_ATTEMPTS 3  /* after so many it is believed: a torn stack may look deep without end */
+#define ATTEMPTS      64        /* a few microseconds each */
+#define NEAR_LEAF     8         /* frames */
+#define SURE_COPIES   2         /* made twice, in a row, that show a call which is not known */
+#define SURE_FAR      4         /* the same far from the leaf */
+#define CUT_ATTEMPTS  40        /* after so many, calls that could not be seen for sure are left out */
+#define DEEP_ATTEMPTS 3         /* after so many it is believed: a torn stack may look deep without end */
+#define SLOW_ATTEMPTS 16        /* after so many a slow call is taken: the machine may be that slow */
+#define PATIENCE_NS   200000000 /* with threads that can't be read in one tick */
+#define BATCH_PIECES  48        /* of one call, more or less */
+#define PACE_FIRST_NS 300       /* what a piece of a call is thought to take before any was timed */
+#define PACE_MOST     3         /* a call that takes so many times as long as usual ... */
+#define PACE_MORE_NS  4000      /* ... and this is slow */
 
-void unwinder_open(struct unwinder *unwinder, struct target *target, struct codes *codes)
+void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
 {
-    *unwinder = (struct unwinder){ .target = target, .codes = codes };
-    snapshot_open(&unwinder->snapshot, &target->remote, &target->runtime.layout);
+    *u = (struct unwinder){ .target = target, .codes = codes };
+    u->walker = (struct walker){
+        .layout = &target->runtime.layout, .remote = &target->remote, .codes = codes, .anew = anew
+    };
 }
 
-void unwinder_close(struct unwinder *unwinder)
+void unwinder_close(struct unwinder *u)
 {
-    snapshot_close(&unwinder->snapshot);
-    free(unwinder->raw);
-    free(unwinder->unsure);
-    free(unwinder->frames);
-    *unwinder = (struct unwinder){ 0 };
-}
-
-void walk_free(struct walk *walk)
-{
-    plan_free(&walk->plan);
-    free(walk->stack);
-    *walk = (struct walk){ 0 };
-}
-
-void walk_follow(struct walk *walk, const struct unwound *unwound)
-{
-    walk->stack = alloc_grow(walk->stack, &walk->stack_room, unwound->depth, sizeof(uint32_t));
-    if (unwound->depth > 0)
-        memcpy(walk->stack, unwound->frames, unwound->depth * sizeof(uint32_t));
-    walk->depth = unwound->depth;
-}
-
-/* ---- the walk ---- */
-
-static void add_raw(struct unwinder *u, uint64_t code, uint64_t instruction)
-{
-    u->raw = alloc_grow(u->raw, &u->raw_room, u->raw_count + 1, sizeof(*u->raw));
-    u->raw[u->raw_count++] = (struct raw_frame){ code, instruction };
-}
-
-/* Follows the frames in the copy from the leaf to the root. */
-static enum attempt walk_frames(struct unwinder *u)
-{
-    const struct layout *l = u->snapshot.layout;
-    const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(&u->snapshot), l->thread_base_frame) : 0;
-    uint64_t frame = u->snapshot.current_frame;
-    const bool empty = frame == 0;
-    uint32_t last_owner = 0;
-    u->raw_count = 0;
-    for (size_t steps = 0; frame && frame != base; steps++) {
-        const unsigned char *here;
-        const enum attempt found = snapshot_frame(&u->snapshot, frame, &here);
-        if (found != ACCEPTED)
-            return found;
-        if (u->raw_count >= DEPTH_LIMIT || steps >= 2 * DEPTH_LIMIT)
-            return TOO_DEEP;
-        last_owner = here[l->frame_owner];
-        frame = word_at(here, l->frame_previous);
-        /* Entered from C: no Python code of its own, only a mark on the way down. */
-        if (last_owner >= l->owner_shim)
-            continue;
-        const uint64_t code = word_at(here, l->frame_executable) & l->executable_mask;
-        /* It has left its stack, or is being cleared. */
-        if (last_owner == l->owner_frame_object || code == 0)
-            return TORN;
-        add_raw(u, code, word_at(here, l->frame_instruction));
-    }
-    if (empty)
-        return ACCEPTED;
-    if (base)
-        return frame == base ? ACCEPTED : TORN;
-    const bool at_root = l->root_is_shim ? last_owner >= l->owner_shim : last_owner != l->owner_generator;
-    return at_root ? ACCEPTED : TORN;
+    walker_close(&u->walker);
+    edges_free(&u->edges);
+    free(u->fresh);
+    free(u->unsure);
+    *u = (struct unwinder){ 0 };
 }
 
 /* ---- code objects ---- */
 
-static bool has_instruction(const struct layout *l, const struct code *code, uint64_t instruction)
-{
-    /* Up to 3.12 the word names the unit before the next one: one before the first when it has not begun. */
-    const uint64_t first = code->address + l->code_instructions - 2;
-    return instruction >= first && instruction < first + 2 + (uint64_t)code->units * 2;
-}
-
 /* No code object of the interpreter has been freed since this one was last confirmed. */
-static bool is_confirmed(const struct unwinder *u, const struct code *code)
+static bool is_confirmed(const struct unwinder *u, const struct code *code, const struct interpreter *interpreter)
 {
-    return u->snapshot.generation && code->generation == u->snapshot.generation &&
-           code->interpreter == u->snapshot.interpreter;
+    return u->generation && code->generation == u->generation && code->interpreter == interpreter->id + 1;
 }
 
-/* Looks up the code of each frame. Those that were not known are read now, for the next attempt. */
-static enum attempt look_up_codes(struct unwinder *u)
+static void ask_for(struct unwinder *u, const struct interpreter *interpreter, const struct link *links, size_t count)
 {
-    bool all_known = true;
-    u->unsure_count = 0;
-    u->sample++;
-    for (uint32_t i = 0; i < u->raw_count; i++) {
-        struct code *code = codes_find(u->codes, u->raw[i].code);
-        if (!code) {
-            all_known = false;
-            if (!codes_read(u->codes, u->raw[i].code))
-                return NO_CODE;
-            continue;
-        }
-        if (code->mark == u->sample || is_confirmed(u, code))
+    for (size_t i = 0; i < count; i++) {
+        struct code *code = links[i].code;
+        if (code->mark == u->sample || is_confirmed(u, code, interpreter))
             continue;
         code->mark = u->sample;
         u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
         u->unsure[u->unsure_count++] = code;
     }
-    return all_known ? ACCEPTED : LEARNED;
 }
 
-static enum attempt confirm_codes(struct unwinder *u)
+/* Whether the code objects of all frames are the ones that were known before the call. */
+static bool confirm_codes(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter)
 {
-    if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count))
-        return TORN;
+    const struct walker *w = &u->walker;
+    u->sample++;
+    u->unsure_count = 0;
+    ask_for(u, interpreter, w->up, w->up_count);
+    ask_for(u, interpreter, w->down, w->down_count);
+    if (!u->generation || walk->checked != u->generation)
+        ask_for(u, interpreter, walk->links, w->joined);
+    if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
+        u->figures.stale++;
+        return false;
+    }
     for (size_t i = 0; i < u->unsure_count; i++) {
-        u->unsure[i]->interpreter = u->snapshot.interpreter;
-        u->unsure[i]->generation = u->snapshot.generation;
+        u->unsure[i]->interpreter = interpreter->id + 1;
+        u->unsure[i]->generation = u->generation;
     }
-    for (uint32_t i = 0; i < u->raw_count; i++)
-        if (!has_instruction(u->snapshot.layout, codes_find(u->codes, u->raw[i].code), u->raw[i].instruction))
-            return TORN;
-    return ACCEPTED;
+    return true;
 }
 
-/* ---- the whole ---- */
+/* ---- the new stack ---- */
 
-static enum attempt attempt(struct unwinder *u, struct walk *walk, uint64_t interpreter, uint64_t thread)
+static bool same_place(const struct link *a, const struct link *b)
 {
-    enum attempt done = snapshot_take(&u->snapshot, &walk->plan, interpreter, thread);
-    if (done == ACCEPTED)
-        done = walk_frames(u);
-    if (done == ACCEPTED)
-        done = look_up_codes(u);
-    if (done == ACCEPTED)
-        done = confirm_codes(u);
-    return done;
+    return a->code == b->code && a->instruction == b->instruction;
 }
 
-/* Names the frames, and sees how much of the stack is as it was. */
-static void tell_change(struct unwinder *u, const struct walk *walk, struct unwound *unwound)
+static void add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
 {
-    const uint32_t depth = u->raw_count;
-    u->frames = alloc_grow(u->frames, &u->frames_room, depth, sizeof(uint32_t));
-    for (uint32_t i = 0; i < depth; i++) {
-        const struct raw_frame *raw = &u->raw[depth - 1 - i];
-        const uint64_t first = raw->code + u->snapshot.layout->code_instructions;
-        const int64_t unit = (int64_t)(raw->instruction - first) / 2;
-        u->frames[i] = codes_frame(u->codes, codes_find(u->codes, raw->code), unit);
+    const uint32_t i = u->walker.joined + u->fresh_count;
+    /* When code objects were forgotten, what the links of the last sample point to may be others by now. */
+    const struct link *old = i < walk->depth && walk->epoch == u->codes->epoch ? &walk->links[i] : NULL;
+    const struct link *before = u->fresh_count > 0 ? &u->fresh[u->fresh_count - 1] : NULL;
+    const uint64_t first = link.code->address + u->walker.layout->code_instructions;
+    if (old && same_place(old, &link))
+        link.frame = old->frame;
+    else if (before && same_place(before, &link)) /* a recursion */
+        link.frame = before->frame;
+    else
+        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2);
+    u->fresh[u->fresh_count++] = link;
+}
+
+/* Puts what was found in order and names it. */
+static void gather(struct unwinder *u, const struct walk *walk)
+{
+    const struct walker *w = &u->walker;
+    u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
+    u->fresh_count = 0;
+    for (uint32_t i = w->up_count; i > 0; i--)
+        add_fresh(u, walk, w->up[i - 1]);
+    for (uint32_t i = 0; i < w->down_count; i++)
+        add_fresh(u, walk, w->down[i]);
+}
+
+static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
+{
+    return !caller || edges_known(&u->edges, caller->frame, callee->frame);
+}
+
+/* What the copy says of calls that are not known. */
+struct doubt {
+    uint32_t unknown;
+    uint32_t first; /* the first callee of one */
+    bool sure;      /* none of their frames changed from the first to the second copy */
+    bool far;       /* from the leaf */
+};
+
+static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, const struct link *above)
+{
+    struct doubt doubt = { .sure = true };
+    uint32_t known_caller = 0, known_callee = 0;
+    const struct link *caller = above;
+    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++) {
+        const struct link *callee = &u->fresh[i];
+        /* In a recursion one look is enough. */
+        if (caller && caller->frame == known_caller && callee->frame == known_callee)
+            continue;
+        if (!is_known(u, caller, callee)) {
+            doubt.first = doubt.unknown++ ? doubt.first : i;
+            doubt.far |= u->fresh_count - i > NEAR_LEAF;
+            doubt.sure &= walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
+        } else if (caller) {
+            known_caller = caller->frame;
+            known_callee = callee->frame;
+        }
     }
-    uint32_t keep = 0;
-    while (keep < depth && keep < walk->depth && u->frames[keep] == walk->stack[keep])
+    return doubt;
+}
+
+static void see_calls(struct unwinder *u, const struct link *above)
+{
+    const struct link *caller = above;
+    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
+        if (!is_known(u, caller, &u->fresh[i]))
+            edges_see(&u->edges, caller->frame, u->fresh[i].frame);
+}
+
+/* Another root than last time or none: the state may be one that lasts for nanoseconds, or by now another thread's. */
+static bool is_odd(const struct unwinder *u, const struct walk *walk, const struct link *above)
+{
+    if (above || (walk->sampled && walk->depth == 0))
+        return false;
+    return u->fresh_count == 0 || (walk->sampled && walk->root_function != u->fresh[0].code->function);
+}
+
+static bool is_sure_root(const struct unwinder *u, struct walk *walk)
+{
+    const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
+    return walk->snapshot.twice && (!root || walker_sure(&u->walker, walk, root, root));
+}
+
+/* Whether each frame can have called the next, as far as was seen of the program. */
+static bool believe_calls(struct unwinder *u, struct walk *walk, uint32_t attempts)
+{
+    struct snapshot *snapshot = &walk->snapshot;
+    const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
+    struct doubt doubt = doubt_calls(u, walk, above);
+    const bool odd = is_odd(u, walk, above);
+    const bool sure = doubt.sure && (!odd || is_sure_root(u, walk));
+    /* Some places are left too soon to be seen twice. What is above them is still true. */
+    if (doubt.unknown && !odd && u->walker.joined + doubt.first > 0 && attempts >= CUT_ATTEMPTS) {
+        u->fresh_count = doubt.first;
+        doubt.unknown = 0;
+    }
+    walk->sure_copies = (odd || doubt.unknown) && sure ? walk->sure_copies + 1 : 0;
+    if ((odd || doubt.unknown) && walk->sure_copies < (doubt.far ? SURE_FAR : SURE_COPIES)) {
+        snapshot->twice = true;
+        return false;
+    }
+    see_calls(u, above);
+    walk->sure_copies = 0;
+    snapshot->twice = false;
+    return true;
+}
+
+static void count_frames(struct unwind_figures *figures, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
+{
+    const uint32_t known = anew ? 0 : keep;
+    figures->frames_known += known;
+    figures->frames_new += depth - known;
+    figures->code_known += depth;
+    if (unchanged && !anew)
+        figures->full++;
+    else if (known > 0)
+        figures->partial++;
+    else
+        figures->missed++;
+}
+
+static void take_stack(struct unwinder *u, struct walk *walk)
+{
+    const struct walker *w = &u->walker;
+    const uint32_t depth = w->joined + u->fresh_count;
+    walk->links = alloc_grow(walk->links, &walk->links_room, depth, sizeof(*walk->links));
+    uint32_t keep = w->joined;
+    while (keep < depth && keep < walk->depth && walk->links[keep].frame == u->fresh[keep - w->joined].frame)
         keep++;
-    unwound->frames = u->frames;
-    unwound->keep = keep;
-    unwound->depth = depth;
+    count_frames(&u->figures, w->anew, keep, depth, keep == depth && depth == walk->depth);
+    if (u->fresh_count > 0)
+        memcpy(walk->links + w->joined, u->fresh, u->fresh_count * sizeof(*u->fresh));
+    walk->epoch = u->codes->epoch;
+    walk->checked = u->generation;
+    walk->sampled = true;
+    walk->root_function = depth > 0 ? walk->links[0].code->function : 0;
+    walk->same = keep < walk->same ? keep : walk->same;
+    walk->depth = depth;
+    snapshot_accept(&walk->snapshot, w->layout);
 }
+
+/* ---- a thread ---- */
 
 static void tell_neighbours(const struct layout *l, const unsigned char *state, struct unwound *unwound)
 {
-    *unwound = (struct unwound){ .previous_thread = word_at(state, l->thread_prev),
-                                 .next_thread = word_at(state, l->thread_next),
-                                 .native_id = (uint32_t)word_at(state, l->thread_native_id) };
+    unwound->previous_thread = word_at(state, l->thread_prev);
+    unwound->next_thread = word_at(state, l->thread_next);
+    unwound->native_id = (uint32_t)word_at(state, l->thread_native_id);
 }
 
-enum unwind_state unwind_thread(struct unwinder *unwinder, struct walk *walk, uint64_t interpreter, uint64_t thread,
-                                struct unwound *unwound)
+static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good)
 {
-    static const enum failure causes[] = { [TORN] = FAILURE_CHANGED,
-                                           [LEARNED] = FAILURE_CHANGED,
-                                           [NO_CODE] = FAILURE_CODE,
-                                           [TOO_DEEP] = FAILURE_DEPTH,
-                                           [NO_MEMORY] = FAILURE_MEMORY };
-    enum attempt done = TORN;
-    int too_deep = 0;
-    for (int i = 0; i < ATTEMPTS; i++) {
-        done = attempt(unwinder, walk, interpreter, thread);
-        if (done == GONE)
-            return UNWIND_GONE;
-        if (done == ELSEWHERE)
-            return UNWIND_ELSEWHERE;
-        tell_neighbours(unwinder->snapshot.layout, snapshot_state(&unwinder->snapshot), unwound);
-        if (done == ACCEPTED) {
-            tell_change(unwinder, walk, unwound);
-            snapshot_fit_plan(&unwinder->snapshot);
-            return UNWOUND;
+    struct walk *walk = wanted->walk;
+    const struct interpreter *interpreter = &u->target->interpreters[wanted->interpreter];
+    const struct layout *l = u->walker.layout;
+    /* Where the call stopped early, it is that of an earlier one. */
+    u->generation = target_came(u->target, good) ? interpreter->generation : 0;
+    enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
+    if (done == ELSEWHERE)
+        return done;
+    tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
+    const uint64_t epoch = u->codes->epoch;
+    if (done == ACCEPTED)
+        done = walker_find(&u->walker, walk);
+    if (u->codes->epoch != epoch) /* code objects were forgotten, those of frames that were found among them */
+        return LEARNED;
+    if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
+        return TOO_DEEP;
+    if (done == ACCEPTED && !confirm_codes(u, walk, interpreter))
+        return TORN;
+    if (done != ACCEPTED)
+        return done;
+    gather(u, walk);
+    return believe_calls(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
+}
+
+static void count_retry(struct unwind_figures *figures, enum attempt done)
+{
+    figures->torn += done == TORN;
+    figures->unsure += done == UNSURE;
+    figures->learned += done == LEARNED;
+    figures->no_code += done == NO_CODE;
+    figures->no_memory += done == NO_MEMORY;
+}
+
+/* Takes in what one call brought of one thread. */
+static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+{
+    static const enum failure causes[] = {
+        [TORN] = FAILURE_CHANGED, [LEARNED] = FAILURE_CHANGED, [UNSURE] = FAILURE_CHANGED,
+        [NO_CODE] = FAILURE_CODE, [TOO_DEEP] = FAILURE_DEPTH,  [NO_MEMORY] = FAILURE_MEMORY
+    };
+    struct walk *walk = wanted->walk;
+    if (good < walk->snapshot.first)
+        return; /* the call stopped before it */
+    u->figures.reads++;
+    wanted->attempts++;
+    enum attempt done = attempt(u, wanted, good);
+    if (done == ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
+        u->figures.slow++;
+        return;
+    }
+    if (done == ACCEPTED) {
+        u->figures.right += wanted->attempts == 1;
+        take_stack(u, walk);
+        walk->since = wanted->before;
+        wanted->state = UNWOUND;
+    } else if (done == ELSEWHERE) {
+        wanted->state = UNWIND_ELSEWHERE;
+    } else if (wanted->attempts >= ATTEMPTS || (done == TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
+        wanted->unwound.cause = causes[done];
+        wanted->state = UNWIND_FAILED;
+    } else {
+        count_retry(&u->figures, done);
+    }
+}
+
+/* ---- a call ---- */
+
+/* Plans one call for the first of those that are still wanted. Returns how many of `count` it went through. */
+static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool *planned)
+{
+    const struct layout *l = u->walker.layout;
+    size_t i = 0, threads = 0;
+    struct snapshot *only = NULL;
+    u->call.count = 0;
+    u->walker.known = u->codes->last_number;
+    for (; i < count && u->call.count < BATCH_PIECES; i++) {
+        planned[i] = false;
+        if (wanted[i].state != UNWIND_WANTED)
+            continue;
+        only = &wanted[i].walk->snapshot;
+        if (wanted[i].attempts == 0)
+            snapshot_begin(only);
+        if (!snapshot_plan(only, l, wanted[i].thread, &u->call)) {
+            if (threads > 0)
+                break;
+            /* More than any call can read. */
+            wanted[i].unwound.cause = FAILURE_DEPTH;
+            wanted[i].state = UNWIND_FAILED;
+            continue;
         }
-        too_deep += done == TOO_DEEP;
-        if (too_deep == TOO_DEEP_ATTEMPTS)
-            break;
-        unwinder->retries++;
+        wanted[i].before = u->target->interpreters[wanted[i].interpreter].gil;
+        planned[i] = true;
+        threads++;
     }
-    unwound->cause = causes[done];
-    return UNWIND_FAILED;
+    target_plan(u->target, &u->call);
+    if (threads == 1)
+        snapshot_plan_spare(only, &u->call);
+    return i;
 }
 
-enum unwind_state unwind_glance(struct unwinder *unwinder, uint64_t interpreter, uint64_t thread,
-                                struct unwound *unwound)
+/* Whether the call took much longer than calls of its size do: it was interrupted. */
+static bool was_slow(struct unwinder *u, uint64_t took_ns)
 {
-    const struct layout *l = &unwinder->target->runtime.layout;
-    unsigned char state[LAYOUT_THREAD_MAX];
-    switch (remote_read(&unwinder->target->remote, thread, state, l->thread_size)) {
-    case REMOTE_READ:
-        tell_neighbours(l, state, unwound);
-        return word_at(state, l->thread_interpreter) == interpreter ? UNWOUND : UNWIND_ELSEWHERE;
-    case REMOTE_UNREADABLE:
-        return UNWIND_ELSEWHERE;
-    default:
-        return UNWIND_GONE;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < u->call.count; i++)
+        bytes += u->call.pieces[i].size;
+    const uint64_t units = 3 + u->call.count + bytes / 2048;
+    const uint64_t pace_ns = u->pace_ns ? u->pace_ns : PACE_FIRST_NS;
+    const uint64_t most_ns = PACE_MOST * pace_ns;
+    const uint64_t now_ns = took_ns / units < most_ns ? took_ns / units : most_ns;
+    u->pace_ns = (pace_ns * 31 + now_ns) / 32 + 1;
+    return took_ns > most_ns * units + PACE_MORE_NS;
+}
+
+bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same)
+{
+    bool came = false; /* the state of the interpreters, at least once */
+    *same = true;
+    codes_trim(u->codes);
+    const uint64_t give_up_ns = now_ns + PATIENCE_NS;
+    size_t left = count;
+    for (int round = 0; round == 0 || (left > 0 && round < 2 * ATTEMPTS && now_ns < give_up_ns); round++) {
+        for (size_t at = 0; at < count || at == 0;) {
+            bool planned[REMOTE_PIECES];
+            size_t good;
+            const size_t went = plan_call(u, at ? wanted + at : wanted,
+                                          count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
+            if (round > 0 || at > 0)
+                now_ns = clock_now_ns();
+            const enum remote_state state = remote_read_pieces(&u->target->remote, u->call.pieces, u->call.count,
+                                                               &good);
+            const uint64_t end_ns = clock_now_ns();
+            const bool slow = was_slow(u, end_ns - now_ns);
+            now_ns = end_ns;
+            if (state == REMOTE_GONE || state == REMOTE_DENIED)
+                return false;
+            if (target_came(u->target, good)) {
+                *same &= target_check(u->target);
+                came = true;
+            }
+            for (size_t i = at; i < at + went; i++)
+                if (planned[i - at])
+                    take_in(u, &wanted[i], good, slow);
+            at += went ? went : 1;
+        }
+        left = 0;
+        for (size_t i = 0; i < count; i++)
+            left += wanted[i].state == UNWIND_WANTED;
     }
+    for (size_t i = 0; left > 0 && i < count; i++) {
+        if (wanted[i].state != UNWIND_WANTED)
+            continue;
+        wanted[i].unwound.cause = FAILURE_CHANGED;
+        wanted[i].state = UNWIND_FAILED;
+    }
+    *same &= came;
+    return true;
+}
+
+bool unwind_unmoved(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter, uint64_t thread)
+{
+    const struct gil *now = &interpreter->gil, *since = &walk->since;
+    const uint64_t switches = now->switches - since->switches;
+    if (u->walker.anew || !now->known || !since->known || now->shared || since->shared || thread == now->holder ||
+        thread == since->holder)
+        return false;
+    if (switches > 1 || (switches == 1 && now->holder == since->holder))
+        return false;
+    walk->since = *now;
+    return true;
 }

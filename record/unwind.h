@@ -1,80 +1,96 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread → its stack, and how it changed since last time. The thread runs while we read: the walk from leaf to root
- * happens in a snapshot (see snapshot.h), which is accepted when
- *   - each frame on the way is the same before and after the moment at which the leaf was read,
- *   - the chunks read are the thread's chunks, and the walk ends where every stack ends,
- *   - each frame's code object was known before the snapshot and has the same identity after it, so it was that one at
- *     the time (see code.h), and the frame's instruction lies in it.
- * Else it is taken again at once, up to ATTEMPTS times; a retry costs microseconds and nearly always succeeds. What
- * fails for good is this thread's sample alone, and it is counted with its cause. */
+/* Threads → their stacks, and how those changed since last time. The threads run while we read.
+ *
+ * One system call reads several threads, each by the plan of its snapshot, and then the state of the interpreters. A
+ * thread's copy is accepted as a sample when
+ *   - it is of this thread and of its chunks (snapshot.h),
+ *   - its frames can have been one stack at one moment (walk.h),
+ *   - each frame's instruction lies in its code object, which was known before the call and is the same object after
+ *     it, so it was that one at the time (code.h); from 3.14 on, the interpreter's count of freed code objects, which
+ * is the last to be read, tells it for all at once,
+ *   - each frame is known to call the next one, or neither changed while they were copied twice (edges.h),
+ *   - the call was quick: a call that was interrupted may have pieces of very different moments.
+ * Else the thread is read again at once, up to ATTEMPTS times; that costs microseconds and nearly always succeeds. What
+ * fails for good is this thread's sample alone, and it is counted with its cause.
+ *
+ * A thread that has not moved is not read at all. In CPython with a global lock, a thread's stack changes only while
+ * it holds the lock, and the lock counts how often it goes to another thread (struct gil): a thread that neither had it
+ * nor has it is as it was, if at most one other took it meanwhile. */
 #ifndef PYREEL_RECORD_UNWIND_H
 #define PYREEL_RECORD_UNWIND_H
 
-#include "record/code.h"
-#include "record/snapshot.h"
+#include "formats/event.h"
+#include "record/edges.h"
 #include "record/target.h"
-
-#define DEPTH_LIMIT 20000 /* frames of a stack */
-
-/* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
-struct walk {
-    struct plan plan;
-    uint32_t *stack; /* frames of the last sample that was used, root first */
-    size_t stack_room;
-    uint32_t depth;
-};
+#include "record/walk.h"
 
 /* One sample of a thread. */
 struct unwound {
     uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
     uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
-    const uint32_t *frames;                /* the stack, root first; valid until the next thread is unwound */
-    uint32_t depth;                        /* frames in all */
-    uint32_t keep;                         /* so many of them, nearest the root, are as walk->stack has them */
     enum failure cause;
 };
 
 enum unwind_state {
-    UNWOUND,
+    UNWIND_WANTED,    /* not read yet */
+    UNWOUND,          /* walk->links is its stack */
     UNWIND_FAILED,    /* the thread could not be read; the cause says why; its neighbours are known */
     UNWIND_ELSEWHERE, /* there is no thread of this interpreter here any more */
-    UNWIND_GONE,      /* the process ended or may not be read */
 };
 
-struct raw_frame {
-    uint64_t code, instruction; /* addresses */
+/* A thread to read. */
+struct wanted {
+    struct walk *walk;
+    uint64_t thread;
+    size_t interpreter; /* its place in target->interpreters */
+    struct unwound unwound;
+    enum unwind_state state;
+    uint32_t attempts;
+    struct gil before; /* the interpreter's lock before the call */
 };
 
-/* Room for one sample, used for all threads. */
+/* What was done so far. */
+struct unwind_figures {
+    uint64_t full, partial, missed;    /* samples that were as last time, partly, not at all */
+    uint64_t unmoved;                  /* of the full ones: known without reading the thread */
+    uint64_t frames_known, frames_new; /* taken from the last sample; found in the copy */
+    uint64_t reads, right;             /* threads read by their plan; so many of them accepted at once */
+    uint64_t code_known, code_read;    /* frames whose code object was known; code objects read */
+    uint64_t stale;                    /* code objects found to be others than they were */
+    uint64_t torn, learned, no_code, no_memory, slow, unsure; /* why threads were read again */
+};
+
+/* Room for what is read, used for all threads. */
 struct unwinder {
     struct target *target;
     struct codes *codes;
-    struct snapshot snapshot;
-    struct raw_frame *raw; /* leaf first */
-    size_t raw_room;
-    uint32_t raw_count;
+    struct walker walker;
+    struct edges edges;
+    struct call call;
+    struct link *fresh; /* the frames that are not from the last sample, root first */
+    size_t fresh_room;
+    uint32_t fresh_count;
     struct code **unsure; /* code objects whose identity has to be confirmed */
     size_t unsure_room, unsure_count;
-    uint32_t *frames; /* the new stack, root first */
-    size_t frames_room;
-    uint64_t sample; /* counts samples; marks what was seen in this one */
-    uint64_t retries;
+    uint64_t pace_ns;    /* what a piece of a call takes lately; 0: not known */
+    uint64_t generation; /* of the code objects of the thread's interpreter, after its copy was made; 0: not known */
+    uint64_t sample;     /* counts samples; marks what was seen in this one */
+    struct unwind_figures figures;
 };
 
-/* `target` must be open, and it and `codes` live as long as the unwinder. */
-void unwinder_open(struct unwinder *unwinder, struct target *target, struct codes *codes);
+/* `target` must be open, and it and `codes` live as long as the unwinder. `anew`: takes nothing from earlier samples.
+ */
+void unwinder_open(struct unwinder *unwinder, struct target *target, struct codes *codes, bool anew);
 void unwinder_close(struct unwinder *unwinder);
 
-/* Takes the stack of the thread whose state is at `thread`, of the interpreter at `interpreter`. */
-enum unwind_state unwind_thread(struct unwinder *unwinder, struct walk *walk, uint64_t interpreter, uint64_t thread,
-                                struct unwound *unwound);
+/* Takes the stacks of these threads, and the state of the interpreters, also if there are none. `now_ns` is the clock's
+ * time, which need not be asked for again. *same: the list of
+ * interpreters and their newest threads are as they are known. False when the process ended or may not be read. */
+bool unwind_threads(struct unwinder *unwinder, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same);
 
-/* Reads only the thread's neighbours and native id. */
-enum unwind_state unwind_glance(struct unwinder *unwinder, uint64_t interpreter, uint64_t thread,
-                                struct unwound *unwound);
-
-/* The sample was used: from now on, changes are told against it. */
-void walk_follow(struct walk *walk, const struct unwound *unwound);
-void walk_free(struct walk *walk);
+/* Whether the thread's stack is still that of its last sample, as far as the state of its interpreter tells that was
+ * read last. */
+bool unwind_unmoved(struct unwinder *unwinder, struct walk *walk, const struct interpreter *interpreter,
+                    uint64_t thread);
 
 #endif

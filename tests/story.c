@@ -153,6 +153,9 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_MISSED:
         add_line(notes, "missed %" PRIu64, event->missed);
         break;
+    case EVENT_FIGURE:
+        add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->figure.name), event->figure.value);
+        break;
     case EVENT_SAMPLE:
         if (event->sample.stack != STACK_LOST)
             note_sample(journal, &event->sample);

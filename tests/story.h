@@ -29,6 +29,7 @@
 #define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns } }
 #define MISSED(count) { EVENT_MISSED, .missed = count }
 #define TICK(ns) { EVENT_TICK, .tick_ns = ns }
+#define FIGURE(name, value) { EVENT_FIGURE, .figure = { T(name), value } }
 /* clang-format on */
 
 struct lines {

@@ -15,16 +15,21 @@ LINES = 450
 
 RECORD = [
     ["main"],
-    ["options", "launch", "progress", "file", "host", "permission"],
+    ["figures", "options", "launch", "progress", "file", "host", "permission"],
     ["sampler"],
-    ["clock", "unwind"],
+    ["roster", "idle"],
+    ["unwind"],
+    ["clock", "edges", "walk"],
     ["code", "snapshot"],
     ["linetable", "target"],
     ["runtime"],
     ["elf", "procfs"],
     ["layout"],
+    ["opcodes"],
     ["remote"],
 ]
+
+PARTS = {"seen": "walk", "snapshot_look": "snapshot"}  # of another, which was too long
 
 FOLDERS = {  # which folders a folder may include from
     "formats": {"formats"},
@@ -62,6 +67,7 @@ def check_include(folder, path, include):
 
 
 def check_record(user, used):
+    user, used = PARTS.get(user, user), PARTS.get(used, used)
     if user == used:
         return None
     for name in (user, used):

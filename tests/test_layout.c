@@ -51,7 +51,21 @@ static const struct {
     ROW(frame_executable, 32, 0, 0, 0, 0),
     ROW(frame_instruction, 56, 56, 56, 56, 56),
     ROW(frame_owner, 69, 70, 70, 74, 74),
+    ROW(frame_stack, 64, 64, 64, 64, 64),
+    ROW(frame_locals, 72, 72, 72, 80, 80),
+    ROW(frame_entry, 68, 0, 0, 0, 0),
     ROW(frame_size, 72, 72, 72, 80, 80),
+    ROW(stack_is_pointer, 0, 0, 0, 1, 1),
+    ROW(runtime_gil, 368, 0, 0, 0, 0),
+    ROW(interpreter_gil, 0, 384, 16, 16, 16),
+    ROW(interpreter_own_gil, 0, 1048, 7760, 7792, 7744),
+    ROW(interpreter_start, 0, 0, 7264, 7272, 7264),
+    ROW(interpreter_size, 56, 1072, 520, 728, 688),
+    ROW(code_flags, 48, 48, 48, 48, 48),
+    ROW(code_stack, 68, 64, 64, 64, 64),
+    ROW(code_locals, 76, 72, 72, 72, 72),
+    ROW(code_first_traceable, 168, 176, 184, 192, 192),
+    ROW(generator_frame, 80, 72, 72, 72, 72),
     ROW(owner_generator, 1, 1, 1, 1, 1),
     ROW(owner_frame_object, 2, 2, 2, 2, 2),
     ROW(owner_shim, 3, 3, 3, 3, 3),
@@ -176,7 +190,17 @@ static void damaged_tables_are_refused_or_harmless(void **state)
                     refused++;
                     continue;
                 }
-                const bool within = l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
+                const uint32_t end = l.interpreter_start + l.interpreter_size;
+                const bool state_within = l.interpreter_own_gil >= l.interpreter_start &&
+                                          l.interpreter_own_gil + LAYOUT_GIL_SIZE <= end &&
+                                          (!l.interpreter_code_generation ||
+                                           (l.interpreter_code_generation >= l.interpreter_start &&
+                                            l.interpreter_code_generation + 8 <= end));
+                const bool within = state_within && l.interpreter_size <= LAYOUT_INTERPRETER_MAX &&
+                                    l.thread_size <= LAYOUT_THREAD_MAX && l.frame_stack + 8 <= l.frame_size &&
+                                    l.frame_owner < l.frame_size && l.code_first_traceable + 4 <= l.code_size &&
+                                    l.code_locals + 4 <= l.code_size && l.code_flags + 4 <= l.code_size &&
+                                    l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
                                     l.code_file + 8 <= l.code_size && l.code_line_table + 8 <= l.code_size &&
                                     l.code_first_line + 4 <= l.code_size && l.object_type + 8 <= l.code_size &&
                                     l.string_length + 8 <= 128 && l.string_state + 4 <= 128;

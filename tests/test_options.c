@@ -74,15 +74,27 @@ static const struct {
     { { "-p", "12" }, -1, { .pid = 12, .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 }, NULL },
     { { "--pid=12", "-r10k", "-d", "1.5", "-tmain", "-o-", "-q", "-v" },
       -1,
-      { "-", 12, NULL, 100000, 1500000000, true, false, CODEC_ZSTD, 3, true, true },
+      { .output = "-",
+        .pid = 12,
+        .interval_ns = 100000,
+        .duration_ns = 1500000000,
+        .which = THREADS_MAIN,
+        .codec = CODEC_ZSTD,
+        .level = 3,
+        .quiet = true,
+        .verbose = true },
       NULL },
     { { "--compression", "none", "--level", "19", "--kill", "-d", "2", "--", "-x" },
       -1,
-      { NULL, 0, NULL, 1000000, 2000000000, false, true, CODEC_PLAIN, 19, false, false },
+      { .interval_ns = 1000000, .duration_ns = 2000000000, .kill = true, .codec = CODEC_PLAIN, .level = 19 },
       "-x" },
     /* options behind the command are its own */
     { { "python3", "-p", "-r", "0" }, -1, { .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 }, "python3" },
     { { "--mode", "wall", "-t", "all", "x" }, -1, { .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 }, "x" },
+    { { "-tgil", "--no-cache", "--stats", "x" },
+      -1,
+      { .interval_ns = 1000000, .which = THREADS_GIL, .anew = true, .stats = true, .codec = CODEC_ZSTD, .level = 3 },
+      "x" },
     { { "--help" }, 0, { 0 }, NULL },
     { { "-V" }, 0, { 0 }, NULL },
     { { NULL }, 2, { 0 }, NULL },
@@ -112,10 +124,11 @@ static void assert_same_options(size_t i, const struct options *read)
 {
     const struct options *wanted = &lines[i].options;
     const bool same = read->pid == wanted->pid && read->interval_ns == wanted->interval_ns &&
-                      read->duration_ns == wanted->duration_ns && read->main_only == wanted->main_only &&
-                      read->kill == wanted->kill && read->codec == wanted->codec && read->level == wanted->level &&
-                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
-                      !read->output == !wanted->output && !read->command == !lines[i].command;
+                      read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
+                      read->anew == wanted->anew && read->stats == wanted->stats && read->kill == wanted->kill &&
+                      read->codec == wanted->codec && read->level == wanted->level && read->quiet == wanted->quiet &&
+                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
+                      !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)

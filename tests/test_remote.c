@@ -44,6 +44,7 @@ static bool is_pattern(const unsigned char *bytes, size_t at, size_t size)
 static void pieces_are_read_with_one_call(void **state)
 {
     (void)state;
+    uint64_t word = 0;
     static unsigned char into[REMOTE_PIECES][16];
     struct piece pieces[REMOTE_PIECES];
     struct remote remote;
@@ -59,7 +60,8 @@ static void pieces_are_read_with_one_call(void **state)
     unsigned char whole[sizeof(pattern)];
     assert_int_equal(remote_read(&remote, (uintptr_t)pattern, whole, sizeof(whole)), REMOTE_READ);
     assert_true(is_pattern(whole, 0, sizeof(whole)));
-    assert_true(remote_same_program(&remote, (uintptr_t)pattern));
+    assert_true(remote_same_program(&remote, (uintptr_t)pattern, &word));
+    assert_memory_equal(&word, whole, sizeof(word));
     remote_close(&remote);
     remote_close(&remote);
     end_child(child);
@@ -92,6 +94,7 @@ static void memory_that_is_not_there_ends_the_read(void **state)
 static void an_ended_process_is_gone(void **state)
 {
     (void)state;
+    uint64_t word = 0;
     unsigned char byte;
     struct remote remote;
     struct fault why = { 0 };
@@ -99,7 +102,7 @@ static void an_ended_process_is_gone(void **state)
     assert_true(remote_open(&remote, child, NULL));
     end_child(child);
     assert_int_equal(remote_read(&remote, (uintptr_t)pattern, &byte, 1), REMOTE_GONE);
-    assert_false(remote_same_program(&remote, (uintptr_t)pattern));
+    assert_false(remote_same_program(&remote, (uintptr_t)pattern, &word));
     remote_close(&remote);
     errno = 0;
     assert_false(remote_open(&remote, child, &why));
@@ -112,6 +115,7 @@ static void an_ended_process_is_gone(void **state)
 static void another_program_is_noticed(void **state)
 {
     (void)state;
+    uint64_t word = 0;
     int go[2], gone[2];
     char byte;
     struct remote remote;
@@ -125,10 +129,10 @@ static void another_program_is_noticed(void **state)
     }
     close(gone[1]);
     assert_true(remote_open(&remote, child, NULL));
-    assert_true(remote_same_program(&remote, (uintptr_t)pattern));
+    assert_true(remote_same_program(&remote, (uintptr_t)pattern, &word));
     assert_int_equal(write(go[1], "x", 1), 1);
     assert_int_equal(read(gone[0], &byte, 1), 0); /* closed by a successful exec */
-    assert_false(remote_same_program(&remote, (uintptr_t)pattern));
+    assert_false(remote_same_program(&remote, (uintptr_t)pattern, &word));
     remote_close(&remote);
     end_child(child);
     close(go[0]);

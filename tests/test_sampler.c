@@ -13,50 +13,50 @@
 #include <unistd.h>
 
 /* What the sampler told, as a text: "thread 1, <module>:3, tick". */
-struct told {
+struct heard {
     struct tables tables;
     char text[4096];
     size_t used;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct told *told, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct heard *heard, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    if (told->used > 0)
-        told->used += (size_t)snprintf(told->text + told->used, sizeof(told->text) - told->used, ", ");
-    told->used += (size_t)vsnprintf(told->text + told->used, sizeof(told->text) - told->used, format, values);
+    if (heard->used > 0)
+        heard->used += (size_t)snprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, ", ");
+    heard->used += (size_t)vsnprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, format, values);
     va_end(values);
-    assert_true(told->used < sizeof(told->text));
+    assert_true(heard->used < sizeof(heard->text));
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    struct told *told = self;
-    if (!tables_take(&told->tables, event, why))
+    struct heard *heard = self;
+    if (!tables_take(&heard->tables, event, why))
         fail_msg("%s", why->text);
-    const struct stack *stacks = told->tables.stacks;
+    const struct stack *stacks = heard->tables.stacks;
     switch (event->kind) {
     case EVENT_THREAD:
-        add(told, "thread %u tid %u%s", event->thread.number, event->thread.tid, event->thread.main ? " main" : "");
+        add(heard, "thread %u tid %u%s", event->thread.number, event->thread.tid, event->thread.main ? " main" : "");
         break;
     case EVENT_THREAD_END:
-        add(told, "end of %u", event->change.number);
+        add(heard, "end of %u", event->change.number);
         break;
     case EVENT_SAMPLE:
-        add(told, "%u:", event->sample.thread);
+        add(heard, "%u:", event->sample.thread);
         for (uint32_t stack = event->sample.stack; stack; stack = stacks[stack].caller)
-            told->used += (size_t)snprintf(told->text + told->used, sizeof(told->text) - told->used, " %u",
-                                           told->tables.frames[stacks[stack].frame].line);
+            heard->used += (size_t)snprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, " %u",
+                                            heard->tables.frames[stacks[stack].frame].line);
         break;
     case EVENT_FAILED:
-        add(told, "%u failed: %s", event->failed.thread, failure_text(event->failed.cause));
+        add(heard, "%u failed: %s", event->failed.thread, failure_text(event->failed.cause));
         break;
     case EVENT_MISSED:
-        add(told, "missed %lu", event->missed);
+        add(heard, "missed %lu", event->missed);
         break;
     case EVENT_TICK:
-        add(told, "tick");
+        add(heard, "tick");
         break;
     default:
         break;
@@ -66,12 +66,12 @@ static bool take(void *self, struct event *event, struct fault *why)
 
 struct scene {
     struct fake_python *p;
-    struct told told;
+    struct heard heard;
     struct sampler sampler;
     uint64_t f;
 };
 
-static void begin(struct scene *scene, uint32_t version, bool main_only)
+static void begin(struct scene *scene, uint32_t version, enum threads which)
 {
     *scene = (struct scene){ .p = fake_python_start(version) };
     struct fake_python *p = scene->p;
@@ -81,8 +81,8 @@ static void begin(struct scene *scene, uint32_t version, bool main_only)
     scene->f = fake_code(p, "f", 20, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, scene->f, 1 } }, 1);
     scene->sampler = (struct sampler){ .interval_ns = 1000000,
-                                       .main_only = main_only,
-                                       .sink = { .take = take, .self = &scene->told },
+                                       .which = which,
+                                       .sink = { .take = take, .self = &scene->heard },
                                        .start_ns = clock_now_ns() };
     sampler_attach(&scene->sampler, &p->target);
 }
@@ -91,18 +91,25 @@ static void end(struct scene *scene)
 {
     scene->p->target.interpreters = NULL; /* the sampler has taken over the target */
     sampler_close(&scene->sampler);
-    tables_free(&scene->told.tables);
+    tables_free(&scene->heard.tables);
     fake_python_end(scene->p);
 }
 
 static void assert_tick(struct scene *scene, const char *wanted)
 {
-    scene->told.used = 0;
-    scene->told.text[0] = '\0';
+    scene->heard.used = 0;
+    scene->heard.text[0] = '\0';
     assert_int_equal(sampler_tick(&scene->sampler, 0, NULL), SAMPLER_GOING);
-    if (strcmp(scene->told.text, wanted) != 0)
-        fail_msg("Python %x: '%s' and should be '%s'", scene->p->target.runtime.layout.version, scene->told.text,
+    if (strcmp(scene->heard.text, wanted) != 0)
+        fail_msg("Python %x: '%s' and should be '%s'", scene->p->target.runtime.layout.version, scene->heard.text,
                  wanted);
+}
+
+/* A thread does something: it takes the lock, else nobody believes it. */
+static void act(struct fake_python *p, size_t thread, const struct fake_frame *frames, size_t count)
+{
+    fake_take_lock(p, thread);
+    fake_stack(p, thread, frames, count);
 }
 
 static void text_with_us(char *room, size_t size, const char *before, const char *after)
@@ -116,23 +123,23 @@ static void threads_come_and_go(void **state)
     for (size_t v = 0; v < countof(fake_versions); v++) {
         struct scene scene;
         char wanted[200];
-        begin(&scene, fake_versions[v], false);
+        begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
         const struct layout *l = &p->target.runtime.layout;
         text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
         assert_tick(&scene, wanted);
         assert_tick(&scene, "1: 21, tick");
         const size_t worker = fake_thread(p, 77);
-        fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 }, { PLAIN, scene.f, 3 } }, 2);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 }, { PLAIN, scene.f, 3 } }, 2);
         assert_tick(&scene, "thread 2 tid 77, 2: 23 22, 1: 21, tick");
-        fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         assert_tick(&scene, "2: 22, 1: 21, tick");
         /* It ends, and another comes to its place. */
         fake_poke(p, p->threads[worker].address + l->thread_native_id, 78);
         assert_tick(&scene, "end of 2, thread 3 tid 78, 3: 22, 1: 21, tick");
         fake_poke(p, p->interpreter + l->interpreter_threads_head, p->threads[0].address);
         fake_poke(p, p->threads[0].address + l->thread_prev, 0);
-        assert_tick(&scene, "1: 21, end of 3, tick");
+        assert_tick(&scene, "end of 3, 1: 21, tick");
         assert_int_equal(scene.sampler.samples, 9);
         assert_int_equal(scene.sampler.ticks, 6);
         end(&scene);
@@ -145,9 +152,9 @@ static void only_the_main_thread_when_that_is_wanted(void **state)
     for (size_t v = 0; v < countof(fake_versions); v++) {
         struct scene scene;
         char wanted[200];
-        begin(&scene, fake_versions[v], true);
+        begin(&scene, fake_versions[v], THREADS_MAIN);
         const size_t worker = fake_thread(scene.p, 77);
-        fake_stack(scene.p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        act(scene.p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
         assert_tick(&scene, wanted);
         assert_tick(&scene, "1: 21, tick");
@@ -159,9 +166,9 @@ static void missed_ticks_are_told(void **state)
 {
     (void)state;
     struct scene scene;
-    begin(&scene, 0x030f02f0, false);
+    begin(&scene, 0x030f02f0, THREADS_ALL);
     assert_int_equal(sampler_tick(&scene.sampler, 7, NULL), SAMPLER_GOING);
-    assert_int_equal(strncmp(scene.told.text, "missed 7, ", 10), 0);
+    assert_int_equal(strncmp(scene.heard.text, "missed 7, ", 10), 0);
     assert_int_equal(scene.sampler.missed, 7);
     end(&scene);
 }
@@ -173,15 +180,16 @@ static void a_broken_thread_fails_alone(void **state)
     (void)state;
     for (size_t v = 0; v < countof(fake_versions); v++) {
         struct scene scene;
-        begin(&scene, fake_versions[v], false);
+        begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
         sampler_tick(&scene.sampler, 0, NULL);
         const size_t worker = fake_thread(p, 77);
-        fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         sampler_tick(&scene.sampler, 0, NULL);
+        fake_take_lock(p, worker);
         fake_poke(p, fake_leaf_at(p, worker), 0x1234);
         assert_tick(&scene, "2 failed: memory unreadable, 1: 21, tick");
-        fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         assert_tick(&scene, "2: 22, 1: 21, tick");
         assert_int_equal(scene.sampler.failed, 1);
         end(&scene);
@@ -193,16 +201,17 @@ static void a_ring_of_threads_is_left(void **state)
     (void)state;
     for (size_t v = 0; v < countof(fake_versions); v++) {
         struct scene scene;
-        begin(&scene, fake_versions[v], false);
+        begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
         const struct layout *l = &p->target.runtime.layout;
         sampler_tick(&scene.sampler, 0, NULL);
         const size_t worker = fake_thread(p, 77);
-        fake_stack(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         sampler_tick(&scene.sampler, 0, NULL);
         const uint64_t first = p->threads[worker].address, last = p->threads[0].address;
+        fake_take_lock(p, 0);
         fake_poke(p, last + l->thread_next, first);
-        assert_tick(&scene, "2: 22, 1: 21, tick");
+        assert_tick(&scene, "1: 21, 2: 22, tick"); /* both were read before that was noticed */
         /* One that even says who is before it. */
         fake_poke(p, first + l->thread_prev, last);
         const uint64_t calls = scene.sampler.target.remote.calls;
@@ -219,7 +228,7 @@ static void a_lost_list_is_a_failure_of_all(void **state)
 {
     (void)state;
     struct scene scene;
-    begin(&scene, 0x030e0af0, false);
+    begin(&scene, 0x030e0af0, THREADS_ALL);
     struct fake_python *p = scene.p;
     const uint64_t head = p->interpreter + p->target.runtime.layout.interpreter_threads_head;
     fake_poke(p, head, 0x10);
@@ -227,6 +236,8 @@ static void a_lost_list_is_a_failure_of_all(void **state)
     fake_poke(p, head, p->threads[0].address);
     sampler_tick(&scene.sampler, 0, NULL);
     fake_poke(p, head, 0x10);
+    assert_tick(&scene, "1: 21, tick"); /* the one that is known is read all the same */
+    fake_poke(p, p->threads[0].address + p->target.runtime.layout.thread_interpreter, 0);
     assert_tick(&scene, "1 failed: list of threads unreadable, tick");
     end(&scene);
 }
@@ -235,14 +246,14 @@ static void the_end_of_the_process_is_told(void **state)
 {
     (void)state;
     struct scene scene;
-    begin(&scene, 0x030f02f0, false);
+    begin(&scene, 0x030f02f0, THREADS_ALL);
     sampler_tick(&scene.sampler, 0, NULL);
     fake_remote_answer(REMOTE_GONE);
     assert_int_equal(sampler_tick(&scene.sampler, 0, NULL), SAMPLER_LOST);
-    scene.told.used = 0;
+    scene.heard.used = 0;
     sampler_detach(&scene.sampler);
-    assert_string_equal(scene.told.text, "end of 1");
-    assert_int_not_equal(scene.told.tables.processes[1].end_ns, 0);
+    assert_string_equal(scene.heard.text, "end of 1");
+    assert_int_not_equal(scene.heard.tables.processes[1].end_ns, 0);
     end(&scene);
 }
 

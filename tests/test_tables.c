@@ -97,6 +97,7 @@ static const struct {
     { { EVENT_THREAD_END, .change = { .number = 3 } }, "news of thread 3 names something that is not defined" },
     { { EVENT_THREAD_NAME, .change = { .number = 0 } }, "news of thread 0 names something that is not defined" },
     { { EVENT_PROCESS_END, .change = { .number = 2 } }, "the end of process 2 names something that is not defined" },
+    { FIGURE("Reads", 1), "a figure has no proper name" },
     { { .kind = 0 }, "an event of unknown kind 0" },
 };
 
@@ -205,6 +206,9 @@ static void counts_what_happened(void **state)
         { EVENT_THREAD_NAME, .change = { 2, 15, T("renamed") } },
         { EVENT_THREAD_END, .change = { 2, 17, { 0 } } },
         { EVENT_PROCESS_END, .change = { 1, 19, { 0 } } },
+        FIGURE("reads", 5),
+        FIGURE("pieces", 6),
+        FIGURE("reads", 7),
         { EVENT_END, .end = { END_SIGNAL, 21, 1, 2, 3, 4, -1 } },
     };
     struct tables tables = { 0 };
@@ -222,6 +226,9 @@ static void counts_what_happened(void **state)
     assert_int_equal(tables.last_ns, 20);
     assert_int_equal(tables.threads[2].end_ns, 17);
     assert_int_equal(tables.processes[1].end_ns, 19);
+    assert_int_equal(tables.figures.count, 2);
+    assert_int_equal(figures_get(&tables.figures, "reads"), 7);
+    assert_int_equal(figures_get(&tables.figures, "pieces"), 6);
     assert_int_equal(tables.end.reason, END_SIGNAL);
     assert_text(tables_thread_name(&tables, 1), "MainThread");
     assert_text(tables_thread_name(&tables, 2), "renamed");

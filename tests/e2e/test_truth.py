@@ -46,13 +46,13 @@ def test_no_stack_that_the_program_cannot_have_had(recorded):
             why = known_program.impossible(stack, thread, recorded.program)
             if why:
                 reasons[f"{thread}: {why}: {stack}"] += count
-    # What is left is told in record/snapshot.h: a frame that was replaced and put back between its two copies.
-    assert reasons.total() <= 0.003 * recorded.info["samples"], "\n".join(
+    # The oracle (tests/oracle) measures how rare they are; here one is too many but for a machine in trouble.
+    assert reasons.total() <= 1, "\n".join(
         f"{count} times {why}" for why, count in reasons.most_common(5))
 
 
 def test_failed_samples_are_rare(recorded):
-    assert recorded.info["failed"] <= 0.02 * recorded.info["samples"], recorded.info["failures"]
+    assert recorded.info["failed"] <= 0.005 * recorded.info["samples"], recorded.info["failures"]
 
 
 @pytest.mark.parametrize("function", ["plain", "Mill.grind", "inner"])

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that lies to the unwinder. The first byte is the version, the rest are commands of four bytes, { what, where
- * (two bytes), value }: a small CPython in fake memory is built, and each command changes a word of it at once, or when
- * so many pieces of it have been read. A version's published table may be changed, too. */
+/* Memory that lies to the unwinder. The first byte is the version, the second says how it begins, the rest are commands
+ * of four bytes, { what, where (two bytes), value }: a small CPython in fake memory is built, and each command changes
+ * a word of it at once, or when so many pieces of it have been read. */
 #include "formats/alloc.h"
+#include "record/clock.h"
+#include "record/roster.h"
 #include "tests/fake_python.h"
 #include "tests/fake_remote.h"
 #include "tests/fuzz/fuzz.h"
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS_LIMIT 5000
+#define CALLS_LIMIT 100000 /* of a tick: its list may be read 8 times, and a thread 64 times */
 #define BYTES_LIMIT ((uint64_t)2 << 30)
 
 struct liar {
@@ -71,17 +73,17 @@ static void tell_places(struct liar *liar, uint64_t f, uint64_t g)
         p->threads[0].address,
         p->threads[0].address + l->thread_current_frame,
         p->threads[0].address + l->thread_chunk,
-        p->threads[0].chunk,
-        p->threads[0].chunk + l->chunk_data,
-        p->threads[0].chunk + l->chunk_data + 160,
-        p->strays[1],
-        p->strays[99],
+        p->threads[0].chunks[0],
+        fake_frame_address(p, 0, 0),
+        fake_frame_address(p, 0, 3),
+        p->threads[0].strays[1],
+        p->threads[0].marks[0],
         f,
         f + l->code_first_line,
         g,
         fake_peek(p, f + l->code_name),
         fake_peek(p, f + l->code_line_table),
-        p->interpreter + l->interpreter_code_generation,
+        p->interpreter + (l->runtime_gil ? l->interpreter_threads_head : l->interpreter_own_gil),
         fake_leaf_at(p, 0),
         p->threads[1].address,
     };
@@ -94,21 +96,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     struct fake_python *p = fake_python_start(fake_versions[bytes[0] % countof(fake_versions)]);
     struct liar liar = { .p = p, .commands = bytes + 2, .count = (size - 2) / 4 };
-    const uint64_t f = fake_code(p, "f", 20, 9), g = fake_code(p, "gen", 50, 9);
+    const uint64_t f = fake_code(p, "f", 20, 9), g = fake_generator(p, "gen", 50, 9);
+    const struct fake_frame deep[] = {
+        { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { GENERATOR, g, 3 }, { PLAIN, f, 4 }, { SHIM, 0, 0 }, { PLAIN, f, 5 },
+    };
     fake_thread(p, 4712);
-    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { PLAIN, f, 3 } }, 3);
-    fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, g, 4 } }, 1);
+    fake_chunk(p, 0, 5);
+    fake_stack(p, 0, deep, bytes[1] & 64 ? 4 : 6);
+    fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, g, 4 }, { PLAIN, f, 4 } }, 2);
     tell_places(&liar, f, g);
-    for (; liar.next < liar.count && liar.next < bytes[1]; liar.next++)
+    struct roster roster;
+    roster_open(&roster, &p->target, &p->codes, THREADS_ALL, bytes[1] & 128);
+    if (bytes[1] & 32) /* it is known what there is to know, before anything lies */
+        for (int round = 0; round < 5; round++)
+            roster_read(&roster, clock_now_ns());
+    for (; liar.next < liar.count && liar.next < (bytes[1] & 31u); liar.next++)
         obey(&liar, liar.commands + 4 * liar.next);
     fake_remote_hook(lie, &liar);
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < 8; round++) {
         const uint64_t calls = p->target.remote.calls, read = p->target.remote.bytes;
-        target_read_interpreters(&p->target);
-        fake_sample(p, (size_t)round % 2);
+        if (round % 2)
+            fake_sample(p, (size_t)round / 2 % 2);
+        else
+            roster_read(&roster, clock_now_ns());
         if (p->target.remote.calls - calls > CALLS_LIMIT || p->target.remote.bytes - read > BYTES_LIMIT)
             abort();
+        fake_take_lock(p, (size_t)round / 4);
     }
+    roster_close(&roster);
     fake_python_end(p);
     return 0;
 }

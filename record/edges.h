@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Which calls a program has been seen to make: from this place (a frame: function and line) to that one, in the
+ * function it called.
+ *
+ * Two frames that lie side by side are copied some tens of nanoseconds apart, and the busiest programs return and call
+ * again in that time: a copy may show a caller at one call and the frame of its next. So a call that is new to us is
+ * only believed in a copy that was made twice, when neither frame changed from the first to the second; after it was
+ * seen so a few times, it is known, and the second copy is spared. A call that the program never makes is not seen so.
+ *
+ * Far from the leaf, where a copy takes longer, a recursion may have returned and another one begun between the two
+ * frames, and again between those of the second copy. There, several copies in a row have to show the call. */
+#ifndef PYREEL_RECORD_EDGES_H
+#define PYREEL_RECORD_EDGES_H
+
+#include "formats/numbers.h"
+
+/* `= {0}` knows none. */
+struct edges {
+    struct pairs pairs; /* (frame, frame) → place in seen + 1 */
+    uint8_t *seen;      /* how often, for sure */
+    size_t seen_room;
+};
+
+/* Whether it is known that the caller at this place has the callee at that. */
+bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee);
+/* It was seen for sure. */
+void edges_see(struct edges *edges, uint32_t caller, uint32_t callee);
+void edges_free(struct edges *edges);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is there: the threads of a target, in the order of its lists, and their stacks as of this tick. Threads that are
+ * known not to have moved are not read. */
+#ifndef PYREEL_RECORD_ROSTER_H
+#define PYREEL_RECORD_ROSTER_H
+
+#include "formats/numbers.h"
+#include "record/unwind.h"
+
+enum threads { THREADS_ALL, THREADS_MAIN, THREADS_GIL /* the one that holds the lock */, THREADS_KINDS };
+/* What users call them. */
+extern const char *const threads_names[THREADS_KINDS];
+
+/* A thread state of the target, by its address. It is used again when another thread gets the address. */
+struct member {
+    uint64_t address;
+    size_t interpreter;      /* its place in target->interpreters */
+    uint64_t previous, next; /* its neighbours in the list */
+    uint32_t native_id;      /* as the process calls the thread; 0 while it is starting */
+    uint64_t listed;         /* when it was last in a list: the list's number */
+    uint64_t tick;           /* the one for which `state` holds */
+    enum unwind_state state; /* UNWIND_WANTED: not one of the threads that were asked for */
+    enum failure cause;      /* when it failed */
+    struct walk walk;
+};
+
+struct roster {
+    struct target *target;
+    struct unwinder unwinder;
+    enum threads which;
+
+    struct member *members;
+    size_t members_count, members_room;
+    struct pairs addresses; /* halves of an address → place in members + 1 */
+    uint32_t *order;        /* places of members, in the order of the lists */
+    size_t order_count, order_room;
+    uint32_t *asked; /* those of them that were asked for, in this tick */
+    size_t asked_count, asked_room;
+    bool listed;   /* the order is that of the lists, as far as we know */
+    uint64_t list; /* counts lists */
+    uint64_t tick;
+    size_t failed; /* threads that could not be read in this tick */
+
+    struct wanted *wanted; /* room for those that are read at once */
+    uint32_t *wanted_members;
+    size_t wanted_room, wanted_members_room, wanted_count;
+};
+
+/* `target` must be open, and it and `codes` live as long as the roster. */
+void roster_open(struct roster *roster, struct target *target, struct codes *codes, enum threads which, bool anew);
+void roster_close(struct roster *roster);
+
+enum roster_state {
+    ROSTER_READ,
+    ROSTER_TORN, /* the lists changed under us each time; members of this tick are good */
+    ROSTER_GONE, /* the process ended or may not be read */
+};
+
+/* One tick: reads the stacks of the wanted threads. `now_ns` is the clock's time. */
+enum roster_state roster_read(struct roster *roster, uint64_t now_ns);
+
+/* Nothing has moved since the last tick. */
+void roster_repeat(struct roster *roster);
+
+/* The target's lists may have changed in a way that is not seen in its threads. */
+void roster_distrust(struct roster *roster);
+
+#endif

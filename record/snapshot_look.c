@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/snapshot.h"
+
+#include <string.h>
+
+#define BLOCK 256 /* bytes that are compared at once */
+
+const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    for (size_t i = s->newest + 1; i > 0 && i <= s->chunks_came; i--) {
+        const struct chunk *chunk = &s->chunks[i - 1];
+        const uint64_t offset = frame - chunk->address;
+        if (offset >= chunk->used || chunk->used - offset < l->frame_size)
+            continue;
+        s->found_stray = NULL;
+        s->found_chunk = i - 1;
+        return s->copy + chunk->at + offset;
+    }
+    for (size_t i = 0; i < s->strays_read; i++) {
+        if (s->strays[i].frame != frame)
+            continue;
+        s->strays[i].idle = 0;
+        s->found_stray = &s->strays[i];
+        return s->copy + s->strays[i].at;
+    }
+    return NULL;
+}
+
+const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    for (size_t i = s->chunks_came; i > 0; i--) {
+        const struct chunk *chunk = &s->chunks[i - 1];
+        const uint64_t offset = frame - chunk->address;
+        if (chunk->again_at && offset >= chunk->again_from && offset < chunk->used &&
+            chunk->used - offset >= l->frame_size)
+            return s->copy + chunk->again_at + offset - chunk->again_from;
+    }
+    for (size_t i = 0; s->strays_again && i < s->strays_read; i++)
+        if (s->strays[i].frame == frame)
+            return s->copy + s->strays[i].again_at;
+    return NULL;
+}
+
+size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *words, size_t room)
+{
+    const struct stray *stray = s->found_stray;
+    const uint64_t start = stray ? stray->frame : s->chunks[s->found_chunk].address;
+    const uint32_t size = stray ? stray->size : s->chunks[s->found_chunk].used;
+    const uint32_t at = stray ? stray->at : s->chunks[s->found_chunk].at;
+    const uint64_t offset = address - start;
+    if (offset >= size || offset % 8 != 0)
+        return 0;
+    const size_t there = (size - offset) / 8;
+    const size_t count = there < room ? there : room;
+    memcpy(words, s->copy + at + offset, count * 8);
+    return count;
+}
+
+/* ---- the same as last time ---- */
+
+static uint32_t same_bytes(const unsigned char *a, const unsigned char *b, uint32_t size)
+{
+    uint32_t at = 0;
+    while (size - at >= BLOCK && memcmp(a + at, b + at, BLOCK) == 0)
+        at += BLOCK;
+    while (at < size && a[at] == b[at])
+        at++;
+    return at;
+}
+
+void snapshot_compare(struct snapshot *s, const struct layout *l)
+{
+    s->same_chunk = s->same_until = 0;
+    if (!s->comparable)
+        return;
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (memcmp(s->copy + s->strays[i].at, s->last + s->strays[i].at, l->frame_size) != 0)
+            return;
+    for (; s->same_chunk <= s->newest && s->same_chunk < s->chunks_came; s->same_chunk++) {
+        const struct chunk *chunk = &s->chunks[s->same_chunk];
+        s->same_until = same_bytes(s->copy + chunk->at, s->last + chunk->at, chunk->used);
+        if (s->same_until < chunk->used)
+            return;
+    }
+}
+
+bool snapshot_same(const struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    if (s->found_stray)
+        return false;
+    const uint64_t end = frame - s->chunks[s->found_chunk].address + l->frame_size;
+    return s->found_chunk < s->same_chunk || (s->found_chunk == s->same_chunk && end <= s->same_until);
+}

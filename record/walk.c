@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/walk.h"
+
+#include "formats/alloc.h"
+#include "record/opcodes.h"
+#include "record/seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHALLOW 8 /* frames that are found faster than compared with those of the last sample */
+
+void walker_close(struct walker *walker)
+{
+    free(walker->up);
+    free(walker->down);
+    *walker = (struct walker){ 0 };
+}
+
+void walk_free(struct walk *walk)
+{
+    snapshot_free(&walk->snapshot);
+    free(walk->marks);
+    free(walk->links);
+    *walk = (struct walk){ 0 };
+}
+
+/* ---- towards the root ---- */
+
+static void add_up(struct walker *w, const struct seen *seen)
+{
+    if (seen->code->hidden)
+        return;
+    w->up = alloc_grow(w->up, &w->up_room, w->up_count + 1, sizeof(*w->up));
+    w->up[w->up_count++] = (struct link){ seen->address, seen->code, seen->instruction, 0 };
+}
+
+/* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
+static uint32_t join(const struct walker *w, const struct walk *walk, uint64_t frame)
+{
+    if (!w->compared || walk->epoch != w->codes->epoch || !snapshot_same(&walk->snapshot, w->layout, frame))
+        return 0;
+    /* The leaf of the last sample was not waiting for anyone. */
+    for (uint32_t i = walk->depth - 1; i > 0; i--)
+        if (walk->links[i - 1].address == frame)
+            return i;
+    return 0;
+}
+
+/* Whether the walk, which found no more callers, ended where every stack ends. */
+static bool at_root(const struct walker *w, const struct walk *walk, uint64_t frame, uint32_t last_owner)
+{
+    const struct layout *l = w->layout;
+    if (l->thread_base_frame)
+        return frame == word_at(snapshot_state(&walk->snapshot), l->thread_base_frame);
+    return !l->root_is_shim || last_owner >= l->owner_shim;
+}
+
+/* Whether a plain frame is the first on the data stack: a word is left free in front of it. */
+static bool is_first(const struct walker *w, const struct walk *walk, const struct seen *seen)
+{
+    return seen->chunk == 0 && seen->address == walk->snapshot.chunks[0].address + w->layout->chunk_data + 8;
+}
+
+/* A frame that nothing is below on the data stack, and whose mark of an entry was seen to be the last: that need not be
+ * read each time. */
+static bool is_root(const struct walker *w, const struct walk *walk, const struct seen *seen)
+{
+    if (w->anew || seen->stray || walk->root == 0)
+        return false;
+    return is_first(w, walk, seen) && seen->previous == walk->root;
+}
+
+/* Learns of a frame that is not in the copy. A mark of an entry need not be there: *above is what it leads to. */
+static enum attempt pass_unread(struct walker *w, struct walk *walk, uint64_t frame, const struct seen *callee,
+                                uint64_t *above)
+{
+    if (callee->code && !callee->stray && seen_above_mark(w, walk, frame, callee, above))
+        return ACCEPTED;
+    return snapshot_learn(&walk->snapshot, w->layout, w->remote, frame);
+}
+
+/* The same for a mark that is in the copy, and may be overwritten by now. */
+static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct seen *mark, const struct seen *callee)
+{
+    uint64_t above;
+    struct seen caller;
+    if (!callee->code || callee->stray)
+        return mark->previous;
+    if (seen_look(w, walk, mark->previous, &caller) == ACCEPTED && caller.stray)
+        return mark->previous;
+    return seen_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
+}
+
+/* From a frame to the root; what turns out not to be alive is left out. */
+static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, struct seen *leaf)
+{
+    const struct layout *l = w->layout;
+    const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(&walk->snapshot), l->thread_base_frame) : 0;
+    struct seen callee = { 0 }, plain = { 0 };
+    bool from_c = false, certain = false;
+    uint32_t last_owner = 0;
+    uint64_t frame = from;
+    w->up_count = w->joined = 0;
+    w->behind = 0;
+    for (uint32_t steps = 0; frame && frame != base; steps++) {
+        struct seen seen;
+        enum attempt done = seen_look(w, walk, frame, &seen);
+        if (done == LEARNED && !seen.here) {
+            done = pass_unread(w, walk, frame, &callee, &seen.previous);
+            seen.owner = l->owner_shim;
+        } else if (done == ACCEPTED && seen.owner >= l->owner_shim) {
+            seen.previous = pass_mark(w, walk, &seen, &callee);
+        }
+        if (done != ACCEPTED)
+            return done;
+        if (w->up_count >= DEPTH_LIMIT || steps >= 2 * DEPTH_LIMIT)
+            return TOO_DEEP;
+        last_owner = seen.owner;
+        frame = seen.previous;
+        /* Entered from C: no Python code of its own, only a mark on the way. */
+        if (seen.owner >= l->owner_shim) {
+            from_c = true;
+            continue;
+        }
+        if (w->up_count > 0)
+            done = seen_called(w, walk, &seen, &callee, from_c, certain);
+        if (done == LEARNED)
+            return LEARNED;
+        const bool called = w->up_count > 0 && done == ACCEPTED;
+        if (called && (seen.stray || callee.stray) &&
+            (!seen_still_there(w, walk, &seen, from_c) || !seen_still_there(w, walk, &callee, false)))
+            return TORN;
+        if (!called)
+            w->up_count = w->behind = 0;
+        if (!seen.stray && w->behind == 0 && seen.life != DEAD)
+            w->behind = seen.address + seen_bytes(l, seen.code);
+        if (called && (w->joined = join(w, walk, seen.address)) > 0)
+            return ACCEPTED;
+        if (w->up_count == 0) {
+            *leaf = seen;
+            certain = seen.life == RUNNING && !seen.stray;
+        }
+        if (called || (seen.life != DEAD && seen.life != PAUSED))
+            add_up(w, &seen);
+        if (w->up_count > 0 && is_root(w, walk, &seen))
+            return ACCEPTED;
+        callee = seen;
+        callee.entered_c = called && from_c;
+        from_c = l->frame_entry && seen.here[l->frame_entry];
+        /* A generator that is suspended has no caller; nor has, in 3.11, one that a thread began with. */
+        if (!seen.stray)
+            plain = seen;
+        if (seen.owner == l->owner_generator && frame == 0 &&
+            (l->root_is_shim || (seen.life != RUNNING && !called) || (plain.code && !is_first(w, walk, &plain))))
+            return TORN;
+    }
+    const bool empty = from == base;
+    if (!at_root(w, walk, frame, last_owner) || (w->up_count == 0 && !empty))
+        return TORN;
+    if (!empty && !callee.stray && !is_first(w, walk, &callee))
+        return TORN;
+    walk->root = empty || callee.stray || last_owner < l->owner_shim ? 0 : callee.previous;
+    return ACCEPTED;
+}
+
+/* ---- on from the leaf ---- */
+
+/* The generator that a frame resumes: ACCEPTED when it is in the copy. */
+static enum attempt find_resumed(struct walker *w, struct walk *walk, const struct seen *caller, uint32_t kind,
+                                 struct seen *callee)
+{
+    const struct layout *l = w->layout;
+    struct values values;
+    const enum attempt done = seen_values(w, walk, caller, &values);
+    if (done != ACCEPTED)
+        return done;
+    for (size_t i = 0; i < walk->snapshot.strays_read; i++) {
+        const uint64_t frame = walk->snapshot.strays[i].frame;
+        if (!values_have(l, &values, frame))
+            continue;
+        const enum attempt looked = seen_look(w, walk, frame, callee);
+        if (looked == LEARNED)
+            return LEARNED;
+        if (looked != ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
+            continue;
+        /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
+        const bool resumed = callee->previous == caller->address || !(kind & OPCODE_HIDES);
+        return resumed && seen_still_there(w, walk, caller, false) ? ACCEPTED : TORN;
+    }
+    return TORN;
+}
+
+/* The frame that a waiting one has called. ACCEPTED: it is in the copy; TORN: there is none, the caller is in C or
+ * about to go on. `behind` is where the data stack goes on. */
+static enum attempt find_callee(struct walker *w, struct walk *walk, const struct seen *caller, uint64_t behind,
+                                struct seen *callee)
+{
+    const struct layout *l = w->layout;
+    const uint32_t kind = seen_kind(w, caller);
+    if (!(kind & OPCODE_CALLS || caller->code->hidden) || !snapshot_find(&walk->snapshot, l, caller->address))
+        return TORN;
+    const enum attempt resumed = kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
+    if (resumed != TORN)
+        return resumed;
+    if (!seen_calls_plainly(caller, kind) || !snapshot_find(&walk->snapshot, l, behind))
+        return TORN;
+    /* What is there may be the rest of any frame. Only one that names the caller is looked at further. */
+    const unsigned char *here = snapshot_find(&walk->snapshot, l, behind);
+    if (word_at(here, l->frame_previous) != caller->address || here[l->frame_owner] >= l->owner_generator)
+        return TORN;
+    const enum attempt looked = seen_look(w, walk, behind, callee);
+    if (looked != ACCEPTED)
+        return looked == LEARNED ? LEARNED : TORN;
+    return !callee->stray && (callee->life == RUNNING || callee->life == CALLING) ? ACCEPTED : TORN;
+}
+
+static enum attempt go_down(struct walker *w, struct walk *walk, struct seen leaf)
+{
+    const struct layout *l = w->layout;
+    uint64_t behind = w->behind;
+    w->down_count = 0;
+    struct seen callee;
+    for (uint32_t steps = 0; steps < DEPTH_LIMIT && leaf.life == CALLING; steps++) {
+        const enum attempt found = find_callee(w, walk, &leaf, behind, &callee);
+        if (found != ACCEPTED)
+            return found == LEARNED ? LEARNED : ACCEPTED;
+        w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
+        if (!callee.code->hidden)
+            w->down[w->down_count++] = (struct link){ callee.address, callee.code, callee.instruction, 0 };
+        if (!callee.stray)
+            behind = callee.address + seen_bytes(l, callee.code);
+        leaf = callee;
+    }
+    return ACCEPTED;
+}
+
+/* The frame of the last sample that is nearest the leaf and on the data stack. */
+static uint64_t last_plain_frame(const struct walker *w, struct walk *walk)
+{
+    for (uint32_t i = walk->epoch == w->codes->epoch ? walk->depth : 0; i > 0; i--)
+        if (snapshot_find(&walk->snapshot, w->layout, walk->links[i - 1].address) && !walk->snapshot.found_stray)
+            return walk->links[i - 1].address;
+    return 0;
+}
+
+/* Whether the leaf that was found can be about to go on with a generator. */
+static bool may_drive(const struct walker *w)
+{
+    const struct link *leaf = w->down_count > 0 ? &w->down[w->down_count - 1] : &w->up[0];
+    return code_kind(leaf->code, w->layout, leaf->instruction) & OPCODE_DRIVES;
+}
+
+enum attempt walker_find(struct walker *w, struct walk *walk)
+{
+    const uint64_t current = snapshot_current(&walk->snapshot, w->layout);
+    w->up_count = w->down_count = w->joined = 0;
+    if (!walk->marks)
+        walk->marks = alloc_zeroed(MARKS, sizeof(*walk->marks));
+    w->compared = !w->anew && walk->depth > SHALLOW;
+    if (w->compared)
+        snapshot_compare(&walk->snapshot, w->layout);
+    struct seen leaf = { 0 };
+    enum attempt done = current ? go_up(w, walk, current, &leaf) : ACCEPTED;
+    const bool empty = done == ACCEPTED && w->up_count == 0;
+    /* The current frame was a generator's, and is suspended by now; or none was noted for a moment: begin at a frame
+     * for which that can't be. */
+    const uint64_t other = done == TORN || done == NO_CODE || empty ? last_plain_frame(w, walk) : 0;
+    const bool elsewhere = other && other != current;
+    if (elsewhere)
+        done = go_up(w, walk, other, &leaf);
+    if (empty && done != ACCEPTED) {
+        w->up_count = w->joined = 0;
+        return ACCEPTED;
+    }
+    if (done != ACCEPTED || w->up_count == 0)
+        return done;
+    done = go_down(w, walk, leaf);
+    if (done != ACCEPTED)
+        return done;
+    /* It may have a generator at work that was not found from above: to leave that out would tell too much of the
+     * frame. */
+    return elsewhere && !empty && may_drive(w) ? TORN : ACCEPTED;
+}
+
+static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, bool exactly)
+{
+    const struct layout *l = w->layout;
+    const unsigned char *here = snapshot_find(&walk->snapshot, l, frame);
+    const unsigned char *again = snapshot_find_again(&walk->snapshot, l, frame);
+    return !here || !again ||
+           (word_at(again, l->frame_previous) == word_at(here, l->frame_previous) &&
+            word_at(again, l->frame_executable) == word_at(here, l->frame_executable) &&
+            (!exactly || word_at(again, l->frame_instruction) == word_at(here, l->frame_instruction)));
+}
+
+static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
+{
+    const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
+    return here && walk->snapshot.found_stray;
+}
+
+bool walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    return same_again(w, walk, caller->address, true) &&
+           same_again(w, walk, callee->address, is_generator(w, walk, callee->address));
+}

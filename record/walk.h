@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* A copy of a thread's memory → its stack. The copy of the data stack is one moment (see snapshot.h), but nothing says
+ * which frame was the leaf then: the thread's current frame was read a little earlier and may have returned since, or
+ * called others. So it is only where the search begins. Which frames are alive can be seen in the frames themselves,
+ * because CPython keeps note of where a frame's stack of values ends when it leaves the frame:
+ *
+ *                3.11 to 3.13                                       3.14 and later
+ *     RUNNING    the note is -1: the interpreter or C is in it      (not told apart from CALLING)
+ *     CALLING    it stands at an instruction that can call          it is not DEAD
+ *     PAUSED     else: it has returned, or a tracer looks at it     -
+ *     DEAD       -                                                  the note is at its bottom, or it has no code
+ *
+ * and because a frame that another one called lies right behind it. From the current frame towards the root:
+ *   - a dead frame is none: the stack begins above it;
+ *   - above a frame there is none that runs, unless the frame was entered from C: it would be the leaf;
+ *   - a frame lies where its caller ends, or, for a generator's frame, is that of an object on the caller's stack of
+ *     values; if not, the frame has returned and the caller has called another;
+ *   - every stack ends in the thread's base frame (3.15), a mark of an entry from C (3.12 to 3.14) or a frame without a
+ *     caller that is no suspended generator's (3.11).
+ * Then, from the leaf that was found, on to the frames that it called after the current frame was read.
+ *
+ * Generators' frames lie elsewhere and are read after the data stack. Their neighbours on it are
+ * read once more after them and must not have been replaced meanwhile.
+ *
+ * What is left: a generator that is driven and suspended by turns from different lines within about half a microsecond
+ * may be shown below the other line. */
+#ifndef PYREEL_RECORD_WALK_H
+#define PYREEL_RECORD_WALK_H
+
+#include "record/code.h"
+#include "record/snapshot.h"
+#include "record/target.h"
+
+#define DEPTH_LIMIT 20000 /* frames of a stack */
+
+struct link {
+    uint64_t address; /* of the frame */
+    struct code *code;
+    uint64_t instruction; /* address */
+    uint32_t frame;       /* as defined to the sink; 0: not looked up yet */
+};
+
+#define MARKS 1024
+
+/* A mark of an entry from C, and the frame above it. */
+struct mark {
+    uint64_t address, above;
+};
+
+/* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
+struct walk {
+    struct snapshot snapshot;
+    struct mark *marks; /* MARKS of them, each where its address tells */
+    struct link *links; /* the stack of the last accepted sample, root first */
+    size_t links_room;
+    uint32_t depth;
+    uint32_t same;          /* so many of them, nearest the root, are as they were told to the sink */
+    bool sampled;           /* there was one */
+    uint32_t root_function; /* of links[0] */
+    uint32_t sure_copies;   /* so many in a row that were made twice showed calls that are not known */
+    uint64_t epoch;         /* of the code objects that the links point to, see code.h */
+    uint64_t root;    /* the mark of an entry from C that was above the first frame, with none above it; 0: none yet */
+    uint64_t checked; /* the code generation + 1 for which they are known to be right; 0: none */
+    struct gil since; /* the interpreter's lock at a time before the sample since which the thread did not move */
+};
+
+/* Room for the frames of one sample. */
+struct walker {
+    const struct layout *layout;
+    struct remote *remote;
+    struct codes *codes;
+    uint32_t known; /* the last code object that was read before the call */
+    bool anew;      /* never takes frames from the last sample */
+    bool compared;  /* what is the same as in the last copy is known */
+
+    struct link *up; /* leaf first: from the current frame to the root, or to a frame known from last time */
+    size_t up_room;
+    uint32_t up_count;
+    struct link *down; /* root first: what those called */
+    size_t down_room;
+    uint32_t down_count;
+    uint32_t joined; /* so many links of the last sample are above them */
+    uint64_t behind; /* where the data stack goes on below them */
+};
+
+void walker_close(struct walker *walker);
+
+/* Finds the stack in a copy that snapshot_check() accepted. ACCEPTED: walker->joined frames of walk->links, then `up`
+ * backwards, then `down`. */
+enum attempt walker_find(struct walker *walker, struct walk *walk);
+
+/* Whether neither frame changed from the copy to the second one of the same: the caller is at the same instruction, and
+ * the callee is the same frame. True for what was not read twice. */
+bool walker_sure(const struct walker *walker, struct walk *walk, const struct link *caller, const struct link *callee);
+
+/* Frees what is remembered of a thread. */
+void walk_free(struct walk *walk);
+
+#endif

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""The benchmarks work. How fast anything is, is not asked here."""
+
+import glob
+import json
+import os
+
+import pytest
+
+from environment import BUILD, PROJECT, missing
+from recording import run, succeed
+
+BENCH = os.path.join(PROJECT, "tests", "bench")
+BENCH_UNWIND = os.path.join(BUILD, "tests", "bench", "bench-unwind")
+SCRIPTS = sorted(os.path.basename(path) for path in glob.glob(os.path.join(BENCH, "*"))
+                 if os.path.isfile(path) and os.access(path, os.X_OK))
+TARGETS = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(BENCH, "targets", "*.py")))
+
+
+@pytest.fixture(autouse=True)
+def is_built():
+    if not os.access(BENCH_UNWIND, os.X_OK):
+        missing(f"not built: {BENCH_UNWIND}")
+
+
+def figures_of(pid, *options):
+    return json.loads(succeed(BENCH_UNWIND, "--pid", pid, "--seconds", 0.2, "--json", *options).text)
+
+
+def test_the_unwinder_is_measured(spinning):
+    figures = figures_of(spinning.pid)
+    assert figures["calls"] > 10
+    assert figures["calls"] <= figures["ticks"] == figures["samples"] + figures["failed"]
+    assert 0 < figures["seconds"] < 2
+    assert figures["avg_us"] == pytest.approx(1e6 * figures["seconds"] / figures["calls"], rel=0.05)
+    assert figures["work_rate_hz"] == pytest.approx(1e6 / figures["avg_us"], rel=0.05)
+    assert 90 <= figures["success_percent"] <= 100
+    assert 0 < figures["syscalls_per_call"] <= figures["pieces_per_call"] <= figures["bytes_per_call"]
+    assert figures["reading_percent"] > 90
+    if figures["floor_us"] is not None:  # on a busy machine, hardly a moment may have been good enough
+        assert figures["floor_us"] > 0
+        assert figures["times_floor"] == pytest.approx(figures["reading_us"] / figures["floor_us"], rel=0.05)
+    assert spinning.running
+
+
+@pytest.mark.parametrize("options", [("--threads", "main"), ("--threads", "gil"), ("--no-cache",)], ids=" ".join)
+def test_what_is_measured_can_be_chosen(spinning, options):
+    figures = figures_of(spinning.pid, *options)
+    assert figures["calls"] > 10
+    assert figures["samples"] > 0.5 * figures["calls"]
+
+
+def test_a_number_of_calls(spinning):
+    assert figures_of(spinning.pid, "--calls", 20)["calls"] == 20
+
+
+def test_figures_for_people(spinning):
+    lines = succeed(BENCH_UNWIND, "--pid", spinning.pid, "--seconds", 0.1).text.splitlines()
+    assert "work_rate_hz" in [line.split()[0] for line in lines]
+    assert all(len(line.split()) == 2 for line in lines)
+
+
+@pytest.mark.parametrize("options", [(), ("--pid", "x"), ("--pid", "1", "--threads", "some"), ("--pid", "1", "more"),
+                                     ("--pid", "1", "--operation", "sleep"), ("--pid", "1", "--seconds", "-1")], ids=" ".join)
+def test_misuse(options):
+    ended = run(BENCH_UNWIND, *options)
+    assert ended.code == 2
+    assert "bench-unwind" in ended.messages
+
+
+def test_no_process():
+    ended = run(BENCH_UNWIND, "--pid", 2 ** 22 + 1)
+    assert ended.code == 1
+    assert "no process" in ended.messages
+
+
+def test_the_target_ends(start, python3, program):
+    target = start(python3, program("spin"), 0.3)
+    ended = run(BENCH_UNWIND, "--pid", target.pid, "--seconds", 20)
+    assert ended.code == 1
+    assert "ended" in ended.messages
+
+
+def test_there_are_scripts():
+    assert {"vs-tachyon", "recorder-cost", "slowdown", "many-threads", "start"} <= set(SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help(script):
+    ended = succeed(os.path.join(BENCH, script), "--help")
+    assert ended.text.startswith(f"usage: {script}")
+    assert "--json" in ended.text
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_targets_run(start, python3, name):
+    target = start(python3, os.path.join(BENCH, "targets", f"{name}.py"))
+    assert figures_of(target.pid)["samples"] > 0
+    assert target.running

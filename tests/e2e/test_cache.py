@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""What is taken from the sample before is what would have been read: with the cache and without it, the same stacks."""
+
+import collections
+import os
+import subprocess
+
+import pytest
+
+import known_program
+import stacks
+from environment import need_root
+from recording import ENVIRONMENT, collapsed, end, wait_until, whole
+
+SECONDS = 2.5
+RATE = "2k"
+MARGIN = 0.06  # of a share: sampling error, and what three busy processes on two processors add
+COMMON = 0.02  # a stack of such a share is seen by both
+
+
+def descendants(pid):
+    """Children of a process and theirs, when it is sudo; itself first."""
+    found = [pid]
+    for parent in found:
+        with open(f"/proc/{parent}/task/{parent}/children") as file:
+            found += map(int, file.read().split())
+    return found
+
+
+@pytest.fixture
+def known(python, program):
+    """programs/known.py at work: its pid."""
+    prefix = need_root() if python.root else ()
+    process = subprocess.Popen([*prefix, *python.command, program("known"), "60"], env=ENVIRONMENT,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: len(os.listdir(f"/proc/{descendants(process.pid)[-1]}/task")) == 3, "all threads run")
+        pid = descendants(process.pid)[-1]
+        yield pid
+        end(pid)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def shares(threads):
+    """Of each stack of functions below rounds(), in the main thread."""
+    seen = stacks.functions(stacks.within(stacks.of_thread(threads, stacks.MAIN), "rounds"))
+    return {stack: count / sum(seen.values()) for stack, count in seen.items()}
+
+
+def impossible(threads, path):
+    reasons = collections.Counter()
+    for (thread, _), seen in threads.items():
+        for stack, count in seen.items():
+            why = known_program.impossible(stack, thread, path)
+            if why:
+                reasons[f"{thread}: {why}: {stack}"] += count
+    return reasons
+
+
+def test_the_same_stacks_with_and_without(known, python, program, start_recorder, tmp_path):
+    """Both look at the same moments of the same program, which is load for each other."""
+    prefix = need_root() if python.root else ()
+    paths = {"cached": tmp_path / "cached.pyreel", "anew": tmp_path / "anew.pyreel"}
+    options = ("-p", known, "-d", SECONDS, "-r", RATE)
+    recorders = [start_recorder(*options, "-o", paths["cached"], prefix=prefix),
+                 start_recorder(*options, "--no-cache", "-o", paths["anew"], prefix=prefix)]
+    for recorder in recorders:
+        ended = recorder.wait()
+        assert ended.code == 0, ended
+    told = {name: whole(path) for name, path in paths.items()}
+    assert told["cached"]["figures"]["cache_full"] > 0.3 * told["cached"]["samples"]
+    assert told["anew"]["figures"]["cache_full"] == told["anew"]["figures"]["frames_cached"] == 0
+
+    seen = {name: stacks.of_collapsed(collapsed(path, "--full-paths")) for name, path in paths.items()}
+    for name, threads in seen.items():
+        assert told[name]["samples"] > 1000, "too few samples to tell"
+        assert told[name]["failed"] <= 0.005 * told[name]["samples"], told[name]["failures"]
+        assert impossible(threads, program("known")) == {}, name
+        assert stacks.names(threads) == {stacks.MAIN, "napper", "waiter"}
+
+    one, other = shares(seen["cached"]), shares(seen["anew"])
+    for stack in one.keys() | other.keys():
+        assert abs(one.get(stack, 0) - other.get(stack, 0)) < MARGIN, stack
+    assert {stack for stack, share in one.items() if share >= COMMON} <= other.keys()
+    assert {stack for stack, share in other.items() if share >= COMMON} <= one.keys()

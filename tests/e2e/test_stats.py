@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""Figures of the recorder's own work: printed by --stats, kept in each recording, shown by pyreel-info, and true."""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from environment import pythons
+from recording import attach, convert, info, run_record, succeed, wait_until, whole
+
+LINE = re.compile(r"  (\S.*?|  +\S.*?) +(\d+)(?: +([\d.]+) (%|a sample|a call))?")
+OF_THE_STREAM = ["blocks of the recording", "  bytes before compression", "  bytes"]  # which no recording can know
+
+
+def printed(messages):
+    """The lines that --stats printed, below the summary."""
+    lines = messages.splitlines()
+    (summary,) = [i for i, line in enumerate(lines) if line.startswith("pyreel-record: ")]
+    return lines[summary + 1 :]
+
+
+def parsed(lines):
+    matches = [LINE.fullmatch(line) for line in lines]
+    assert all(matches), lines
+    return [(match[1], int(match[2])) for match in matches]
+
+
+def shown(path):
+    """The lines of pyreel-info that tell the figures."""
+    text = succeed(*convert("info", path).command).text
+    _, found, section = text.partition("\nunwinder\n")
+    return section.splitlines() if found else []
+
+
+def stacks_of(figures):
+    return figures["cache_full"] + figures["cache_partial"] + figures["cache_missed"]
+
+
+def check(told):
+    """What must hold of any recording's figures."""
+    figures = told["figures"]
+    assert figures["samples"] == told["samples"]
+    assert figures["samples"] <= stacks_of(figures) <= 1.02 * figures["samples"] + 10
+    assert figures["cache_unmoved"] <= figures["cache_full"]
+    assert stacks_of(figures) - figures["cache_unmoved"] <= figures["batched_tried"]
+    assert figures["batched_right"] <= figures["batched_tried"]
+    retries = sum(value for name, value in figures.items() if name.startswith("retries_"))
+    assert figures["batched_right"] + retries <= figures["batched_tried"]
+    assert 0 < figures["reads"] <= figures["pieces"] < figures["bytes_read"]
+    assert 0 < figures["code_reads"]
+    assert figures["idle_ticks"] <= told["ticks"]
+    assert sum(value for name, value in figures.items() if name.startswith("failed_")) == told["failed"]
+
+
+# ---- what is counted ----
+
+def test_the_figures_add_up_under_each_python(recorded):
+    check(recorded.info)
+    figures = recorded.info["figures"]
+    assert figures["cache_full"] > 0.3 * figures["samples"], "two threads wait nearly all the time"
+    assert figures["frames_cached"] > figures["frames_read"]
+    assert figures["code_hits"] > figures["code_reads"]
+
+
+def test_a_stack_that_is_taken_is_a_sample(spinning, tmp_path):
+    attach(spinning, tmp_path / "a.pyreel", seconds=0.5)
+    told = whole(tmp_path / "a.pyreel")
+    check(told)
+    assert stacks_of(told["figures"]) == told["samples"] > 100
+    assert told["figures"]["cache_missed"] < 0.5 * told["samples"]
+
+
+def test_without_the_cache_each_stack_is_found_anew(spinning, tmp_path):
+    attach(spinning, tmp_path / "a.pyreel", "--no-cache", seconds=0.5)
+    told = whole(tmp_path / "a.pyreel")
+    check(told)
+    figures = told["figures"]
+    assert figures["cache_missed"] == told["samples"] > 100
+    assert [figures[name] for name in ("cache_full", "cache_unmoved", "cache_partial", "idle_ticks", "frames_cached")] == [0] * 5
+
+
+def test_a_sleeping_program_is_hardly_read(start, python3, tmp_path):
+    target = start(python3, "-c", "import os, time; print('ready', os.getpid(), flush=True); time.sleep(60)")
+    attach(target, tmp_path / "a.pyreel", seconds=1)
+    told = whole(tmp_path / "a.pyreel")
+    check(told)
+    assert told["figures"]["idle_ticks"] > 0.5 * told["ticks"] > 100
+    assert told["figures"]["cache_unmoved"] > 0.5 * told["samples"]
+    assert told["figures"]["reads"] < told["samples"]
+
+
+def test_figures_of_all_processes_are_added(python3, program, tmp_path):
+    """Each program that a process becomes is read by its own unwinder."""
+    other = next((p.command[0] for p in reversed(pythons()) if not p.root), python3)
+    run_record("-o", tmp_path / "one.pyreel", "--", python3, program("dies"), 0)
+    run_record("-o", tmp_path / "two.pyreel", "--", python3, program("becomes"), other, program("dies"), 0)
+    one, two = whole(tmp_path / "one.pyreel"), whole(tmp_path / "two.pyreel")
+    assert len(two["processes"]) == 2
+    check(one)
+    check(two)
+    for name in ("reads", "code_reads"):
+        assert two["figures"][name] > one["figures"][name], "that of the first program is lost"
+
+
+# ---- where it is shown ----
+
+def test_info_shows_what_was_printed(spinning, tmp_path):
+    ended = attach(spinning, tmp_path / "a.pyreel", "--stats", seconds=0.5)
+    told = whole(tmp_path / "a.pyreel")
+    lines = printed(ended.messages)
+    section = shown(tmp_path / "a.pyreel")
+    assert lines[: len(section)] == section
+    assert [value for _, value in parsed(section)] == list(told["figures"].values())
+    of_stream = parsed(lines[len(section) :])
+    assert [words for words, _ in of_stream] == OF_THE_STREAM
+    assert [value for _, value in of_stream] == [told["blocks"], told["plain_bytes"], told["bytes"]]
+    assert told["bytes"] == os.path.getsize(tmp_path / "a.pyreel")
+
+
+def test_lines_are_aligned_and_compared(spinning, tmp_path):
+    lines = printed(attach(spinning, tmp_path / "a.pyreel", "--stats").messages)
+    ends = {re.match(r".*? \d+(?= |$)", line.rstrip()).end() for line in lines}
+    assert len(ends) == 1, lines
+    values = dict(parsed(lines))
+    assert values["samples"] > 50
+    (calls,) = [line for line in lines if line.startswith("  system calls")]
+    assert float(LINE.fullmatch(calls)[3]) == pytest.approx(values["system calls that read"] / values["samples"], abs=0.006)
+    shares = [float(LINE.fullmatch(line)[3]) for line in lines if re.match(r"    stack ", line)]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+
+
+def test_nothing_is_printed_unless_asked_for(spinning, tmp_path):
+    ended = attach(spinning, tmp_path / "a.pyreel")
+    assert len(ended.messages.splitlines()) == 1
+    assert whole(tmp_path / "a.pyreel")["figures"]["samples"] > 50
+    assert attach(spinning, tmp_path / "a.pyreel", "--quiet", "--stats").messages == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_recording_that_was_stopped_has_figures(spinning, start_recorder, tmp_path, number):
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("--stats", "-p", spinning.pid, "-o", path)
+    wait_until(lambda: os.path.exists(path), "the recording begins")
+    time.sleep(0.3)
+    recorder.signal(number)
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    check(whole(path))
+    assert printed(ended.messages)[: len(shown(path))] == shown(path) != []
+
+
+def test_a_recording_into_a_pipe_has_figures(python3, program, tmp_path):
+    ended = run_record("--stats", "-o", "-", "--", python3, program("dies"), 0)
+    (tmp_path / "a.pyreel").write_bytes(ended.output)
+    check(whole(tmp_path / "a.pyreel"))
+    assert parsed(printed(ended.messages))[0] == ("samples", info(tmp_path / "a.pyreel")["samples"])
+
+
+def test_a_recording_without_figures_shows_none(spinning, start_recorder, tmp_path):
+    run_record("-o", tmp_path / "never.pyreel", "--", "true")
+    recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "killed.pyreel")
+    time.sleep(1.5)
+    recorder.signal(signal.SIGKILL)
+    recorder.wait()
+    for name in ("never", "killed"):
+        assert "figures" not in info(tmp_path / f"{name}.pyreel")
+        assert shown(tmp_path / f"{name}.pyreel") == []
