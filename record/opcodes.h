@@ -14,7 +14,8 @@ enum {
     OPCODE_HIDES = 0x40,   /* stands in the place of another one, which is kept elsewhere: while tracing, say */
     OPCODE_RESUMES = 0x80, /* can be followed by the frame of a generator or coroutine, without C between them */
     OPCODE_RETURNS = 0x100,
-    OPCODE_SHIFT = 4, /* what is marked has no caches */
+    OPCODE_SUBSCRIPTS = 0x200, /* calls when its argument says that it is a subscript */
+    OPCODE_SHIFT = 4,          /* what is marked has no caches */
 };
 
 /* 256 such masks, by opcode; `minor` is that of a supported version. */

@@ -24,7 +24,7 @@ static const struct {
     { "CALL_FUNCTION_EX", { 142, 142, 54, 4, 4 }, OPCODE_CALLS | OPCODE_DRIVES, { 0, 0, 0, 0, 1 } },
     { "BINARY_SUBSCR", { 25, 25, 5, -1, -1 }, OPCODE_CALLS, { 4, 1, 1, 0, 0 } },
     { "BINARY_SUBSCR_GETITEM", { 19, 20, 158, -1, -1 }, OPCODE_CALLS, { 4, 1, 1, 0, 0 } },
-    { "BINARY_OP", { -1, -1, -1, 44, 42 }, OPCODE_CALLS, { 0, 0, 0, 5, 5 } },
+    { "BINARY_OP", { -1, -1, -1, 44, 42 }, OPCODE_SUBSCRIPTS, { 0, 0, 0, 5, 5 } },
     { "LOAD_ATTR", { -1, 106, 82, 80, 79 }, OPCODE_CALLS, { 0, 9, 9, 9, 9 } },
     { "LOAD_ATTR_PROPERTY", { -1, 77, 200, 187, 193 }, OPCODE_CALLS, { 0, 9, 9, 9, 9 } },
     { "FOR_ITER", { -1, 93, 72, 70, 68 }, ANYTHING, { 0, 1, 1, 1, 1 } },
