@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -18,6 +19,8 @@ Recorded = collections.namedtuple("Recorded", "python path program spent info th
 
 
 def pytest_configure(config):
+    # Whoever starts us in the background has it ignored, and the programs that we interrupt would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     absent = [program for program in (RECORD, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
     if absent:
         raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
