@@ -55,7 +55,7 @@ struct unwind_figures {
     uint64_t unmoved;                  /* of the full ones: known without reading the thread */
     uint64_t frames_known, frames_new; /* taken from the last sample; found in the copy */
     uint64_t reads, right;             /* threads read by their plan; so many of them accepted at once */
-    uint64_t code_known, code_read;    /* frames whose code object was known; code objects read */
+    uint64_t code_known;               /* frames whose code object was known */
     uint64_t stale;                    /* code objects found to be others than they were */
     uint64_t torn, learned, no_code, no_memory, slow, unsure; /* why threads were read again */
 };

@@ -148,9 +148,9 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
         callee = seen;
         callee.entered_c = called && from_c;
         from_c = l->frame_entry && seen.here[l->frame_entry];
-        /* A generator that is suspended has no caller; nor has, in 3.11, one that a thread began with. */
         if (!seen.stray)
             plain = seen;
+        /* A generator that is suspended has no caller; nor has, in 3.11, one that a thread began with. */
         if (seen.owner == l->owner_generator && frame == 0 &&
             (l->root_is_shim || (seen.life != RUNNING && !called) || (plain.code && !is_first(w, walk, &plain))))
             return TORN;
@@ -203,11 +203,9 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
     const enum attempt resumed = kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
     if (resumed != TORN)
         return resumed;
-    if (!seen_calls_plainly(caller, kind) || !snapshot_find(&walk->snapshot, l, behind))
-        return TORN;
     /* What is there may be the rest of any frame. Only one that names the caller is looked at further. */
-    const unsigned char *here = snapshot_find(&walk->snapshot, l, behind);
-    if (word_at(here, l->frame_previous) != caller->address || here[l->frame_owner] >= l->owner_generator)
+    const unsigned char *here = seen_calls_plainly(caller, kind) ? snapshot_find(&walk->snapshot, l, behind) : NULL;
+    if (!here || word_at(here, l->frame_previous) != caller->address || here[l->frame_owner] >= l->owner_generator)
         return TORN;
     const enum attempt looked = seen_look(w, walk, behind, callee);
     if (looked != ACCEPTED)
