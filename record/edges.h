@@ -7,8 +7,11 @@
  * only believed in a copy that was made twice, when neither frame changed from the first to the second; after it was
  * seen so a few times, it is known, and the second copy is spared. A call that the program never makes is not seen so.
  *
+ * What the program calls from one place is mostly one function. A call of another is most likely a place that the caller
+ * has just come to, with what it called before still below it: such a call has to show in several copies in a row.
+ *
  * Far from the leaf, where a copy takes longer, a recursion may have returned and another one begun between the two
- * frames, and again between those of the second copy. There, several copies in a row have to show the call. */
+ * frames, and again between those of the second copy. There, too, several copies in a row have to show the call. */
 #ifndef PYREEL_RECORD_EDGES_H
 #define PYREEL_RECORD_EDGES_H
 
@@ -19,12 +22,15 @@ struct edges {
     struct pairs pairs; /* (frame, frame) → place in seen + 1 */
     uint8_t *seen;      /* how often, for sure */
     size_t seen_room;
+    struct pairs functions; /* (frame, function that it is known to call), and (frame, 0) where there is one */
 };
 
 /* Whether it is known that the caller at this place has the callee at that. */
 bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee);
-/* It was seen for sure. */
-void edges_see(struct edges *edges, uint32_t caller, uint32_t callee);
+/* Whether all that is known of the caller's place is that it calls other functions than this one. */
+bool edges_odd(const struct edges *edges, uint32_t caller, uint32_t function);
+/* It was seen for sure; the callee is in this function. */
+void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function);
 void edges_free(struct edges *edges);
 
 #endif

@@ -239,8 +239,13 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
 {
     const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
     const size_t place = chunk_at(s, newest);
+    if (newest == 0) { /* those that we know are another thread's by now, or nobody's */
+        s->chunks_came = 0;
+        forget_chunks(s, 0);
+        return ACCEPTED;
+    }
     if (place == 0)
-        return newest ? learn_chunks(s, l, remote, newest, top) : ACCEPTED;
+        return learn_chunks(s, l, remote, newest, top);
     s->newest = place - 1;
     if (place > s->chunks_came)
         return LEARNED; /* it was not there yet, and is to be read next time */

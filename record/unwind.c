@@ -10,7 +10,7 @@
 #define ATTEMPTS      64        /* a few microseconds each */
 #define NEAR_LEAF     8         /* frames */
 #define SURE_COPIES   2         /* made twice, in a row, that show a call which is not known */
-#define SURE_FAR      4         /* the same far from the leaf */
+#define SURE_DOUBTFUL 4         /* the same for those that are less likely, see edges.h */
 #define CUT_ATTEMPTS  40        /* after so many, calls that could not be seen for sure are left out */
 #define DEEP_ATTEMPTS 3         /* after so many it is believed: a torn stack may look deep without end */
 #define SLOW_ATTEMPTS 16        /* after so many a slow call is taken: the machine may be that slow */
@@ -123,7 +123,7 @@ struct doubt {
     uint32_t unknown;
     uint32_t first; /* the first callee of one */
     bool sure;      /* none of their frames changed from the first to the second copy */
-    bool far;       /* from the leaf */
+    bool strong;    /* one is far from the leaf, or of another function than its caller is known to call */
 };
 
 static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, const struct link *above)
@@ -138,7 +138,8 @@ static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, con
             continue;
         if (!is_known(u, caller, callee)) {
             doubt.first = doubt.unknown++ ? doubt.first : i;
-            doubt.far |= u->fresh_count - i > NEAR_LEAF;
+            doubt.strong |= u->fresh_count - i > NEAR_LEAF ||
+                            edges_odd(&u->edges, caller->frame, callee->code->function);
             doubt.sure &= walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
         } else if (caller) {
             known_caller = caller->frame;
@@ -153,7 +154,7 @@ static void see_calls(struct unwinder *u, const struct link *above)
     const struct link *caller = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
         if (!is_known(u, caller, &u->fresh[i]))
-            edges_see(&u->edges, caller->frame, u->fresh[i].frame);
+            edges_see(&u->edges, caller->frame, u->fresh[i].frame, u->fresh[i].code->function);
 }
 
 /* Another root than last time or none: the state may be one that lasts for nanoseconds, or by now another thread's. */
@@ -184,7 +185,7 @@ static bool believe_calls(struct unwinder *u, struct walk *walk, uint32_t attemp
         doubt.unknown = 0;
     }
     walk->sure_copies = (odd || doubt.unknown) && sure ? walk->sure_copies + 1 : 0;
-    if ((odd || doubt.unknown) && walk->sure_copies < (doubt.far ? SURE_FAR : SURE_COPIES)) {
+    if ((odd || doubt.unknown) && walk->sure_copies < (doubt.strong ? SURE_DOUBTFUL : SURE_COPIES)) {
         snapshot->twice = true;
         return false;
     }

@@ -62,6 +62,21 @@ static bool is_first(const struct walker *w, const struct walk *walk, const stru
     return seen->chunk == 0 && seen->address == walk->snapshot.chunks[0].address + w->layout->chunk_data + 8;
 }
 
+/* Whether a thread can have begun with this generator's frame, which has no caller: in 3.11 one may, with nothing above
+ * it on the data stack. `plain` is the last frame there that was seen below it. */
+static bool may_begin(const struct walker *w, const struct walk *walk, const struct seen *generator, bool called,
+                      const struct seen *plain)
+{
+    const struct layout *l = w->layout;
+    if (l->root_is_shim || (generator->life != RUNNING && !called))
+        return false;
+    if (plain->code)
+        return is_first(w, walk, plain);
+    const unsigned char *state = snapshot_state(&walk->snapshot);
+    const uint64_t chunk = word_at(state, l->thread_chunk), top = word_at(state, l->thread_chunk + 8);
+    return chunk == 0 || top <= chunk + l->chunk_data + 8;
+}
+
 /* A frame that nothing is below on the data stack, and whose mark of an entry was seen to be the last: that need not be
  * read each time. */
 static bool is_root(const struct walker *w, const struct walk *walk, const struct seen *seen)
@@ -150,9 +165,8 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
         from_c = l->frame_entry && seen.here[l->frame_entry];
         if (!seen.stray)
             plain = seen;
-        /* A generator that is suspended has no caller; nor has, in 3.11, one that a thread began with. */
-        if (seen.owner == l->owner_generator && frame == 0 &&
-            (l->root_is_shim || (seen.life != RUNNING && !called) || (plain.code && !is_first(w, walk, &plain))))
+        /* A generator that is suspended has no caller either. */
+        if (seen.owner == l->owner_generator && frame == 0 && !may_begin(w, walk, &seen, called, &plain))
             return TORN;
     }
     const bool empty = from == base;
