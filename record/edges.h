@@ -7,8 +7,9 @@
  * only believed in a copy that was made twice, when neither frame changed from the first to the second; after it was
  * seen so a few times, it is known, and the second copy is spared. A call that the program never makes is not seen so.
  *
- * What the program calls from one place is mostly one function. A call of another is most likely a place that the caller
- * has just come to, with what it called before still below it: such a call has to show in several copies in a row.
+ * What the program calls from one place is mostly one function. A call of another is most likely a place that the
+ * caller has just come to, with what it called before still below it: such a call has to show in several copies in a
+ * row.
  *
  * Far from the leaf, where a copy takes longer, a recursion may have returned and another one begun between the two
  * frames, and again between those of the second copy. There, too, several copies in a row have to show the call. */

@@ -11,9 +11,7 @@
 #define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
 #define COPY_LIMIT   (64u << 20) /* bytes of all chunks */
 #define SLACK        512         /* bytes read beyond what was used lately: the stack may have grown */
-#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again after strays */
-#define PIECES_LIMIT 900         /* of a call; the target's own come after them */
-#define TWICE_LIMIT  100         /* strays that are read twice in one call; if there are more, only chunks are */
+#define ODD_CHUNKS   3           /* attempts in a row that see no chain of chunks */
 #define STRAY_IDLE   32          /* samples after which an unused one is not read any more */
 #define FIT_SAMPLES  256         /* how often what is read is fitted to what was used */
 #define LEARN_READS  600         /* frames that are read one by one to learn where they are */
@@ -40,100 +38,6 @@ static uint32_t rounded(uint64_t used, uint64_t size)
 {
     const uint64_t wanted = (used + SLACK + SLACK - 1) / SLACK * SLACK;
     return (uint32_t)(wanted < size ? wanted : size);
-}
-
-/* ---- the call ---- */
-
-static uint32_t aligned(uint32_t size)
-{
-    return (size + 7u) & ~7u;
-}
-
-/* The end of the newest chunk is read again when strays were read after it; or all is. */
-static uint64_t place_again(struct snapshot *s, uint64_t at)
-{
-    const size_t first = s->twice ? 0 : s->newest;
-    for (size_t i = 0; i < s->chunks_count; i++) {
-        struct chunk *chunk = &s->chunks[i];
-        chunk->again_at = 0;
-        if (i < first || i > s->newest || (!s->twice && s->strays_count == 0))
-            continue;
-        chunk->again_from = s->twice || chunk->used < AGAIN ? 0 : chunk->used - AGAIN;
-        chunk->again_at = (uint32_t)at;
-        at += aligned(chunk->used - chunk->again_from);
-    }
-    s->strays_again = s->twice && s->strays_count <= TWICE_LIMIT;
-    for (size_t i = 0; s->strays_again && i < s->strays_count; i++) {
-        s->strays[i].again_at = (uint32_t)at;
-        at += aligned(s->strays[i].size);
-    }
-    return at;
-}
-
-/* Gives each piece its place in the copy. Returns the size of all. */
-static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
-{
-    uint64_t at = aligned(l->thread_size) + 8; /* the state, and where it is kept elsewhere, the current frame */
-    for (size_t i = 0; i < s->chunks_count; i++) {
-        s->chunks[i].at = (uint32_t)at;
-        s->chunks[i].used = s->chunks[i].next;
-        at += aligned(s->chunks[i].used);
-    }
-    for (size_t i = 0; i < s->strays_count; i++) {
-        s->strays[i].at = (uint32_t)at;
-        s->strays[i].size = s->strays[i].next;
-        at += aligned(s->strays[i].size);
-    }
-    return place_again(s, at);
-}
-
-bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call)
-{
-    const size_t wanted = 4 + 2 * s->chunks_count + s->strays_count + TWICE_LIMIT;
-    if (call->count + wanted > PIECES_LIMIT) {
-        s->twice = false;
-        return false;
-    }
-    if (s->newest >= s->chunks_count)
-        s->newest = s->chunks_count ? s->chunks_count - 1 : 0;
-    const uint64_t size = place_pieces(s, l);
-    if (size > COPY_LIMIT) {
-        snapshot_free(s);
-        return false;
-    }
-    if (size > s->copy_room || size > s->last_room) {
-        s->copy = alloc_grow(s->copy, &s->copy_room, size, 1);
-        s->last = alloc_grow(s->last, &s->last_room, size, 1);
-    }
-    s->thread = thread;
-    s->first = call->count;
-    s->strays_read = s->strays_count;
-    call_add(call, thread, l->thread_size, s->copy);
-    if (s->cframe)
-        call_add(call, s->cframe + l->cframe_current_frame, 8, s->copy + aligned(l->thread_size));
-    for (size_t i = 0; i < s->chunks_count && i <= s->newest; i++)
-        call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
-    for (size_t i = 0; i < s->strays_count; i++)
-        call_add(call, s->strays[i].frame, s->strays[i].size, s->copy + s->strays[i].at);
-    for (size_t i = 0; i < s->chunks_count; i++) {
-        const struct chunk *chunk = &s->chunks[i];
-        if (chunk->again_at)
-            call_add(call, chunk->address + chunk->again_from, chunk->used - chunk->again_from,
-                     s->copy + chunk->again_at);
-    }
-    for (size_t i = 0; s->strays_again && i < s->strays_count; i++)
-        call_add(call, s->strays[i].frame, s->strays[i].size, s->copy + s->strays[i].again_at);
-    s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
-    s->pieces = call->count - s->first;
-    s->spare_first = 0;
-    return true;
-}
-
-void snapshot_plan_spare(struct snapshot *s, struct call *call)
-{
-    s->spare_first = call->count;
-    for (size_t i = s->newest + 1; i < s->chunks_count && call->count < REMOTE_PIECES; i++)
-        call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
 }
 
 /* ---- what came ---- */
@@ -169,6 +73,16 @@ static void insert_chunk(struct snapshot *s, size_t place, struct chunk chunk)
     s->chunks_count++;
 }
 
+/* The chunks are not a chain. One may have been taken away meanwhile, and its memory be that of a new one by now; or it
+ * is another thread. */
+static enum attempt doubt_chunks(struct snapshot *s)
+{
+    if (s->odd_chunks++ < ODD_CHUNKS)
+        return TORN;
+    forget_chunks(s, 0);
+    return LEARNED;
+}
+
 /* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`, to one that is known. */
 static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t newest,
                                  uint64_t top)
@@ -190,6 +104,8 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
         fresh[count] = (struct chunk){ .address = at, .next = at == newest ? rounded(used, size) : (uint32_t)used };
         total += fresh[count].next;
         at = word_at(head, l->chunk_previous);
+        if (at == 0 && s->chunks_count > 0 && s->odd_chunks < ODD_CHUNKS)
+            return doubt_chunks(s);
     }
     forget_chunks(s, known);
     if (known + count > CHUNKS_LIMIT)
@@ -197,6 +113,10 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     for (size_t i = count; i > 0; i--)
         insert_chunk(s, s->chunks_count, fresh[i - 1]);
     s->newest = s->chunks_count - 1;
+    if (known == 0)
+        s->firm = s->fewest = s->most_chunks = s->chunks_count;
+    else if (s->firm > known)
+        s->firm = known;
     s->fit_due = FIT_SAMPLES;
     return LEARNED;
 }
@@ -219,12 +139,25 @@ static bool lacks_piece(struct snapshot *s, size_t k)
         s->cframe = 0;
     } else if (k < first_stray) {
         s->chunks_came = k - first_chunk;
-        forget_chunks(s, s->chunks_came);
+        s->chunks_gone = true;
+        s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
+        if (s->chunks_came == 0)
+            forget_chunks(s, 0);
         return s->chunks_came > 0 && s->strays_count == 0 && !s->twice;
     } else if (k < first_stray + s->strays_count) {
         drop_stray(s, k - first_stray);
     }
     return false;
+}
+
+/* How many of the thread's pieces came. Between its first and the rest were those of others. */
+static size_t pieces_that_came(const struct snapshot *s, size_t good)
+{
+    const size_t came = good - s->first;
+    if (came <= s->pieces || s->rest_first == 0)
+        return came < s->pieces ? came : s->pieces;
+    const size_t rest = good > s->rest_first ? good - s->rest_first : 0;
+    return s->pieces + (rest < s->rest ? rest : s->rest);
 }
 
 /* So much of a chunk is in use; remembered, to read as much next time. */
@@ -248,20 +181,19 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
         return learn_chunks(s, l, remote, newest, top);
     s->newest = place - 1;
     if (place > s->chunks_came)
-        return LEARNED; /* it was not there yet, and is to be read next time */
+        return s->chunks_gone ? TORN : LEARNED; /* it is gone again, or was not asked for */
     const struct chunk *last = &s->chunks[s->newest];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
     if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT)
         s->chunks[s->newest].next = rounded(top - last->address, size);
     for (size_t i = place; i > 0; i--) {
         const unsigned char *head = s->copy + s->chunks[i - 1].at;
-        if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0)) {
-            forget_chunks(s, 0);
-            return LEARNED;
-        }
+        if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0))
+            return doubt_chunks(s);
         note_use(&s->chunks[i - 1],
                  i == place ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
     }
+    s->odd_chunks = 0;
     return ACCEPTED;
 }
 
@@ -270,11 +202,19 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
 {
     if (good <= s->first || word_at(s->copy, l->thread_interpreter) != interpreter)
         return ELSEWHERE;
-    const size_t came = good - s->first;
-    if (came < s->pieces && !lacks_piece(s, came))
-        return changed_plan(s);
-    if (s->spare_first && good > s->spare_first)
-        s->chunks_came += good - s->spare_first;
+    const size_t came = pieces_that_came(s, good);
+    s->until = came <= s->pieces ? s->first + came : s->rest_first + came - s->pieces;
+    s->chunks_gone = false;
+    if (came < s->pieces + s->rest && !lacks_piece(s, came)) {
+        const size_t place = chunk_at(s, word_at(s->copy, l->thread_chunk));
+        s->newest = place ? place - 1 : s->newest;
+        return s->chunks_gone ? TORN : changed_plan(s);
+    }
+    if (s->spare_first && good > s->spare_first) {
+        const size_t spare = s->chunks_count - s->chunks_came, more = good - s->spare_first;
+        s->chunks_came += more < spare ? more : spare;
+        s->until = s->spare_first + (more < spare ? more : spare);
+    }
     if (l->thread_cframe) {
         const uint64_t cframe = word_at(s->copy, l->thread_cframe);
         const bool same = cframe == s->cframe;
@@ -289,7 +229,7 @@ uint64_t snapshot_current(const struct snapshot *s, const struct layout *l)
 {
     if (!l->thread_cframe)
         return word_at(s->copy, l->thread_current_frame);
-    return s->cframe ? word_at(s->copy, aligned(l->thread_size)) : 0;
+    return s->cframe ? word_at(s->copy, s->cframe_at) : 0;
 }
 
 /* ---- frames ---- */
@@ -405,6 +345,15 @@ enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t
 
 /* ---- what to read next time ---- */
 
+/* Those that were there in every sample lately are firm; those that were in none will not come again. */
+static void fit_firm(struct snapshot *s)
+{
+    s->firm = s->fewest;
+    if (s->most_chunks < s->chunks_count)
+        forget_chunks(s, s->most_chunks);
+    s->fewest = s->most_chunks = s->newest + 1;
+}
+
 /* The newest chunk is read as far as it was used lately, so that a stack which comes and goes is not learned anew each
  * time. */
 static void fit_chunk(struct snapshot *s, const struct layout *l)
@@ -418,6 +367,7 @@ static void fit_chunk(struct snapshot *s, const struct layout *l)
         s->comparable = false;
     }
     newest->most = 0;
+    fit_firm(s);
     s->fit_due = FIT_SAMPLES;
 }
 
@@ -425,6 +375,8 @@ void snapshot_accept(struct snapshot *s, const struct layout *l)
 {
     unsigned char *const copy = s->copy;
     s->comparable = true;
+    s->fewest = s->newest + 1 < s->fewest ? s->newest + 1 : s->fewest;
+    s->most_chunks = s->newest + 1 > s->most_chunks ? s->newest + 1 : s->most_chunks;
     fit_chunk(s, l);
     s->copy = s->last;
     s->last = copy;

@@ -8,6 +8,10 @@
  *
  *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
+ * A deep stack that returns and calls by turns has chunks that come and go. A call ends at the first piece that is not
+ * there, so when it is for one thread only, the state of the interpreters is asked for before them, and once more
+ * after.
+ *
  * A piece is copied upwards, root first, faster than a thread can call: while the copier covers the distance between
  * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
  * copied; see walk.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what lies
@@ -56,10 +60,14 @@ enum attempt {
 
 /* Of one thread; lives as long as that. `= {0}` knows nothing yet. */
 struct snapshot {
-    uint64_t thread;      /* address of its state */
-    uint64_t cframe;      /* where its current frame is kept, before CPython 3.13 */
+    uint64_t thread; /* address of its state */
+    uint64_t cframe; /* where its current frame is kept, before CPython 3.13, and that frame in the copy */
+    uint32_t cframe_at;
     struct chunk *chunks; /* oldest first; those after `newest` were there lately and may come again */
     size_t chunks_count, chunks_room, newest;
+    size_t firm;                /* so many of the oldest do not come and go */
+    uint32_t odd_chunks;        /* attempts since they were a chain */
+    size_t fewest, most_chunks; /* that were in use in the samples since they were fitted */
     struct stray *strays;
     size_t strays_count, strays_room;
     uint32_t learn_left; /* frames that may still be read one by one in this tick */
@@ -69,9 +77,12 @@ struct snapshot {
     size_t copy_room, last_room;
     bool twice;                      /* all is to be read once more */
     bool comparable;                 /* both are of the same pieces */
-    size_t first, pieces;            /* where its pieces are in the call, and how many there are */
+    size_t first, pieces;            /* where its pieces are in the call, and how many there are, ... */
+    size_t rest_first, rest;         /* ... and those that come after others'; 0: none */
     size_t spare_first;              /* where those are that were tried for at its end; 0: none */
+    size_t until;                    /* what is used of the call was read before its piece of this number */
     size_t chunks_came, strays_read; /* so many are in the copy */
+    bool chunks_gone;                /* others were asked for and are gone */
     bool strays_again;               /* the strays were read once more, too */
     size_t same_chunk;               /* chunks before this one are the same as last time, ... */
     uint32_t same_until;             /* ... and so many bytes of this one; see snapshot_compare() */
@@ -79,10 +90,14 @@ struct snapshot {
     size_t found_chunk;              /* ... in this one */
 };
 
-/* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left. */
-bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct call *call);
-/* Adds chunks that may be gone: at the end of a call, since it stops there if they are. */
-void snapshot_plan_spare(struct snapshot *snapshot, struct call *call);
+/* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left.
+ * `alone`: only those up to the first chunk that comes and goes, as the call stops there if it is gone. */
+bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct call *call,
+                   bool alone);
+/* Adds the rest of them. False when there is none. */
+bool snapshot_plan_rest(struct snapshot *snapshot, struct call *call);
+/* Adds chunks that were there lately: at the end of a call. False when there are none. */
+bool snapshot_plan_spare(struct snapshot *snapshot, struct call *call);
 
 /* After the call, of which the first `good` pieces came: whether this is a thread of the interpreter at `interpreter`
  * and what the walk needs is there. */

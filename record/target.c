@@ -140,17 +140,23 @@ enum remote_state target_read_interpreters(struct target *target)
 
 /* ---- their state ---- */
 
-bool target_plan(struct target *target, struct call *call)
+bool target_plan_again(struct target *target, struct call *call)
 {
     const struct layout *l = &target->runtime.layout;
-    if (call->count + target->interpreters_count + 1 > REMOTE_PIECES)
+    if (target->times == TARGET_TIMES || call->count + target->interpreters_count + 1 > REMOTE_PIECES)
         return false;
-    target->first = call->count;
+    target->first[target->times++] = call->count;
     for (size_t i = 0; i < target->interpreters_count; i++)
         add_interpreter(target, &target->interpreters[i], call);
     if (l->runtime_gil)
         call_add(call, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
     return true;
+}
+
+bool target_plan(struct target *target, struct call *call)
+{
+    target->times = 0;
+    return target_plan_again(target, call);
 }
 
 static struct gil gil_in(const unsigned char *bytes, bool shared)
@@ -182,9 +188,22 @@ static struct gil gil_of(const struct target *target, const struct interpreter *
     return (struct gil){ 0 };
 }
 
+static bool came_from(const struct target *target, size_t first, size_t good)
+{
+    return good >= first + target->interpreters_count + (target->runtime.layout.runtime_gil != 0);
+}
+
 bool target_came(const struct target *target, size_t good)
 {
-    return good >= target->first + target->interpreters_count + (target->runtime.layout.runtime_gil != 0);
+    return target_came_after(target, 0, good);
+}
+
+bool target_came_after(const struct target *target, size_t piece, size_t good)
+{
+    for (size_t i = 0; i < target->times; i++)
+        if (target->first[i] >= piece && came_from(target, target->first[i], good))
+            return true;
+    return false;
 }
 
 bool target_check(struct target *target)

@@ -25,6 +25,8 @@ struct interpreter {
     unsigned char bytes[LAYOUT_INTERPRETER_MAX]; /* as last read */
 };
 
+#define TARGET_TIMES 3 /* that its pieces are in a call at most */
+
 struct target {
     pid_t pid;
     pid_t ns_pid;   /* what the process calls itself: its main thread's native id */
@@ -34,7 +36,8 @@ struct target {
     struct interpreter *interpreters; /* newest first */
     size_t interpreters_count, interpreters_room;
     unsigned char gil_bytes[LAYOUT_GIL_SIZE]; /* of the one that all interpreters share, in 3.11 */
-    size_t first;                             /* where its pieces are in a call */
+    size_t first[TARGET_TIMES];               /* where its pieces are in a call */
+    size_t times;
 };
 
 enum target_state {
@@ -54,9 +57,13 @@ enum remote_state target_read_interpreters(struct target *target);
 /* Adds the pieces that show the state of the interpreters to a call. Those of threads are to come before: what is
  * learned from these is then no older than they. False when the call has no room left. */
 bool target_plan(struct target *target, struct call *call);
+/* Adds them once more, for threads' pieces that had to come after. */
+bool target_plan_again(struct target *target, struct call *call);
 
 /* After the call, of which the first `good` pieces came: whether they came, too. */
 bool target_came(const struct target *target, size_t good);
+/* Whether they were read after all pieces before this one. */
+bool target_came_after(const struct target *target, size_t piece, size_t good);
 
 /* Takes in the state of the interpreters, which came. False when it is not the list that is known: read it anew. */
 bool target_check(struct target *target);

@@ -10,7 +10,9 @@
 #define ATTEMPTS      64        /* a few microseconds each */
 #define NEAR_LEAF     8         /* frames */
 #define SURE_COPIES   2         /* made twice, in a row, that show a call which is not known */
-#define SURE_DOUBTFUL 4         /* the same for those that are less likely, see edges.h */
+#define SURE_ODD      3         /* the same of another function than its caller is known to call */
+#define SURE_FAR      4         /* the same far from the leaf */
+#define SURE_ATTEMPTS 3         /* the first of those are made once only */
 #define CUT_ATTEMPTS  40        /* after so many, calls that could not be seen for sure are left out */
 #define DEEP_ATTEMPTS 3         /* after so many it is believed: a torn stack may look deep without end */
 #define SLOW_ATTEMPTS 16        /* after so many a slow call is taken: the machine may be that slow */
@@ -71,7 +73,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk, const struct in
         u->figures.stale++;
         return false;
     }
-    for (size_t i = 0; i < u->unsure_count; i++) {
+    for (size_t i = 0; u->generation && i < u->unsure_count; i++) {
         u->unsure[i]->interpreter = interpreter->id + 1;
         u->unsure[i]->generation = u->generation;
     }
@@ -121,14 +123,23 @@ static bool is_known(const struct unwinder *u, const struct link *caller, const 
 /* What the copy says of calls that are not known. */
 struct doubt {
     uint32_t unknown;
-    uint32_t first; /* the first callee of one */
-    bool sure;      /* none of their frames changed from the first to the second copy */
-    bool strong;    /* one is far from the leaf, or of another function than its caller is known to call */
+    uint32_t first;  /* the first callee of one */
+    bool sure;       /* none of their frames changed from the first to the second copy */
+    uint32_t copies; /* made twice, in a row, that have to show them */
 };
+
+/* How many copies have to show a call that is not known, see edges.h. */
+static uint32_t copies_needed(const struct unwinder *u, const struct link *caller, const struct link *callee,
+                              uint32_t from_leaf)
+{
+    if (from_leaf > NEAR_LEAF)
+        return SURE_FAR;
+    return edges_odd(&u->edges, caller->frame, callee->code->function) ? SURE_ODD : SURE_COPIES;
+}
 
 static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, const struct link *above)
 {
-    struct doubt doubt = { .sure = true };
+    struct doubt doubt = { .sure = true, .copies = SURE_COPIES };
     uint32_t known_caller = 0, known_callee = 0;
     const struct link *caller = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++) {
@@ -138,8 +149,8 @@ static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, con
             continue;
         if (!is_known(u, caller, callee)) {
             doubt.first = doubt.unknown++ ? doubt.first : i;
-            doubt.strong |= u->fresh_count - i > NEAR_LEAF ||
-                            edges_odd(&u->edges, caller->frame, callee->code->function);
+            const uint32_t copies = copies_needed(u, caller, callee, u->fresh_count - i);
+            doubt.copies = copies > doubt.copies ? copies : doubt.copies;
             doubt.sure &= walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
         } else if (caller) {
             known_caller = caller->frame;
@@ -184,8 +195,13 @@ static bool believe_calls(struct unwinder *u, struct walk *walk, uint32_t attemp
         u->fresh_count = doubt.first;
         doubt.unknown = 0;
     }
+    /* Most likely it is none. */
+    if (doubt.copies > SURE_COPIES && attempts < SURE_ATTEMPTS) {
+        walk->sure_copies = 0;
+        return false;
+    }
     walk->sure_copies = (odd || doubt.unknown) && sure ? walk->sure_copies + 1 : 0;
-    if ((odd || doubt.unknown) && walk->sure_copies < (doubt.strong ? SURE_DOUBTFUL : SURE_COPIES)) {
+    if ((odd || doubt.unknown) && walk->sure_copies < doubt.copies) {
         snapshot->twice = true;
         return false;
     }
@@ -243,12 +259,12 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     struct walk *walk = wanted->walk;
     const struct interpreter *interpreter = &u->target->interpreters[wanted->interpreter];
     const struct layout *l = u->walker.layout;
-    /* Where the call stopped early, it is that of an earlier one. */
-    u->generation = target_came(u->target, good) ? interpreter->generation : 0;
     enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
     if (done == ELSEWHERE)
         return done;
     tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
+    /* Where the call stopped early, it is that of an earlier one. */
+    u->generation = target_came_after(u->target, walk->snapshot.until, good) ? interpreter->generation : 0;
     const uint64_t epoch = u->codes->epoch;
     if (done == ACCEPTED)
         done = walker_find(&u->walker, walk);
@@ -307,12 +323,22 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
 
 /* ---- a call ---- */
 
+/* Whether only one is still wanted. */
+static bool is_alone(const struct wanted *wanted, size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count && left < 2; i++)
+        left += wanted[i].state == UNWIND_WANTED;
+    return left == 1;
+}
+
 /* Plans one call for the first of those that are still wanted. Returns how many of `count` it went through. */
 static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool *planned)
 {
     const struct layout *l = u->walker.layout;
     size_t i = 0, threads = 0;
     struct snapshot *only = NULL;
+    const bool alone = is_alone(wanted, count);
     u->call.count = 0;
     u->walker.known = u->codes->last_number;
     for (; i < count && u->call.count < BATCH_PIECES; i++) {
@@ -322,7 +348,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         only = &wanted[i].walk->snapshot;
         if (wanted[i].attempts == 0)
             snapshot_begin(only);
-        if (!snapshot_plan(only, l, wanted[i].thread, &u->call)) {
+        if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
             if (threads > 0)
                 break;
             /* More than any call can read. */
@@ -335,8 +361,10 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         threads++;
     }
     target_plan(u->target, &u->call);
-    if (threads == 1)
-        snapshot_plan_spare(only, &u->call);
+    if (alone && threads > 0 && snapshot_plan_rest(only, &u->call))
+        target_plan_again(u->target, &u->call);
+    if (alone && threads > 0 && snapshot_plan_spare(only, &u->call))
+        target_plan_again(u->target, &u->call);
     return i;
 }
 

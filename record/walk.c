@@ -47,7 +47,7 @@ static uint32_t join(const struct walker *w, const struct walk *walk, uint64_t f
     return 0;
 }
 
-/* Whether the walk, which found no more callers, ended where every stack ends. */
+/* Whether there is no caller because every stack ends here. */
 static bool at_root(const struct walker *w, const struct walk *walk, uint64_t frame, uint32_t last_owner)
 {
     const struct layout *l = w->layout;
@@ -107,75 +107,138 @@ static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct seen
     return seen_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
 }
 
+/* On the way from a frame to the root. */
+struct climb {
+    uint64_t frame; /* the next one */
+    uint32_t steps;
+    uint64_t passed;    /* a frame that was passed; to come there again is a ring */
+    struct seen callee; /* the last frame that was no mark; code NULL: none yet */
+    struct seen plain;  /* the last one on the data stack */
+    struct seen leaf;   /* the last one that nothing alive was below */
+    uint32_t last_owner;
+    bool from_c;  /* the callee was called through C */
+    bool certain; /* the leaf was alive at the moment */
+};
+
+/* Looks at the next frame. A mark need not be in the copy. */
+static enum attempt look_at_next(struct walker *w, struct walk *walk, struct climb *climb, struct seen *seen)
+{
+    enum attempt done = seen_look(w, walk, climb->frame, seen);
+    if (done == LEARNED && !seen->here) {
+        done = pass_unread(w, walk, climb->frame, &climb->callee, &seen->previous);
+        seen->owner = w->layout->owner_shim;
+    } else if (done == ACCEPTED && seen->owner >= w->layout->owner_shim) {
+        seen->previous = pass_mark(w, walk, seen, &climb->callee);
+    }
+    return done;
+}
+
+/* What was read of a moment has no ring. */
+static bool in_ring(struct climb *climb)
+{
+    const uint32_t steps = climb->steps++;
+    if (climb->frame == climb->passed)
+        return true;
+    if ((steps & (steps - 1)) == 0)
+        climb->passed = climb->frame;
+    return false;
+}
+
+/* Whether this frame called the one below it that was found last; *called is false when what is below it has returned.
+ */
+static enum attempt find_called(struct walker *w, struct walk *walk, const struct climb *climb, const struct seen *seen,
+                                bool *called)
+{
+    *called = false;
+    if (w->up_count == 0)
+        return ACCEPTED;
+    const enum attempt done = seen_called(w, walk, seen, &climb->callee, climb->from_c, climb->certain);
+    if (done == LEARNED)
+        return LEARNED;
+    *called = done == ACCEPTED;
+    const bool apart = *called && (seen->stray || climb->callee.stray);
+    if (apart && (!seen_still_there(w, walk, seen, climb->from_c) || !seen_still_there(w, walk, &climb->callee, false)))
+        return TORN;
+    return ACCEPTED;
+}
+
+/* A frame whose callee, if any, is known. */
+static void pass_frame(struct walker *w, struct climb *climb, const struct seen *seen, bool called)
+{
+    const struct layout *l = w->layout;
+    if (!called)
+        w->up_count = 0;
+    if (w->up_count == 0) {
+        climb->leaf = *seen;
+        climb->certain = seen->life == RUNNING && !seen->stray;
+    }
+    if (called || (seen->life != DEAD && seen->life != PAUSED))
+        add_up(w, seen);
+    climb->callee = *seen;
+    climb->callee.entered_c = called && climb->from_c;
+    climb->from_c = l->frame_entry && seen->here[l->frame_entry];
+    if (!seen->stray)
+        climb->plain = *seen;
+}
+
+/* Whether the walk, which found no more callers, ended where every stack ends. */
+static enum attempt check_root(struct walker *w, struct walk *walk, const struct climb *climb, bool empty)
+{
+    const struct seen *root = &climb->callee;
+    const bool plain = !empty && !root->stray;
+    if (!at_root(w, walk, climb->frame, climb->last_owner) || (w->up_count == 0 && !empty))
+        return TORN;
+    if (plain && !is_first(w, walk, root))
+        return TORN;
+    walk->root = plain && climb->last_owner >= w->layout->owner_shim ? root->previous : 0;
+    return ACCEPTED;
+}
+
 /* From a frame to the root; what turns out not to be alive is left out. */
 static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, struct seen *leaf)
 {
     const struct layout *l = w->layout;
     const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(&walk->snapshot), l->thread_base_frame) : 0;
-    struct seen callee = { 0 }, plain = { 0 };
-    bool from_c = false, certain = false;
-    uint32_t last_owner = 0;
-    uint64_t frame = from;
+    struct climb climb = { .frame = from };
+    bool found = false;
     w->up_count = w->joined = 0;
     w->behind = 0;
-    for (uint32_t steps = 0; frame && frame != base; steps++) {
+    while (!found && climb.frame && climb.frame != base) {
         struct seen seen;
-        enum attempt done = seen_look(w, walk, frame, &seen);
-        if (done == LEARNED && !seen.here) {
-            done = pass_unread(w, walk, frame, &callee, &seen.previous);
-            seen.owner = l->owner_shim;
-        } else if (done == ACCEPTED && seen.owner >= l->owner_shim) {
-            seen.previous = pass_mark(w, walk, &seen, &callee);
-        }
+        bool called;
+        if (in_ring(&climb))
+            return TORN;
+        if (w->up_count >= DEPTH_LIMIT || climb.steps > 2 * DEPTH_LIMIT)
+            return TOO_DEEP;
+        enum attempt done = look_at_next(w, walk, &climb, &seen);
         if (done != ACCEPTED)
             return done;
-        if (w->up_count >= DEPTH_LIMIT || steps >= 2 * DEPTH_LIMIT)
-            return TOO_DEEP;
-        last_owner = seen.owner;
-        frame = seen.previous;
+        climb.last_owner = seen.owner;
+        climb.frame = seen.previous;
         /* Entered from C: no Python code of its own, only a mark on the way. */
         if (seen.owner >= l->owner_shim) {
-            from_c = true;
+            climb.from_c = true;
             continue;
         }
-        if (w->up_count > 0)
-            done = seen_called(w, walk, &seen, &callee, from_c, certain);
-        if (done == LEARNED)
-            return LEARNED;
-        const bool called = w->up_count > 0 && done == ACCEPTED;
-        if (called && (seen.stray || callee.stray) &&
-            (!seen_still_there(w, walk, &seen, from_c) || !seen_still_there(w, walk, &callee, false)))
-            return TORN;
+        done = find_called(w, walk, &climb, &seen, &called);
+        if (done != ACCEPTED)
+            return done;
         if (!called)
-            w->up_count = w->behind = 0;
+            w->behind = 0;
         if (!seen.stray && w->behind == 0 && seen.life != DEAD)
             w->behind = seen.address + seen_bytes(l, seen.code);
-        if (called && (w->joined = join(w, walk, seen.address)) > 0)
-            return ACCEPTED;
-        if (w->up_count == 0) {
-            *leaf = seen;
-            certain = seen.life == RUNNING && !seen.stray;
-        }
-        if (called || (seen.life != DEAD && seen.life != PAUSED))
-            add_up(w, &seen);
-        if (w->up_count > 0 && is_root(w, walk, &seen))
-            return ACCEPTED;
-        callee = seen;
-        callee.entered_c = called && from_c;
-        from_c = l->frame_entry && seen.here[l->frame_entry];
-        if (!seen.stray)
-            plain = seen;
+        found = called && (w->joined = join(w, walk, seen.address)) > 0;
+        if (found)
+            break;
+        pass_frame(w, &climb, &seen, called);
+        found = w->up_count > 0 && is_root(w, walk, &seen);
         /* A generator that is suspended has no caller either. */
-        if (seen.owner == l->owner_generator && frame == 0 && !may_begin(w, walk, &seen, called, &plain))
+        if (!found && seen.owner == l->owner_generator && climb.frame == 0 &&
+            !may_begin(w, walk, &seen, called, &climb.plain))
             return TORN;
     }
-    const bool empty = from == base;
-    if (!at_root(w, walk, frame, last_owner) || (w->up_count == 0 && !empty))
-        return TORN;
-    if (!empty && !callee.stray && !is_first(w, walk, &callee))
-        return TORN;
-    walk->root = empty || callee.stray || last_owner < l->owner_shim ? 0 : callee.previous;
-    return ACCEPTED;
+    *leaf = climb.leaf;
+    return found ? ACCEPTED : check_root(w, walk, &climb, from == base);
 }
 
 /* ---- on from the leaf ---- */

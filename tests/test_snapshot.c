@@ -161,6 +161,94 @@ static void chunks_that_were_there_lately_are_tried_for(void **state)
     fake_each_version(spare_chunks);
 }
 
+/* They are not there while it is shallow, and that costs nothing either: neither an attempt nor another call. */
+static void gone_by_turns(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    static const size_t depths[] = { 60, 10, 30, 60, 15, 12, 30, 10 };
+    const uint64_t most = fake_layout(p)->interpreter_code_generation ? 1 : 2;
+    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    for (unsigned i = 0; i < 700; i++) {
+        const size_t depth = depths[i % countof(depths)];
+        fake_stack(p, 0, frames, depth);
+        const uint64_t gone = depth > 20 ? 0 : p->threads[0].chunks[1];
+        fake_remote_hide(gone, gone ? FAKE_CHUNK : 0);
+        const uint64_t calls = p->target.remote.calls;
+        assert_depth(p, depth);
+        /* Now and then, what is read is fitted. */
+        if (i > 30 && (i % 256 > 60) && (p->threads[0].attempts != 1 || p->target.remote.calls - calls > most))
+            fail_msg("Python %x, sample %u: %u attempts, %lu calls", fake_layout(p)->version, i, p->threads[0].attempts,
+                     p->target.remote.calls - calls);
+        fake_remote_hide(0, 0);
+    }
+}
+
+static void chunks_that_come_and_go_cost_nothing(void **state)
+{
+    (void)state;
+    fake_each_version(gone_by_turns);
+}
+
+/* A new thread may have the address of one that has ended, whose chunk is another's by now. */
+static void have_no_chunk(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    static struct fake_frame frames[3];
+    fill(frames, 3, fake_code(p, "f", 20, 9), 1);
+    fake_stack(p, 0, frames, 3);
+    assert_depth(p, 3);
+    const uint64_t state = p->threads[0].address;
+    fake_poke(p, fake_leaf_at(p, 0), l->thread_base_frame ? p->threads[0].base_frame : 0);
+    fake_poke(p, state + l->thread_chunk, 0);
+    fake_poke(p, state + l->thread_chunk + 8, 0);
+    assert_depth(p, 0);
+}
+
+static void a_thread_without_a_chunk_has_no_frames(void **state)
+{
+    (void)state;
+    fake_each_version(have_no_chunk);
+}
+
+/* A chunk whose memory was given back and taken again has nothing in it yet: the others are still the thread's. */
+struct refill {
+    struct fake_python *p;
+    uint64_t address, previous;
+    unsigned calls; /* before it is filled */
+};
+
+static void fill_again(void *self, const struct piece *piece, size_t i)
+{
+    struct refill *refill = self;
+    (void)piece;
+    if (i == 0 && refill->calls-- == 0)
+        fake_poke(refill->p, refill->address, refill->previous);
+}
+
+static void fresh_memory(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    fake_stack(p, 0, frames, 30);
+    for (int i = 0; i < 4; i++)
+        assert_depth(p, 30);
+    const uint64_t at = p->threads[0].chunks[1] + fake_layout(p)->chunk_previous;
+    struct refill refill = { p, at, fake_peek(p, at), 1 };
+    fake_poke(p, at, 0);
+    fake_remote_hook(fill_again, &refill);
+    assert_depth(p, 30);
+    fake_remote_hook(NULL, NULL);
+    assert_int_equal(p->threads[0].attempts, 2);
+}
+
+static void a_fresh_chunk_is_not_the_first(void **state)
+{
+    (void)state;
+    fake_each_version(fresh_memory);
+}
+
 /* ---- several threads at once ---- */
 
 static void read_three(struct fake_python *p, struct wanted *wanted, const char *const *texts)
@@ -290,6 +378,9 @@ int main(void)
         cmocka_unit_test(chunks_are_followed),
         cmocka_unit_test(a_chunk_may_be_gone),
         cmocka_unit_test(chunks_that_were_there_lately_are_tried_for),
+        cmocka_unit_test(chunks_that_come_and_go_cost_nothing),
+        cmocka_unit_test(a_thread_without_a_chunk_has_no_frames),
+        cmocka_unit_test(a_fresh_chunk_is_not_the_first),
         cmocka_unit_test(threads_share_a_call),
         cmocka_unit_test(what_is_too_deep_is_said_to_be),
     };
