@@ -3,21 +3,17 @@
 
 #include "formats/alloc.h"
 #include "record/clock.h"
+#include "record/doubt.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ATTEMPTS      64        /* a few microseconds each */
-#define NEAR_LEAF     8         /* frames */
-#define SURE_COPIES   2         /* made twice, in a row, that show a call which is not known */
-#define SURE_ODD      3         /* the same of another function than its caller is known to call */
-#define SURE_FAR      4         /* the same far from the leaf */
-#define SURE_ATTEMPTS 3         /* the first of those are made once only */
-#define CUT_ATTEMPTS  40        /* after so many, calls that could not be seen for sure are left out */
 #define DEEP_ATTEMPTS 3         /* after so many it is believed: a torn stack may look deep without end */
 #define SLOW_ATTEMPTS 16        /* after so many a slow call is taken: the machine may be that slow */
 #define PATIENCE_NS   200000000 /* with threads that can't be read in one tick */
 #define BATCH_PIECES  48        /* of one call, more or less */
+#define CALM_CALLS    64        /* without a code object that was freed */
 #define PACE_FIRST_NS 300       /* what a piece of a call is thought to take before any was timed */
 #define PACE_MOST     3         /* a call that takes so many times as long as usual ... */
 #define PACE_MORE_NS  4000      /* ... and this is slow */
@@ -40,6 +36,22 @@ void unwinder_close(struct unwinder *u)
 }
 
 /* ---- code objects ---- */
+
+/* When no code object was freed during so many calls, we take it that none was freed and made anew, called and copied
+ * in the microsecond after the interpreters were read. */
+static bool is_calm(const struct unwinder *u)
+{
+    return u->calm >= CALM_CALLS;
+}
+
+static void note_generations(struct unwinder *u)
+{
+    uint64_t sum = 0; /* of numbers that only grow */
+    for (size_t i = 0; i < u->target->interpreters_count; i++)
+        sum += u->target->interpreters[i].generation;
+    u->calm = sum == u->generations ? u->calm + 1 : 0;
+    u->generations = sum;
+}
 
 /* No code object of the interpreter has been freed since this one was last confirmed. */
 static bool is_confirmed(const struct unwinder *u, const struct code *code, const struct interpreter *interpreter)
@@ -115,102 +127,6 @@ static void gather(struct unwinder *u, const struct walk *walk)
         add_fresh(u, walk, w->down[i]);
 }
 
-static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
-{
-    return !caller || edges_known(&u->edges, caller->frame, callee->frame);
-}
-
-/* What the copy says of calls that are not known. */
-struct doubt {
-    uint32_t unknown;
-    uint32_t first;  /* the first callee of one */
-    bool sure;       /* none of their frames changed from the first to the second copy */
-    uint32_t copies; /* made twice, in a row, that have to show them */
-};
-
-/* How many copies have to show a call that is not known, see edges.h. */
-static uint32_t copies_needed(const struct unwinder *u, const struct link *caller, const struct link *callee,
-                              uint32_t from_leaf)
-{
-    if (from_leaf > NEAR_LEAF)
-        return SURE_FAR;
-    return edges_odd(&u->edges, caller->frame, callee->code->function) ? SURE_ODD : SURE_COPIES;
-}
-
-static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, const struct link *above)
-{
-    struct doubt doubt = { .sure = true, .copies = SURE_COPIES };
-    uint32_t known_caller = 0, known_callee = 0;
-    const struct link *caller = above;
-    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++) {
-        const struct link *callee = &u->fresh[i];
-        /* In a recursion one look is enough. */
-        if (caller && caller->frame == known_caller && callee->frame == known_callee)
-            continue;
-        if (!is_known(u, caller, callee)) {
-            doubt.first = doubt.unknown++ ? doubt.first : i;
-            const uint32_t copies = copies_needed(u, caller, callee, u->fresh_count - i);
-            doubt.copies = copies > doubt.copies ? copies : doubt.copies;
-            doubt.sure &= walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
-        } else if (caller) {
-            known_caller = caller->frame;
-            known_callee = callee->frame;
-        }
-    }
-    return doubt;
-}
-
-static void see_calls(struct unwinder *u, const struct link *above)
-{
-    const struct link *caller = above;
-    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
-        if (!is_known(u, caller, &u->fresh[i]))
-            edges_see(&u->edges, caller->frame, u->fresh[i].frame, u->fresh[i].code->function);
-}
-
-/* Another root than last time or none: the state may be one that lasts for nanoseconds, or by now another thread's. */
-static bool is_odd(const struct unwinder *u, const struct walk *walk, const struct link *above)
-{
-    if (above || (walk->sampled && walk->depth == 0))
-        return false;
-    return u->fresh_count == 0 || (walk->sampled && walk->root_function != u->fresh[0].code->function);
-}
-
-static bool is_sure_root(const struct unwinder *u, struct walk *walk)
-{
-    const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
-    return walk->snapshot.twice && (!root || walker_sure(&u->walker, walk, root, root));
-}
-
-/* Whether each frame can have called the next, as far as was seen of the program. */
-static bool believe_calls(struct unwinder *u, struct walk *walk, uint32_t attempts)
-{
-    struct snapshot *snapshot = &walk->snapshot;
-    const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
-    struct doubt doubt = doubt_calls(u, walk, above);
-    const bool odd = is_odd(u, walk, above);
-    const bool sure = doubt.sure && (!odd || is_sure_root(u, walk));
-    /* Some places are left too soon to be seen twice. What is above them is still true. */
-    if (doubt.unknown && !odd && u->walker.joined + doubt.first > 0 && attempts >= CUT_ATTEMPTS) {
-        u->fresh_count = doubt.first;
-        doubt.unknown = 0;
-    }
-    /* Most likely it is none. */
-    if (doubt.copies > SURE_COPIES && attempts < SURE_ATTEMPTS) {
-        walk->sure_copies = 0;
-        return false;
-    }
-    walk->sure_copies = (odd || doubt.unknown) && sure ? walk->sure_copies + 1 : 0;
-    if ((odd || doubt.unknown) && walk->sure_copies < doubt.copies) {
-        snapshot->twice = true;
-        return false;
-    }
-    see_calls(u, above);
-    walk->sure_copies = 0;
-    snapshot->twice = false;
-    return true;
-}
-
 static void count_frames(struct unwind_figures *figures, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
 {
     const uint32_t known = anew ? 0 : keep;
@@ -264,7 +180,8 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return done;
     tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
     /* Where the call stopped early, it is that of an earlier one. */
-    u->generation = target_came_after(u->target, walk->snapshot.until, good) ? interpreter->generation : 0;
+    u->generation = target_came_after(u->target, is_calm(u) ? 0 : walk->snapshot.until, good) ? interpreter->generation
+                                                                                              : 0;
     const uint64_t epoch = u->codes->epoch;
     if (done == ACCEPTED)
         done = walker_find(&u->walker, walk);
@@ -277,7 +194,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     if (done != ACCEPTED)
         return done;
     gather(u, walk);
-    return believe_calls(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
+    return doubt_settled(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
 }
 
 static void count_retry(struct unwind_figures *figures, enum attempt done)
@@ -361,9 +278,9 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         threads++;
     }
     target_plan(u->target, &u->call);
-    if (alone && threads > 0 && snapshot_plan_rest(only, &u->call))
+    if (alone && threads > 0 && snapshot_plan_rest(only, &u->call) && !is_calm(u))
         target_plan_again(u->target, &u->call);
-    if (alone && threads > 0 && snapshot_plan_spare(only, &u->call))
+    if (alone && threads > 0 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
         target_plan_again(u->target, &u->call);
     return i;
 }
@@ -406,6 +323,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                 return false;
             if (target_came(u->target, good)) {
                 *same &= target_check(u->target);
+                note_generations(u);
                 came = true;
             }
             for (size_t i = at; i < at + went; i++)

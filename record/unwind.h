@@ -72,9 +72,11 @@ struct unwinder {
     uint32_t fresh_count;
     struct code **unsure; /* code objects whose identity has to be confirmed */
     size_t unsure_room, unsure_count;
-    uint64_t pace_ns;    /* what a piece of a call takes lately; 0: not known */
-    uint64_t generation; /* of the code objects of the thread's interpreter, after its copy was made; 0: not known */
-    uint64_t sample;     /* counts samples; marks what was seen in this one */
+    uint64_t pace_ns;     /* what a piece of a call takes lately; 0: not known */
+    uint64_t generation;  /* of the code objects of the thread's interpreter, after its copy was made; 0: not known */
+    uint64_t generations; /* those of all interpreters, added up */
+    uint64_t calm;        /* calls since that changed */
+    uint64_t sample;      /* counts samples; marks what was seen in this one */
     struct unwind_figures figures;
 };
 

@@ -29,7 +29,7 @@ RECORD = [
     ["remote"],
 ]
 
-PARTS = {"seen": "walk", "snapshot_look": "snapshot", "snapshot_plan": "snapshot"}  # of another, which was too long
+PARTS = {"doubt": "unwind", "seen": "walk", "snapshot_look": "snapshot", "snapshot_plan": "snapshot"}  # of another, which was too long
 
 FOLDERS = {  # which folders a folder may include from
     "formats": {"formats"},
