@@ -31,12 +31,13 @@ enum event_kind {
     EVENT_STRING,
     EVENT_FUNCTION,
     EVENT_FRAME,
-    EVENT_SAMPLE, /* one thread in one tick */
-    EVENT_FAILED, /* a thread that could not be read in this tick */
-    EVENT_MISSED, /* ticks that nobody looked at */
-    EVENT_TICK,   /* ends a tick: all its samples have been given */
-    EVENT_FIGURE, /* what the recorder counted about its own work; told again, the later value holds */
-    EVENT_END,    /* last of all; absent when the recorder was killed */
+    EVENT_SAMPLE,   /* one thread in one tick */
+    EVENT_FAILED,   /* a thread that could not be read in this tick */
+    EVENT_MISSED,   /* ticks that nobody looked at */
+    EVENT_LEFT_OUT, /* ticks in which a thread was looked at, and not sampled because of the mode */
+    EVENT_TICK,     /* ends a tick: all its samples have been given */
+    EVENT_FIGURE,   /* what the recorder counted about its own work; told again, the later value holds */
+    EVENT_END,      /* last of all; absent when the recorder was killed */
 };
 
 struct recording {
@@ -91,7 +92,20 @@ struct frame {
     uint32_t function;
     uint32_t line, end_line;
     int32_t column, end_column;
+    uint32_t
+        instruction; /* string: the name of what the interpreter executes there, e.g. LOAD_ATTR_SLOT; 0 not recorded */
+    uint32_t base;   /* string: the instruction that this one is a specialised form of; itself if it is none */
 };
+
+/* What a thread was doing, as far as it was asked for. The numbers are Tachyon's. */
+enum status {
+    STATUS_GIL = 1 << 0,         /* it held the interpreter's lock; without such a lock: it was attached */
+    STATUS_CPU = 1 << 1,         /* it was running, or ready to run */
+    STATUS_CPU_UNKNOWN = 1 << 2, /* STATUS_CPU and the CPU time were not asked for */
+    STATUS_GIL_WAIT = 1 << 3,    /* it waited for the interpreter's lock */
+    STATUS_EXCEPTION = 1 << 4,   /* an exception was raised or being handled */
+};
+#define STATUS_BITS 0x1Fu
 
 /* A thread's stack: the `keep` frames nearest the root of its last one, then `pushed` frames, root first. */
 struct sample {
@@ -100,7 +114,9 @@ struct sample {
     uint32_t pushed;
     const uint32_t *frames;
     uint64_t time_ns;
-    uint32_t stack; /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
+    uint32_t status; /* of enum status */
+    uint64_t cpu_ns; /* CPU time that the thread has used since its sample before; 0 when it is not known */
+    uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
 };
 
 /* Frames of a stack. A file may be made to claim any number; no program comes near this one. */
@@ -119,6 +135,14 @@ struct failed {
     uint32_t thread; /* 0: no thread could be read in this tick */
     enum failure cause;
     uint64_t time_ns;
+};
+
+/* The thread was looked at in so many more ticks since its last sample, and its status was not what the mode keeps. */
+struct left_out {
+    uint32_t thread;
+    uint64_t ticks;
+    uint64_t time_ns; /* of the last of them */
+    uint64_t cpu_ns;  /* CPU time that it used in them */
 };
 
 /* EVENT_PROCESS_END, EVENT_THREAD_END, EVENT_THREAD_NAME (which alone has a name): something happened to `number`. */
@@ -167,6 +191,7 @@ struct event {
         struct frame frame;
         struct sample sample;
         struct failed failed;
+        struct left_out left_out;
         uint64_t missed;  /* EVENT_MISSED: how many ticks before the next one */
         uint64_t tick_ns; /* EVENT_TICK: its time */
         struct figure figure;

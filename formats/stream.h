@@ -38,6 +38,8 @@ enum stream_note {
     NOTE_THREAD_END,
     NOTE_MISSED,
     NOTE_FIGURE,
+    NOTE_STATUS,
+    NOTE_LEFT_OUT,
 };
 
 #endif

@@ -81,6 +81,10 @@ static void put_frame(struct writing *w, const struct event *event)
     put_signed(w->to, (int64_t)frame->end_line - (int64_t)frame->line);
     put_column(w, frame->column);
     put_column(w, frame->end_column);
+    if (frame->instruction == 0)
+        return;
+    put_number(w->to, frame->instruction);
+    put_number(w->to, frame->base);
 }
 
 static void take_frame(struct reading *r, struct event *event)
@@ -92,6 +96,10 @@ static void take_frame(struct reading *r, struct event *event)
     frame->end_line = frame->line + (uint32_t)take_signed(&r->from);
     frame->column = take_column(r);
     frame->end_column = take_column(r);
+    if (r->from.bad || cursor_left(&r->from) == 0)
+        return; /* the instruction was not recorded */
+    frame->instruction = take_number32(&r->from);
+    frame->base = take_number32(&r->from);
 }
 
 static void put_process(struct writing *w, const struct event *event)
@@ -188,6 +196,24 @@ static void take_figure(struct reading *r, struct event *event)
     event->figure.value = take_number(&r->from);
 }
 
+static void put_left_out(struct writing *w, const struct event *event)
+{
+    const struct left_out *left_out = &event->left_out;
+    put_number(w->to, left_out->thread);
+    put_number(w->to, left_out->ticks);
+    put_time(w, left_out->time_ns);
+    put_time(w, left_out->cpu_ns);
+}
+
+static void take_left_out(struct reading *r, struct event *event)
+{
+    struct left_out *left_out = &event->left_out;
+    left_out->thread = take_number32(&r->from);
+    left_out->ticks = take_number(&r->from);
+    left_out->time_ns = take_time(r);
+    left_out->cpu_ns = take_time(r);
+}
+
 static const struct {
     enum event_kind kind;
     void (*put)(struct writing *, const struct event *);
@@ -203,6 +229,7 @@ static const struct {
     [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },
     [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
     [NOTE_FIGURE] = { EVENT_FIGURE, put_figure, take_figure },
+    [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
 };
 
 enum stream_note note_of(enum event_kind kind)
@@ -221,7 +248,7 @@ void put_note_fields(struct bytes *to, const struct event *event, uint64_t unit_
 
 enum note_taken take_note(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event)
 {
-    if (note == 0 || note >= countof(notes))
+    if (note >= countof(notes) || !notes[note].take)
         return NOTE_UNKNOWN;
     struct reading r = { fields, unit_ns };
     event->kind = notes[note].kind;

@@ -160,7 +160,9 @@ static bool take_function(struct tables *tables, const struct function *given, s
 
 static bool take_frame(struct tables *tables, const struct frame *given, struct fault *why)
 {
-    const bool whole = given->function < tables->functions_count && tables->functions[given->function].number;
+    const bool whole = given->function < tables->functions_count && tables->functions[given->function].number &&
+                       (!given->instruction || known_string(tables, given->instruction)) &&
+                       (!given->base || known_string(tables, given->base));
     if (!whole && !is_loss(tables, "frame", given->number, why))
         return false;
     if (!next_number(tables, "frame", given->number, &tables->frames_count, why))
@@ -215,7 +217,20 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return true;
     }
     row->samples++;
+    row->cpu_ns += sample->cpu_ns;
+    row->cpu_known |= !(sample->status & STATUS_CPU_UNKNOWN);
     tables->samples++;
+    return true;
+}
+
+static bool take_left_out(struct tables *tables, const struct left_out *given, struct fault *why)
+{
+    if (!known_thread(tables, given->thread))
+        return is_loss(tables, "news of thread", given->thread, why);
+    struct thread_row *row = &tables->threads[given->thread];
+    row->left_out += given->ticks;
+    row->cpu_ns += given->cpu_ns;
+    tables->left_out += given->ticks;
     return true;
 }
 
@@ -247,6 +262,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return take_frame(tables, &event->frame, why);
     case EVENT_SAMPLE:
         return take_sample(tables, &event->sample, why);
+    case EVENT_LEFT_OUT:
+        return take_left_out(tables, &event->left_out, why);
     case EVENT_FAILED:
         count_failure(tables, &event->failed);
         return true;

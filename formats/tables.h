@@ -37,6 +37,9 @@ struct thread_row {
     struct thread thread; /* name: its last one */
     uint64_t end_ns;      /* 0 while it has not ended */
     uint64_t samples;     /* without the lost ones */
+    uint64_t left_out;    /* ticks in which it was looked at and not sampled because of the mode */
+    uint64_t cpu_ns;      /* CPU time that it used, as far as it is known */
+    bool cpu_known;       /* from some samples */
     uint32_t *stacks;     /* the stack down to each depth; stacks[depth - 1] is the whole one */
     size_t stacks_room;
     uint32_t depth;
@@ -59,7 +62,7 @@ struct tables {
     uint32_t jumped; /* numbers passed over so far */
     bool has_recording;
     struct end end; /* .reason 0 until EVENT_END */
-    uint64_t samples, lost_samples, ticks, missed, failed;
+    uint64_t samples, lost_samples, left_out, ticks, missed, failed;
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* the latest time seen */
     struct figure_list figures;

@@ -72,8 +72,10 @@ static void note_thread(struct lines *to, const struct thread *t)
 
 static void note_frame(struct lines *to, const struct frame *f)
 {
-    add_line(to, "frame %" PRIu32 " in %" PRIu32 " line %" PRIu32 "-%" PRIu32 " columns %" PRId32 "-%" PRId32,
-             f->number, f->function, f->line, f->end_line, f->column, f->end_column);
+    add_line(to,
+             "frame %" PRIu32 " in %" PRIu32 " line %" PRIu32 "-%" PRIu32 " columns %" PRId32 "-%" PRId32
+             " instruction %" PRIu32 " of %" PRIu32,
+             f->number, f->function, f->line, f->end_line, f->column, f->end_column, f->instruction, f->base);
 }
 
 static void note_end(struct lines *to, const struct end *e)
@@ -103,8 +105,11 @@ static void note_sample(struct journal *journal, const struct sample *sample)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, sample->stack);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%.*s", sample->time_ns, sample->thread, (int)stack.size,
-             stack.size ? (const char *)stack.at : "");
+    char status[48] = "";
+    if (sample->status || sample->cpu_ns)
+        snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, sample->status, sample->cpu_ns);
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%.*s", sample->time_ns, sample->thread, status,
+             (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 
@@ -152,6 +157,10 @@ static void note_event(struct journal *journal, const struct event *event)
         break;
     case EVENT_MISSED:
         add_line(notes, "missed %" PRIu64, event->missed);
+        break;
+    case EVENT_LEFT_OUT:
+        add_line(notes, "thread %" PRIu32 " left out %" PRIu64 " until %" PRIu64 " cpu %" PRIu64,
+                 event->left_out.thread, event->left_out.ticks, event->left_out.time_ns, event->left_out.cpu_ns);
         break;
     case EVENT_FIGURE:
         add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->figure.name), event->figure.value);

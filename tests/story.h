@@ -25,6 +25,12 @@
 #define SAMPLE(ns, thread, keep, ...) \
     { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
                                 (const uint32_t[]){ __VA_ARGS__ }, ns, 0 } }
+#define STATUS_SAMPLE(ns, thread, keep, status, cpu, ...) \
+    { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
+                                (const uint32_t[]){ __VA_ARGS__ }, ns, status, cpu, 0 } }
+#define STATUS_SAME(ns, thread, depth, status, cpu) \
+    { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, status, cpu, 0 } }
+#define LEFT_OUT(ns, thread, ticks, cpu) { EVENT_LEFT_OUT, .left_out = { thread, ticks, ns, cpu } }
 #define SAME(ns, thread, depth) { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, 0 } }
 #define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns } }
 #define MISSED(count) { EVENT_MISSED, .missed = count }
