@@ -104,8 +104,9 @@ enum status {
     STATUS_CPU_UNKNOWN = 1 << 2, /* STATUS_CPU and the CPU time were not asked for */
     STATUS_GIL_WAIT = 1 << 3,    /* it waited for the interpreter's lock */
     STATUS_EXCEPTION = 1 << 4,   /* an exception was raised or being handled */
+    STATUS_RECORDED = 1 << 6,    /* without it nothing is known of all that */
 };
-#define STATUS_BITS 0x1Fu
+#define STATUS_BITS 0x1Fu /* those that say something */
 
 /* A thread's stack: the `keep` frames nearest the root of its last one, then `pushed` frames, root first. */
 struct sample {
@@ -115,7 +116,8 @@ struct sample {
     const uint32_t *frames;
     uint64_t time_ns;
     uint32_t status; /* of enum status */
-    uint64_t cpu_ns; /* CPU time that the thread has used since its sample before; 0 when it is not known */
+    uint64_t cpu_ns; /* CPU time that the thread has used since its sample before, without that in ticks which were
+                      * left out; 0 when it is not known */
     uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
 };
 

@@ -45,14 +45,37 @@ static bool broken(struct decoding *d)
     return false;
 }
 
+/* The status of a thread in this tick, and the CPU time that it has used since its last sample. */
+static uint32_t take_status(struct stream_reader *reader, uint32_t number, uint64_t *cpu_ns)
+{
+    struct reader_thread *thread = &reader->threads[number];
+    *cpu_ns = 0;
+    if (thread->status.block != reader->block)
+        return 0;
+    const uint64_t cpu_units = stream_status_cpu(&thread->status, reader->tick_units);
+    const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
+    if (whole && cpu_units > thread->cpu_units)
+        *cpu_ns = (cpu_units - thread->cpu_units) * reader->unit_ns;
+    thread->cpu_units = whole && thread->cpu_units > cpu_units ? thread->cpu_units : cpu_units;
+    thread->losses = reader->losses;
+    thread->sampled = true;
+    if (thread->status.bits & STATUS_CPU_UNKNOWN)
+        *cpu_ns = 0;
+    return thread->status.bits | STATUS_RECORDED;
+}
+
 static bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
 {
+    uint64_t cpu_ns;
+    const uint32_t status = take_status(d->reader, number, &cpu_ns);
     struct event event = { .kind = EVENT_SAMPLE,
                            .sample = { .thread = number,
                                        .keep = keep,
                                        .pushed = pushed,
                                        .frames = d->reader->frames,
-                                       .time_ns = tick_time_ns(d->reader) } };
+                                       .time_ns = tick_time_ns(d->reader),
+                                       .status = status,
+                                       .cpu_ns = cpu_ns } };
     return sink_take(d->to, &event, d->why);
 }
 
@@ -104,15 +127,21 @@ static bool repeat_ticks(struct decoding *d, uint64_t count)
     return true;
 }
 
+/* A thread by its number, which may be that of one whose definition was lost. NULL: the file is broken. */
+static struct reader_thread *thread_row(struct stream_reader *reader, uint64_t number)
+{
+    if (number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
+        return NULL;
+    reader->threads = alloc_grow(reader->threads, &reader->threads_room, (size_t)number + 1, sizeof(*reader->threads));
+    return &reader->threads[number];
+}
+
 /* The thread that a record names, which no other record of the tick may have named. NULL: the file is broken. */
 static struct reader_thread *name_thread(struct decoding *d, uint64_t number)
 {
     struct stream_reader *reader = d->reader;
-    if (!d->in_tick || d->all_failed || number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
-        return NULL;
-    reader->threads = alloc_grow(reader->threads, &reader->threads_room, (size_t)number + 1, sizeof(*reader->threads));
-    struct reader_thread *thread = &reader->threads[number];
-    if (thread->tick == reader->tick)
+    struct reader_thread *thread = d->in_tick && !d->all_failed ? thread_row(reader, number) : NULL;
+    if (!thread || thread->tick == reader->tick)
         return NULL;
     thread->tick = reader->tick;
     return thread;
@@ -194,9 +223,24 @@ static bool read_failed(struct decoding *d, uint64_t number)
     return !d->from.bad && sink_take(d->to, &event, d->why);
 }
 
+static bool read_status(struct decoding *d, struct cursor fields)
+{
+    struct stream_reader *reader = d->reader;
+    struct reader_thread *thread = thread_row(reader, take_number(&fields));
+    const uint64_t bits = take_number(&fields), cpu_units = take_number(&fields);
+    if (fields.bad || d->from.bad || !thread || !d->in_tick || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
+        return broken(d);
+    if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
+        return broken(d);
+    thread->status = (struct stream_status){ reader->block, bits & STATUS_BITS, cpu_units, reader->tick_units };
+    return true;
+}
+
 static bool give_note(struct decoding *d, uint64_t note)
 {
     const struct cursor fields = take_part(&d->from, take_number(&d->from));
+    if (note == NOTE_STATUS)
+        return read_status(d, fields);
     struct event event = { 0 };
     const enum note_taken taken = take_note(fields, note, d->reader->unit_ns, &event);
     if (d->from.bad || taken == NOTE_BROKEN)
@@ -263,6 +307,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
     if (!d.from.bad)
         return false;
     reader->blocks.damage.blocks++;
+    reader->losses++;
     block_note_damage(&reader->blocks, "a block that breaks the rules of the format, before");
     return true;
 }
@@ -309,6 +354,7 @@ static bool in_sequence(struct stream_reader *reader, uint32_t sequence)
         return false;
     }
     if (sequence > reader->sequence) {
+        reader->losses++;
         damage->blocks += sequence - reader->sequence;
         block_note_damage(&reader->blocks, "missing blocks ahead of the one before");
     }

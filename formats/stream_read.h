@@ -7,12 +7,17 @@
 
 #include "formats/block_read.h"
 #include "formats/sink.h"
+#include "formats/stream_status.h"
 
 struct reader_thread {
     uint32_t depth;
     uint32_t listed; /* its place in the roster + 1; 0 while absent */
     uint64_t tick;   /* the tick that has named it */
     uint64_t block;  /* the block that knows its depth */
+    struct stream_status status;
+    uint64_t cpu_units; /* CPU time at its last sample, ... */
+    uint64_t losses;    /* ... before which so much had been lost */
+    bool sampled;       /* it had one with a status */
 };
 
 struct stream_reader {
@@ -30,6 +35,7 @@ struct stream_reader {
     uint32_t roster_count;
     uint64_t tick;
     uint64_t tick_units;
+    uint64_t losses; /* of blocks, or of parts of them */
     uint32_t *frames;
     size_t frames_room;
 };

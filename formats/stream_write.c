@@ -11,6 +11,8 @@
 #define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is written */
 #define BLOCK_NS    1000000000u         /* so is one this old */
 
+#define CPU_SLACK_NS 1000000 /* that the CPU time may be off, besides an interval */
+
 /* A record must leave the block below its limit, however deep the stack. */
 #define RECORD_ROOM(frames) ((size_t)64 + (size_t)(frames)*5)
 
@@ -173,6 +175,41 @@ static void put_failed(struct stream_writer *writer, const struct failed *failed
         writer->threads[writer->roster[i]].tick = writer->tick;
 }
 
+static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
+{
+    struct stream_status *status = &writer->threads[number].status;
+    *status = (struct stream_status){ writer->block, bits, cpu_units, writer->last_units };
+    struct bytes *fields = &writer->note;
+    fields->size = 0;
+    put_number(fields, number);
+    put_number(fields, bits);
+    put_number(fields, cpu_units);
+    put_tag(writer, RECORD_NOTE, NOTE_STATUS);
+    put_number(&writer->open, fields->size);
+    put_bytes(&writer->open, fields->at, fields->size);
+}
+
+/* Tells what a reader would not find out by itself. */
+static void follow_status(struct stream_writer *writer, const struct sample *sample)
+{
+    struct stream_thread *thread = &writer->threads[sample->thread];
+    const struct stream_status *told = &thread->status;
+    if (!(sample->status & STATUS_RECORDED))
+        return;
+    thread->cpu_ns += sample->cpu_ns;
+    const uint32_t bits = sample->status & STATUS_BITS;
+    const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
+    const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
+    const uint64_t expected = stream_status_cpu(told, now);
+    const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
+    const bool known = told->block == writer->block && told->bits == bits;
+    if (known && (bits & STATUS_CPU_UNKNOWN || off <= writer->interval_units + CPU_SLACK_NS / writer->unit_ns))
+        return;
+    begin_tick(writer, sample->time_ns);
+    put_status(writer, sample->thread, bits,
+               told->block == writer->block && cpu < told->cpu_units ? told->cpu_units : cpu);
+}
+
 /* Brings the thread's stack up to date. Returns whether anything changed. */
 static bool follow_stack(struct stream_thread *thread, const struct sample *sample)
 {
@@ -196,6 +233,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
         return true;
     }
+    follow_status(writer, sample);
     const bool known = thread->block == writer->block;
     thread->block = writer->block;
     thread->tick = writer->tick;

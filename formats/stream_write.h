@@ -9,6 +9,7 @@
 
 #include "formats/block_write.h"
 #include "formats/sink.h"
+#include "formats/stream_status.h"
 
 struct stream_thread {
     uint32_t *stack; /* frames, root first */
@@ -17,6 +18,8 @@ struct stream_thread {
     uint64_t tick;   /* the tick (counted from 1) it last appeared in */
     uint32_t listed; /* its place in the roster + 1; 0 while absent */
     uint64_t block;  /* the block (counted from 1) that knows its stack */
+    uint64_t cpu_ns; /* CPU time of its samples so far */
+    struct stream_status status;
 };
 
 struct stream_writer {

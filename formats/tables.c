@@ -218,7 +218,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     }
     row->samples++;
     row->cpu_ns += sample->cpu_ns;
-    row->cpu_known |= !(sample->status & STATUS_CPU_UNKNOWN);
+    row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
     tables->samples++;
     return true;
 }
