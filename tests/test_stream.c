@@ -254,92 +254,6 @@ static void no_more_than_a_second_is_in_memory_only(void **state)
     }
 }
 
-/* ---- status ---- */
-
-#define REC STATUS_RECORDED
-
-/* A thread that runs for all of its time or none of it: told by the changes alone, exactly. */
-static const struct event at_work[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
-    PROCESS(1, 4313, "/"),
-    THREAD(1, 1, 4313, "python3"),
-    THREAD(2, 1, 4314, "other"),
-    STRING(1, "f"),
-    STRING(2, "LOAD_ATTR_SLOT"),
-    STRING(3, "LOAD_ATTR"),
-    FUNCTION(1, 1, 0, 1),
-    FRAME(1, 1, 1),
-    { EVENT_FRAME, .frame = { 2, 1, 1, 1, -1, -1, 2, 3 } },
-    STATUS_SAMPLE(MS, 1, 0, REC | STATUS_CPU | STATUS_GIL, 0, 1),
-    TICK(MS),
-    STATUS_SAME(2 * MS, 1, 1, REC | STATUS_CPU | STATUS_GIL, MS),
-    STATUS_SAMPLE(2 * MS, 2, 0, REC | STATUS_GIL_WAIT, 0, 1, 2),
-    TICK(2 * MS),
-    STATUS_SAMPLE(3 * MS, 1, 0, REC | STATUS_CPU | STATUS_EXCEPTION, MS, 2),
-    STATUS_SAME(3 * MS, 2, 2, REC | STATUS_GIL_WAIT, 0),
-    TICK(3 * MS),
-    STATUS_SAME(4 * MS, 1, 1, REC, MS),
-    STATUS_SAME(4 * MS, 2, 2, REC | STATUS_GIL_WAIT | STATUS_CPU_UNKNOWN, 0),
-    TICK(4 * MS),
-    STATUS_SAME(5 * MS, 1, 1, REC, 0),
-    TICK(5 * MS), /* thread 2 is absent */
-    LEFT_OUT(5 * MS, 2, 1, 0),
-    STATUS_SAME(6 * MS, 1, 1, REC, 0),
-    STATUS_SAME(6 * MS, 2, 2, REC | STATUS_CPU, 0),
-    TICK(6 * MS),
-    { EVENT_END, .end = { END_TARGET, 7 * MS, 6, 10, 0, 0, 0 } },
-};
-
-static void a_status_comes_back(void **state)
-{
-    (void)state;
-    struct bytes stream = stream_of(at_work, countof(at_work), CODEC_PLAIN);
-    struct playback playback = { 0 };
-    struct journal told = { 0 };
-    playback_read(&playback, stream.at, stream.size);
-    journal_tell(&told, at_work, countof(at_work));
-    assert_same_lines(journal_text(&playback.journal), journal_text(&told));
-    assert_true(playback_whole(&playback));
-    assert_int_equal(playback.journal.tables.threads[2].left_out, 1);
-    assert_int_equal(playback.journal.tables.threads[1].cpu_ns, 3 * MS);
-    journal_free(&told);
-    playback_free(&playback);
-    bytes_free(&stream);
-}
-
-/* A thread that runs for a part of each tick, in every block: its CPU time is right but for a bounded slip, in sum and
- * on the way, and what is told of it stays small. */
-static void cpu_time_is_nearly_right(void **state)
-{
-    (void)state;
-    static const unsigned shares[] = { 0, 10, 50, 90, 100 };
-    for (size_t i = 0; i < countof(shares); i++) {
-        struct long_run run;
-        begin_long_run(&run, CODEC_PLAIN);
-        const uint64_t each_ns = (uint64_t)MS / 100 * shares[i];
-        const uint32_t bits = REC | (shares[i] >= 50 ? STATUS_CPU : 0);
-        say(&run, (struct event)STATUS_SAMPLE(MS, 1, 0, bits, 0, 1));
-        say(&run, (struct event)TICK(MS));
-        for (uint64_t tick = 2; tick <= 3500; tick++) {
-            say(&run, (struct event)STATUS_SAME(tick * MS, 1, 1, bits, each_ns));
-            say(&run, (struct event)TICK(tick * MS));
-        }
-        say(&run, (struct event){ EVENT_END, .end = { END_DURATION, 3500 * (uint64_t)MS, 3500, 3500, 0, 0, -1 } });
-        struct bytes bytes = file_bytes(run.fd);
-        struct playback playback = { 0 };
-        playback_read(&playback, bytes.at, bytes.size);
-        assert_true(playback_whole(&playback));
-        const struct thread_row *row = &playback.journal.tables.threads[1];
-        const uint64_t wanted_ns = 3499 * each_ns;
-        const uint64_t off_ns = row->cpu_ns > wanted_ns ? row->cpu_ns - wanted_ns : wanted_ns - row->cpu_ns;
-        if (off_ns > 3 * (uint64_t)MS || bytes.size > 20000 || !row->cpu_known)
-            fail_msg("at %u %% it is %lu ns of %lu, in %zu bytes", shares[i], row->cpu_ns, wanted_ns, bytes.size);
-        playback_free(&playback);
-        bytes_free(&bytes);
-        end_long_run(&run);
-    }
-}
-
 /* Ticks that nothing happened in are one record, so an hour of sleep is a few bytes a second. */
 static void a_thread_that_does_not_move_costs_nothing(void **state)
 {
@@ -460,8 +374,6 @@ int main(void)
         cmocka_unit_test(everything_comes_back),
         cmocka_unit_test(decoding_and_encoding_gives_the_same_bytes),
         cmocka_unit_test(a_pipe_is_as_good_as_a_file),
-        cmocka_unit_test(a_status_comes_back),
-        cmocka_unit_test(cpu_time_is_nearly_right),
         cmocka_unit_test(no_more_than_a_second_is_in_memory_only),
         cmocka_unit_test(a_thread_that_does_not_move_costs_nothing),
         cmocka_unit_test(a_change_is_told_from_the_nearer_end),
