@@ -59,14 +59,15 @@ static void a_status_comes_back(void **state)
 /* A thread that runs for a part of each tick, for some seconds: `story` has room for it. Returns how many events. */
 static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, size_t ticks)
 {
-    static const struct event beginning[] = {
+    static const uint32_t first[] = { 1 }; /* frames */
+    const struct event beginning[] = {
         { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
         PROCESS(1, 4313, "/"),
         THREAD(1, 1, 4313, "python3"),
         STRING(1, "f"),
         FUNCTION(1, 1, 0, 1),
         FRAME(1, 1, 1),
-        STATUS_SAMPLE(MS, 1, 0, REC, 0, 1),
+        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0 } },
         TICK(MS),
     };
     size_t count = countof(beginning);
