@@ -5,7 +5,7 @@
 #define SURE_COPIES   2  /* made twice, in a row, that show a call which is not known */
 #define SURE_ODD      3  /* the same of another function than its caller is known to call */
 #define SURE_FAR      4  /* the same far from the leaf */
-#define SURE_ATTEMPTS 3  /* the first of those are made once only */
+#define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
 #define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out */
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
@@ -87,7 +87,7 @@ bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
         u->fresh_count = doubt.first;
         doubt.unknown = 0;
     }
-    /* Most likely it is none. */
+    /* Most likely there is no such call. */
     if (doubt.copies > SURE_COPIES && attempts < SURE_ATTEMPTS) {
         walk->sure_copies = 0;
         return false;

@@ -23,7 +23,8 @@ struct edges {
     struct pairs pairs; /* (frame, frame) → place in seen + 1 */
     uint8_t *seen;      /* how often, for sure */
     size_t seen_room;
-    struct pairs functions; /* (frame, function that it is known to call), and (frame, 0) where there is one */
+    struct pairs functions; /* (frame, function that it is known to call), and (frame, 0) where there is one: functions
+                               count from 1 */
 };
 
 /* Whether it is known that the caller at this place has the callee at that. */

@@ -49,6 +49,8 @@ static const struct row {
     { AT(thread_base_frame), { 0, 0, 0, 0, W(27) }, THREAD_LIMIT, 8 },
     { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, THREAD_LIMIT, 8 },
     { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, THREAD_LIMIT, 8 },
+    { AT(thread_gil_wait), { 0, 0, 0, 0, W(35) }, THREAD_LIMIT, 4 },
+    { AT(thread_handler), { 320, 256, 256, 256, W(37) }, THREAD_LIMIT, 8 },
 
     { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, FRAME_LIMIT, 8 },
     { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, FRAME_LIMIT, 8 },
@@ -113,10 +115,14 @@ static uint32_t smallest(const uint32_t *values, size_t count)
 /* What follows from the offsets, and the few facts that are published nowhere. */
 static void complete(struct layout *l, unsigned minor)
 {
-    const uint32_t thread[] = { l->thread_prev,          l->thread_next,   l->thread_interpreter, l->thread_native_id,
-                                l->thread_current_frame, l->thread_cframe, l->thread_base_frame,  l->thread_chunk + 8 };
+    const uint32_t thread[] = { l->thread_prev,          l->thread_next,    l->thread_interpreter, l->thread_native_id,
+                                l->thread_current_frame, l->thread_cframe,  l->thread_base_frame,  l->thread_chunk + 8,
+                                l->thread_handler + 8,   l->thread_gil_wait };
     const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner,
                                l->frame_stack };
+    /* In front of thread_id, which the native id follows: current_exception, exc_info, dict and two more words. */
+    l->thread_exception = l->thread_native_id - 48;
+    l->thread_exc_info = l->thread_native_id - 40;
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
     l->code_units = 16; /* PyCodeObject is a PyVarObject that counts its code units */
@@ -193,6 +199,8 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
             return false;
     complete(layout, minor);
+    if (layout->thread_native_id < 48)
+        return fault(why, "its table of offsets is damaged (threads)");
     if (layout->code_first_line < 4 || layout->code_instructions < 16 ||
         layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
         layout->code_identity_size > LAYOUT_IDENTITY_MAX)

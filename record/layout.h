@@ -47,6 +47,10 @@ struct layout {
     uint32_t cframe_current_frame; /* ... and where that is there */
     uint32_t thread_base_frame;    /* the address of the frame that is every stack's root; 0: not kept (before 3.15) */
     uint32_t thread_chunk;         /* newest chunk of the data stack; behind it: its first free word, its limit */
+    uint32_t thread_gil_wait;      /* int: it waits for the interpreter's lock; 0: not kept */
+    uint32_t thread_exception;     /* what is being raised (3.11: its traceback) */
+    uint32_t thread_exc_info;      /* address of the innermost {exception handled, previous} */
+    uint32_t thread_handler;       /* the outermost of these, in the thread's state itself */
     uint32_t thread_size;          /* bytes from the start that hold all of the above */
 
     uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;

@@ -249,6 +249,8 @@ static bool begin_recording(struct session *session, char **argv)
     session->sampler.interval_ns = options->interval_ns;
     session->sampler.which = options->which;
     session->sampler.anew = options->anew;
+    session->sampler.with_status = true;
+    session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
     session->sampler.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;
@@ -256,7 +258,7 @@ static bool begin_recording(struct session *session, char **argv)
     struct event event = { .kind = EVENT_RECORDING };
     struct recording *recording = &event.recording;
     recording->pyreel_version = TEXT(PYREEL_VERSION);
-    recording->mode = TEXT("wall");
+    recording->mode = (struct text){ mode_names[options->mode], strlen(mode_names[options->mode]) };
     recording->threads_option = (struct text){ threads_names[options->which], strlen(threads_names[options->which]) };
     recording->command = command_line(argv);
     recording->start_unix_ns = clock_unix_ns();

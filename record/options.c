@@ -40,7 +40,7 @@ static const struct argument rows[] = {
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 1000, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
-    { OPTION_MODE, 'm', "mode", "wall", 0, "which of their samples to keep (wall)" },
+    { OPTION_MODE, 'm', "mode", "wall|cpu|gil|exception", 0, "which of their samples to keep (wall)" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
@@ -114,7 +114,6 @@ static bool one_of(const char *text, const char *const *names, size_t count, siz
     return false;
 }
 
-static const char *const mode_names[] = { "wall" };
 static const char *const codec_names[] = { "none", "zstd" };
 
 /* Applies an option's value. False when the value is not one it takes. */
@@ -140,7 +139,9 @@ static bool apply(struct options *options, enum option_number number, const char
         options->which = (enum threads)which;
         return good;
     case OPTION_MODE:
-        return one_of(value, mode_names, countof(mode_names), &which);
+        good = one_of(value, mode_names, MODES, &which);
+        options->mode = (enum mode)which;
+        return good;
     case OPTION_COMPRESSION:
         good = one_of(value, codec_names, countof(codec_names), &which);
         options->codec = which == 1 ? CODEC_ZSTD : CODEC_PLAIN;

@@ -4,7 +4,7 @@
 #define PYREEL_RECORD_OPTIONS_H
 
 #include "formats/stream.h"
-#include "record/roster.h"
+#include "record/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +17,7 @@ struct options {
     uint64_t interval_ns;
     uint64_t duration_ns; /* 0: until it ends */
     enum threads which;
+    enum mode mode;
     bool anew;  /* take nothing from earlier samples */
     bool stats; /* print figures at the end */
     bool kill;  /* end the command when the duration is over */

@@ -9,6 +9,7 @@
 
 #include "formats/fault.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -50,6 +51,7 @@ enum remote_state remote_read_pieces(struct remote *remote, const struct piece *
 /* One more piece; the call must have room for it. */
 static inline void call_add(struct call *call, uint64_t address, uint32_t size, void *into)
 {
+    assert(call->count < REMOTE_PIECES);
     call->pieces[call->count++] = (struct piece){ address, size, into };
 }
 

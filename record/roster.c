@@ -232,6 +232,7 @@ static bool take_over(struct roster *roster)
         member->native_id = wanted->unwound.native_id;
         member->state = wanted->state;
         member->cause = wanted->unwound.cause;
+        member->status = wanted->unwound.status;
         roster->failed += wanted->state == UNWIND_FAILED;
         member->tick = roster->tick;
     }

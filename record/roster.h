@@ -21,6 +21,7 @@ struct member {
     uint64_t tick;           /* the one for which `state` holds */
     enum unwind_state state; /* UNWIND_WANTED: not one of the threads that were asked for */
     enum failure cause;      /* when it failed */
+    uint32_t status;         /* of enum status: what its state tells of it */
     struct walk walk;
 };
 

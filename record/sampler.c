@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SAME_PROGRAM_NS   1000000   /* how often execve is looked for */
+#define LEFT_OUT_NS       500000000 /* what was left out is told after so long at the latest */
 #define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
 
@@ -41,11 +42,36 @@ static struct told *told_of(struct sampler *sampler, uint32_t place)
     return &sampler->told[place];
 }
 
+/* Ticks in which it was looked at and not sampled. */
+static void tell_left_out(struct sampler *sampler, struct told *told)
+{
+    struct left_out *left_out = &told->watch.left_out;
+    if (left_out->ticks == 0)
+        return;
+    left_out->thread = told->number;
+    note(sampler, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = *left_out });
+    *left_out = (struct left_out){ 0 };
+}
+
+static void leave_out(struct sampler *sampler, struct told *told, uint64_t time_ns)
+{
+    struct left_out *left_out = &told->watch.left_out;
+    if (left_out->ticks == 0)
+        told->left_out_since_ns = time_ns;
+    left_out->ticks++;
+    left_out->time_ns = time_ns;
+    left_out->cpu_ns += told->watch.cpu_ns;
+    if (time_ns - told->left_out_since_ns >= LEFT_OUT_NS)
+        tell_left_out(sampler, told);
+}
+
 static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns)
 {
     struct told *told = told_of(sampler, place);
     if (!told->number)
         return;
+    tell_left_out(sampler, told);
+    watch_close(&told->watch);
     note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
     told->number = 0;
     free((char *)told->name.bytes);
@@ -129,7 +155,7 @@ static bool tell_failed(struct sampler *sampler, uint32_t thread, enum failure c
     return tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
 }
 
-static bool tell_stack(struct sampler *sampler, const struct told *told, struct walk *walk, bool known,
+static bool tell_stack(struct sampler *sampler, const struct told *told, struct walk *walk, bool known, uint32_t status,
                        uint64_t time_ns, struct fault *why)
 {
     const uint32_t keep = known ? walk->same : 0;
@@ -146,7 +172,9 @@ static bool tell_stack(struct sampler *sampler, const struct told *told, struct 
                                             .keep = keep,
                                             .pushed = pushed,
                                             .frames = pushed ? sampler->frames : NULL,
-                                            .time_ns = time_ns } },
+                                            .time_ns = time_ns,
+                                            .status = status,
+                                            .cpu_ns = told->watch.cpu_ns } },
                 why);
 }
 
@@ -164,8 +192,17 @@ static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_n
         member->walk.same = 0;
     }
     refresh_name(sampler, told, time_ns);
-    if (member->state == UNWOUND)
-        return tell_stack(sampler, told, &member->walk, known, time_ns, why);
+    if (member->state == UNWOUND) {
+        const uint32_t status = sampler->with_status ? status_of(&sampler->statuses, &told->watch, &sampler->roster,
+                                                                 member, told->tid, sampler->start_ns + time_ns)
+                                                     : 0;
+        if (sampler->with_status && !status_kept(&sampler->statuses, status)) {
+            leave_out(sampler, told, time_ns);
+            return true;
+        }
+        tell_left_out(sampler, told);
+        return tell_stack(sampler, told, &member->walk, known, status, time_ns, why);
+    }
     return tell_failed(sampler, told->number, member->cause, time_ns, why);
 }
 
@@ -204,6 +241,8 @@ static bool tell_all(struct sampler *sampler, uint64_t time_ns, struct fault *wh
 {
     const struct roster *roster = &sampler->roster;
     end_unlisted(sampler, time_ns);
+    if (sampler->with_status)
+        status_tick(&sampler->statuses, roster->asked_count);
     for (size_t i = 0; i < roster->asked_count; i++)
         if (!tell_thread(sampler, roster->asked[i], time_ns, why))
             return false;
@@ -272,6 +311,8 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     else
         codes_follow(&sampler->codes, &ours->remote, &ours->runtime.layout);
     roster_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
+    sampler->roster.unwinder.statuses = sampler->with_status;
+    status_open(&sampler->statuses, ours->pid);
     idle_open(&sampler->idle, ours->pid);
     sampler->attached = true;
     sampler->list = 0;

@@ -8,6 +8,7 @@
 
 #include "record/idle.h"
 #include "record/roster.h"
+#include "record/status.h"
 
 /* What the sink was told of a thread state of the roster, with the same place. */
 struct told {
@@ -17,6 +18,8 @@ struct told {
     pid_t tid;                          /* what we call it */
     uint64_t name_due_ns, name_wait_ns; /* when its name is looked up again, and how long after that */
     struct text name;
+    struct watch watch;
+    uint64_t left_out_since_ns; /* see watch.left_out */
 };
 
 /* What was done so far, in all processes. */
@@ -33,7 +36,9 @@ struct sampler {
     /* set by the caller */
     uint64_t interval_ns;
     enum threads which;
-    bool anew; /* every frame is read anew */
+    bool anew;                /* every frame is read anew */
+    bool with_status;         /* what threads do is asked for, too; else all samples are kept */
+    struct statuses statuses; /* .mode; the rest is ours */
     struct sink sink;
 
     struct target target;

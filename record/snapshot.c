@@ -9,7 +9,7 @@
 #define CHUNKS_LIMIT 192         /* of a thread: 3 MiB of frames where chunks have their usual size */
 #define STRAYS_LIMIT 384         /* of a thread */
 #define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
-#define COPY_LIMIT   (64u << 20) /* bytes of all chunks */
+#define COPY_LIMIT   (64u << 20) /* bytes of all chunks, when they are learned */
 #define SLACK        512         /* bytes read beyond what was used lately: the stack may have grown */
 #define ODD_CHUNKS   3           /* attempts in a row that see no chain of chunks */
 #define STRAY_IDLE   32          /* samples after which an unused one is not read any more */
@@ -54,6 +54,7 @@ static bool read_at(struct snapshot *s, struct remote *remote, uint64_t address,
 static void forget_chunks(struct snapshot *s, size_t from)
 {
     s->chunks_count = from;
+    s->newest = s->newest < from ? s->newest : 0;
     s->comparable = false;
 }
 
@@ -83,6 +84,16 @@ static enum attempt doubt_chunks(struct snapshot *s)
     return LEARNED;
 }
 
+/* A chunk that is part of the chain, as the thread's state says, is not there. It came and went meanwhile, or the chain
+ * goes on without it. */
+static enum attempt doubt_gone(struct snapshot *s)
+{
+    if (s->odd_chunks++ < ODD_CHUNKS)
+        return TORN;
+    forget_chunks(s, s->chunks_came);
+    return LEARNED;
+}
+
 /* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`, to one that is known. */
 static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t newest,
                                  uint64_t top)
@@ -104,8 +115,6 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
         fresh[count] = (struct chunk){ .address = at, .next = at == newest ? rounded(used, size) : (uint32_t)used };
         total += fresh[count].next;
         at = word_at(head, l->chunk_previous);
-        if (at == 0 && s->chunks_count > 0 && s->odd_chunks < ODD_CHUNKS)
-            return doubt_chunks(s);
     }
     forget_chunks(s, known);
     if (known + count > CHUNKS_LIMIT)
@@ -181,11 +190,13 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
         return learn_chunks(s, l, remote, newest, top);
     s->newest = place - 1;
     if (place > s->chunks_came)
-        return s->chunks_gone ? TORN : LEARNED; /* it is gone again, or was not asked for */
+        return s->chunks_gone ? doubt_gone(s) : LEARNED; /* it is gone again, or was not asked for */
     const struct chunk *last = &s->chunks[s->newest];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
-    if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT)
+    if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
         s->chunks[s->newest].next = rounded(top - last->address, size);
+        s->comparable = false;
+    }
     for (size_t i = place; i > 0; i--) {
         const unsigned char *head = s->copy + s->chunks[i - 1].at;
         if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0))
@@ -208,7 +219,9 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
     if (came < s->pieces + s->rest && !lacks_piece(s, came)) {
         const size_t place = chunk_at(s, word_at(s->copy, l->thread_chunk));
         s->newest = place ? place - 1 : s->newest;
-        return s->chunks_gone ? TORN : changed_plan(s);
+        if (!s->chunks_gone)
+            return changed_plan(s);
+        return place == 0 || place > s->chunks_came ? doubt_gone(s) : TORN;
     }
     if (s->spare_first && good > s->spare_first) {
         const size_t spare = s->chunks_count - s->chunks_came, more = good - s->spare_first;
@@ -293,6 +306,7 @@ static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, 
 void snapshot_begin(struct snapshot *s)
 {
     s->learn_left = LEARN_READS;
+    s->twice = false;
 }
 
 enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)

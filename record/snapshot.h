@@ -8,9 +8,11 @@
  *
  *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
- * A deep stack that returns and calls by turns has chunks that come and go. A call ends at the first piece that is not
- * there, so when it is for one thread only, the state of the interpreters is asked for before them, and once more
- * after.
+ * A deep stack that keeps returning and calling has chunks that come and go. A call ends at the first piece that is not
+ * there, so where some may be gone, and the call is for one thread only, the state of the interpreters is asked for
+ * before the chunks, which stay side by side, and once more after all:
+ *
+ *     one call:  state │ interpreters │ oldest chunk ... newest chunk │ strays │ ... │ interpreters
  *
  * A piece is copied upwards, root first, faster than a thread can call: while the copier covers the distance between
  * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
@@ -66,8 +68,8 @@ struct snapshot {
     struct chunk *chunks; /* oldest first; those after `newest` were there lately and may come again */
     size_t chunks_count, chunks_room, newest;
     size_t firm;                /* so many of the oldest do not come and go */
-    uint32_t odd_chunks;        /* attempts since they were a chain */
-    size_t fewest, most_chunks; /* that were in use in the samples since they were fitted */
+    uint32_t odd_chunks;        /* attempts in a row that did not see a chain */
+    size_t fewest, most_chunks; /* the fewest and most that a sample used since they were fitted */
     struct stray *strays;
     size_t strays_count, strays_room;
     uint32_t learn_left; /* frames that may still be read one by one in this tick */
@@ -77,10 +79,10 @@ struct snapshot {
     size_t copy_room, last_room;
     bool twice;                      /* all is to be read once more */
     bool comparable;                 /* both are of the same pieces */
-    size_t first, pieces;            /* where its pieces are in the call, and how many there are, ... */
-    size_t rest_first, rest;         /* ... and those that come after others'; 0: none */
+    size_t first, pieces;            /* where its pieces are in the call, and how many there are */
+    size_t rest_first, rest;         /* where the rest of them is, after the interpreters' pieces; 0: none */
     size_t spare_first;              /* where those are that were tried for at its end; 0: none */
-    size_t until;                    /* what is used of the call was read before its piece of this number */
+    size_t until;                    /* all pieces that are used come before this one of the call */
     size_t chunks_came, strays_read; /* so many are in the copy */
     bool chunks_gone;                /* others were asked for and are gone */
     bool strays_again;               /* the strays were read once more, too */
@@ -91,7 +93,7 @@ struct snapshot {
 };
 
 /* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left.
- * `alone`: only those up to the first chunk that comes and goes, as the call stops there if it is gone. */
+ * `alone`: only the state when there are chunks that come and go, as the call stops there if one is gone. */
 bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct call *call,
                    bool alone);
 /* Adds the rest of them. False when there is none. */

@@ -5,7 +5,8 @@
 
 #define AGAIN        2048        /* bytes at the end of the newest chunk that are read again after strays */
 #define COPY_LIMIT   (64u << 20) /* bytes of all pieces */
-#define PIECES_LIMIT 900         /* of a call; the target's own come after them */
+#define PIECES_LIMIT 900         /* of a call; the interpreters' come besides */
+#define ALONE_LIMIT  700         /* the same of a thread whose pieces come after the target's own */
 #define TWICE_LIMIT  100         /* strays that are read twice in one call; if there are more, only chunks are */
 
 static uint32_t aligned(uint32_t size)
@@ -98,8 +99,8 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     if (s->cframe)
         call_add(call, s->cframe + l->cframe_current_frame, 8, s->copy + s->cframe_at);
     s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
-    const bool whole = !alone || s->firm >= s->chunks_came;
-    s->chunks_came = whole ? s->chunks_came : s->firm;
+    const bool whole = !alone || s->firm >= s->chunks_came || wanted > ALONE_LIMIT;
+    s->chunks_came = whole ? s->chunks_came : 0;
     add_chunks(s, 0, s->chunks_came, call);
     if (whole)
         add_others(s, call);

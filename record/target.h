@@ -54,8 +54,8 @@ enum target_state target_open(struct target *target, pid_t pid, struct fault *wh
 /* Reads the list of interpreters, with one system call when it is the same as last time. */
 enum remote_state target_read_interpreters(struct target *target);
 
-/* Adds the pieces that show the state of the interpreters to a call. Those of threads are to come before: what is
- * learned from these is then no older than they. False when the call has no room left. */
+/* Adds the pieces that show the state of the interpreters to a call. Those of threads are to come before, or it is to
+ * be added again behind them: what is learned is then no older than they. False when the call has no room left. */
 bool target_plan(struct target *target, struct call *call);
 /* Adds them once more, for threads' pieces that had to come after. */
 bool target_plan_again(struct target *target, struct call *call);

@@ -46,7 +46,7 @@ static bool is_calm(const struct unwinder *u)
 
 static void note_generations(struct unwinder *u)
 {
-    uint64_t sum = 0; /* of numbers that only grow */
+    uint64_t sum = 0;
     for (size_t i = 0; i < u->target->interpreters_count; i++)
         sum += u->target->interpreters[i].generation;
     u->calm = sum == u->generations ? u->calm + 1 : 0;
@@ -170,7 +170,16 @@ static void tell_neighbours(const struct layout *l, const unsigned char *state, 
     unwound->native_id = (uint32_t)word_at(state, l->thread_native_id);
 }
 
-static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good)
+/* What its state tells. */
+static uint32_t status_of_state(struct unwinder *u, uint64_t thread, const unsigned char *state)
+{
+    const struct layout *l = u->walker.layout;
+    const bool waits = l->thread_gil_wait && half_word_at(state, l->thread_gil_wait) != 0;
+    return (waits ? STATUS_GIL_WAIT : 0) |
+           (handler_active(&u->handlers, l, &u->target->remote, thread, state) ? STATUS_EXCEPTION : 0);
+}
+
+static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
 {
     struct walk *walk = wanted->walk;
     const struct interpreter *interpreter = &u->target->interpreters[wanted->interpreter];
@@ -179,9 +188,10 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     if (done == ELSEWHERE)
         return done;
     tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
-    /* Where the call stopped early, it is that of an earlier one. */
-    u->generation = target_came_after(u->target, is_calm(u) ? 0 : walk->snapshot.until, good) ? interpreter->generation
-                                                                                              : 0;
+    /* Where the call stopped early, the generation is that of an earlier call. */
+    u->generation = target_came_after(u->target, is_calm(u) && !slow ? 0 : walk->snapshot.until, good)
+                        ? interpreter->generation
+                        : 0;
     const uint64_t epoch = u->codes->epoch;
     if (done == ACCEPTED)
         done = walker_find(&u->walker, walk);
@@ -218,13 +228,15 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
         return; /* the call stopped before it */
     u->figures.reads++;
     wanted->attempts++;
-    enum attempt done = attempt(u, wanted, good);
+    enum attempt done = attempt(u, wanted, good, slow);
     if (done == ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
         u->figures.slow++;
         return;
     }
     if (done == ACCEPTED) {
         u->figures.right += wanted->attempts == 1;
+        if (u->statuses)
+            wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         take_stack(u, walk);
         walk->since = wanted->before;
         wanted->state = UNWOUND;
@@ -263,8 +275,10 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         if (wanted[i].state != UNWIND_WANTED)
             continue;
         only = &wanted[i].walk->snapshot;
-        if (wanted[i].attempts == 0)
+        if (wanted[i].attempts == 0) {
             snapshot_begin(only);
+            wanted[i].walk->sure_copies = 0;
+        }
         if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
             if (threads > 0)
                 break;
@@ -280,7 +294,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
     target_plan(u->target, &u->call);
     if (alone && threads > 0 && snapshot_plan_rest(only, &u->call) && !is_calm(u))
         target_plan_again(u->target, &u->call);
-    if (alone && threads > 0 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
+    if (threads == 1 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
         target_plan_again(u->target, &u->call);
     return i;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads → their stacks, and how those changed since last time. The threads run while we read.
  *
- * One system call reads several threads, each by the plan of its snapshot, and then the state of the interpreters. A
+ * One system call reads several threads, each by the plan of its snapshot, and the state of the interpreters. A
  * thread's copy is accepted as a sample when
  *   - it is of this thread and of its chunks (snapshot.h),
  *   - its frames can have been one stack at one moment (walk.h),
  *   - each frame's instruction lies in its code object, which was known before the call and is the same object after
- *     it, so it was that one at the time (code.h); from 3.14 on, the interpreter's count of freed code objects, which
- * is the last to be read, tells it for all at once,
+ *     it, so it was that one at the time (code.h); from 3.14 on, the interpreter's count of freed code objects tells it
+ *     for all at once. It is read behind them, or, while none is being freed, no more than a microsecond before,
  *   - each frame is known to call the next one, or neither changed while they were copied twice (edges.h),
  *   - the call was quick: a call that was interrupted may have pieces of very different moments.
  * Else the thread is read again at once, up to ATTEMPTS times; that costs microseconds and nearly always succeeds. What
@@ -21,6 +21,7 @@
 
 #include "formats/event.h"
 #include "record/edges.h"
+#include "record/handler.h"
 #include "record/target.h"
 #include "record/walk.h"
 
@@ -29,6 +30,7 @@ struct unwound {
     uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
     uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
     enum failure cause;
+    uint32_t status; /* of enum status: STATUS_GIL_WAIT, STATUS_EXCEPTION; 0 unless unwinder->statuses */
 };
 
 enum unwind_state {
@@ -66,6 +68,8 @@ struct unwinder {
     struct codes *codes;
     struct walker walker;
     struct edges edges;
+    bool statuses; /* are wanted; false at first */
+    struct handlers handlers;
     struct call call;
     struct link *fresh; /* the frames that are not from the last sample, root first */
     size_t fresh_room;

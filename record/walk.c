@@ -133,7 +133,7 @@ static enum attempt look_at_next(struct walker *w, struct walk *walk, struct cli
     return done;
 }
 
-/* What was read of a moment has no ring. */
+/* A stack of one moment has no ring. Finds one in twice its length (Brent). */
 static bool in_ring(struct climb *climb)
 {
     const uint32_t steps = climb->steps++;

@@ -110,7 +110,8 @@ static const struct {
     { { "-d", "1s", "x" }, 2, { 0 }, NULL },
     { { "-d", "nan", "x" }, 2, { 0 }, NULL },
     { { "-t", "some", "x" }, 2, { 0 }, NULL },
-    { { "-m", "cpu", "x" }, 2, { 0 }, NULL },
+    { { "-m", "cpu", "x" }, -1, { .interval_ns = 1000000, .mode = MODE_CPU, .codec = CODEC_ZSTD, .level = 3 }, "x" },
+    { { "-m", "all", "x" }, 2, { 0 }, NULL },
     { { "--compression", "gzip", "x" }, 2, { 0 }, NULL },
     { { "--level", "0", "x" }, 2, { 0 }, NULL },
     { { "--level", "20", "x" }, 2, { 0 }, NULL },
@@ -125,10 +126,10 @@ static void assert_same_options(size_t i, const struct options *read)
     const struct options *wanted = &lines[i].options;
     const bool same = read->pid == wanted->pid && read->interval_ns == wanted->interval_ns &&
                       read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
-                      read->anew == wanted->anew && read->stats == wanted->stats && read->kill == wanted->kill &&
-                      read->codec == wanted->codec && read->level == wanted->level && read->quiet == wanted->quiet &&
-                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
-                      !read->command == !lines[i].command;
+                      read->mode == wanted->mode && read->anew == wanted->anew && read->stats == wanted->stats &&
+                      read->kill == wanted->kill && read->codec == wanted->codec && read->level == wanted->level &&
+                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
+                      !read->output == !wanted->output && !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)
