@@ -305,6 +305,17 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
     return number;
 }
 
+uint32_t codes_mark(struct codes *codes, struct text name)
+{
+    static const struct place nowhere = { .column = -1, .end_column = -1 };
+    const uint32_t key[] = { define_string(codes, name), 0, 0 };
+    bool added;
+    const uint32_t function = intern_number(&codes->functions, key, sizeof(key), &added);
+    if (added)
+        define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { function, key[0], 0, 0 } });
+    return define_frame(codes, function, &nowhere);
+}
+
 /* ---- the whole ---- */
 
 /* Fills in a code object from the target. Its identity is read with its head and again at the end: what lies between

@@ -85,4 +85,7 @@ bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
  * Defines it to the sink if it is new. */
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit);
 
+/* A frame that stands for something else than Python code, and has nothing but a name. Defines it if it is new. */
+uint32_t codes_mark(struct codes *codes, struct text name);
+
 #endif

@@ -38,6 +38,9 @@ static const struct row {
     { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_gil), { 0, 384, W(14), W(15), W(15) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_own_gil), { 0, 1048, W(18), W(19), W(19) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_gc), { 648, 112, W(10), W(11), W(11) }, OFFSET_LIMIT, 8 },
+    { AT(gc_collecting), { 200, 200, W(72), W(82), W(95) }, OBJECT_LIMIT * 8, 4 },
+    { AT(gc_frame), { 0, 0, 0, 0, W(96) }, OBJECT_LIMIT * 8, 8 },
     { AT(runtime_gil), { 368, 0, 0, 0, 0 }, OFFSET_LIMIT, 8 },
 
     { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, THREAD_LIMIT, 8 },
@@ -136,12 +139,19 @@ static void complete(struct layout *l, unsigned minor)
     l->code_size = largest(code, countof(code)) + 8;
 
     const uint32_t last = l->interpreter_threads_head; /* stands for what is not kept */
-    const uint32_t starts[] = { l->interpreter_id, l->interpreter_next, l->interpreter_threads_head,
+    const uint32_t starts[] = { l->interpreter_id,
+                                l->interpreter_next,
+                                l->interpreter_threads_head,
                                 l->interpreter_code_generation ? l->interpreter_code_generation : last,
-                                l->interpreter_own_gil ? l->interpreter_own_gil : last };
-    const uint32_t ends[] = { l->interpreter_id + 8, l->interpreter_next + 8, l->interpreter_threads_head + 8,
+                                l->interpreter_own_gil ? l->interpreter_own_gil : last,
+                                l->interpreter_gc + l->gc_collecting };
+    const uint32_t ends[] = { l->interpreter_id + 8,
+                              l->interpreter_next + 8,
+                              l->interpreter_threads_head + 8,
                               l->interpreter_code_generation + 8,
-                              l->interpreter_own_gil ? l->interpreter_own_gil + LAYOUT_GIL_SIZE : 0 };
+                              l->interpreter_own_gil ? l->interpreter_own_gil + LAYOUT_GIL_SIZE : 0,
+                              l->interpreter_gc + l->gc_collecting + 8,
+                              l->gc_frame ? l->interpreter_gc + l->gc_frame + 8 : 0 };
     l->interpreter_start = smallest(starts, countof(starts));
     l->interpreter_size = largest(ends, countof(ends)) - l->interpreter_start;
 

@@ -39,6 +39,9 @@ struct layout {
     uint32_t interpreter_start, interpreter_size; /* the part of it that holds the above and own_gil */
     /* The lock that an interpreter's threads take in turn: in the runtime (3.11), or a pointer in the interpreter to
      * its own, which is part of it, or to that of the main one. The offsets of both are of its word last_holder. */
+    uint32_t interpreter_gc; /* struct _gc_runtime_state, in it: */
+    uint32_t gc_collecting;  /* int: a collection is at work */
+    uint32_t gc_frame;       /* address of the frame that started it; 0: not kept */
     uint32_t runtime_gil, interpreter_gil, interpreter_own_gil;
 
     uint32_t thread_prev, thread_next, thread_interpreter, thread_native_id;

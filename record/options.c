@@ -23,6 +23,8 @@ enum option_number {
     OPTION_DURATION,
     OPTION_THREADS,
     OPTION_MODE,
+    OPTION_NATIVE,
+    OPTION_NO_GC,
     OPTION_KILL,
     OPTION_NO_CACHE,
     OPTION_STATS,
@@ -41,6 +43,8 @@ static const struct argument rows[] = {
     { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
     { OPTION_MODE, 'm', "mode", "wall|cpu|gil|exception", 0, "which of their samples to keep (wall)" },
+    { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
+    { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
@@ -150,6 +154,12 @@ static bool apply(struct options *options, enum option_number number, const char
         good = parse_whole(value, 1, LEVEL_LIMIT, &whole);
         options->level = (int)whole;
         return good;
+    case OPTION_NATIVE:
+        options->native = true;
+        return true;
+    case OPTION_NO_GC:
+        options->gc = false;
+        return true;
     case OPTION_KILL:
         options->kill = true;
         return true;
@@ -194,7 +204,7 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
 
 bool options_read(struct options *options, int argc, char **argv, int *exit_code)
 {
-    *options = (struct options){ .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 };
+    *options = (struct options){ .interval_ns = 1000000, .gc = true, .codec = CODEC_ZSTD, .level = 3 };
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;

@@ -72,6 +72,7 @@ static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns
         return;
     tell_left_out(sampler, told);
     watch_close(&told->watch);
+    expansion_free(&told->expansion);
     note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
     told->number = 0;
     free((char *)told->name.bytes);
@@ -155,27 +156,33 @@ static bool tell_failed(struct sampler *sampler, uint32_t thread, enum failure c
     return tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
 }
 
-static bool tell_stack(struct sampler *sampler, const struct told *told, struct walk *walk, bool known, uint32_t status,
-                       uint64_t time_ns, struct fault *why)
+static bool tell_stack(struct sampler *sampler, struct told *told, struct walk *walk, bool known, uint32_t gc,
+                       uint32_t status, uint64_t time_ns, struct fault *why)
 {
-    const uint32_t keep = known ? walk->same : 0;
-    const uint32_t pushed = walk->depth - keep;
-    if (pushed > 0)
-        sampler->frames = alloc_grow(sampler->frames, &sampler->frames_room, pushed, sizeof(uint32_t));
-    for (uint32_t i = 0; i < pushed; i++)
-        sampler->frames[i] = walk->links[keep + i].frame;
+    struct told_frames *frames = &sampler->frames;
+    expand(&told->expansion, &sampler->marks, &sampler->codes, walk, known, gc, frames);
     walk->same = walk->depth;
     sampler->samples++;
     return tell(sampler,
                 (struct event){ .kind = EVENT_SAMPLE,
                                 .sample = { .thread = told->number,
-                                            .keep = keep,
-                                            .pushed = pushed,
-                                            .frames = pushed ? sampler->frames : NULL,
+                                            .keep = frames->keep,
+                                            .pushed = frames->pushed,
+                                            .frames = frames->pushed ? frames->frames : NULL,
                                             .time_ns = time_ns,
                                             .status = status,
                                             .cpu_ns = told->watch.cpu_ns } },
                 why);
+}
+
+/* Where in its stack a thread is collecting garbage: it has the lock meanwhile. */
+static uint32_t gc_place(const struct sampler *sampler, const struct member *member)
+{
+    const struct interpreter *interpreter = &sampler->target.interpreters[member->interpreter];
+    const struct gil *gil = &interpreter->gil;
+    const bool holds = gil->known && gil->locked && gil->holder == member->address;
+    return sampler->marks.gc && interpreter->collecting && holds ? expand_gc(&member->walk, interpreter->gc_frame)
+                                                                 : NO_GC;
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -201,7 +208,7 @@ static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_n
             return true;
         }
         tell_left_out(sampler, told);
-        return tell_stack(sampler, told, &member->walk, known, status, time_ns, why);
+        return tell_stack(sampler, told, &member->walk, known, gc_place(sampler, member), status, time_ns, why);
     }
     return tell_failed(sampler, told->number, member->cause, time_ns, why);
 }
@@ -379,7 +386,7 @@ void sampler_close(struct sampler *sampler)
     sampler_detach(sampler);
     codes_close(&sampler->codes);
     free(sampler->told);
-    free(sampler->frames);
+    free(sampler->frames.frames);
     sampler->told = NULL;
-    sampler->frames = NULL;
+    sampler->frames = (struct told_frames){ 0 };
 }

@@ -6,6 +6,7 @@
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
+#include "record/expand.h"
 #include "record/idle.h"
 #include "record/roster.h"
 #include "record/status.h"
@@ -19,6 +20,7 @@ struct told {
     uint64_t name_due_ns, name_wait_ns; /* when its name is looked up again, and how long after that */
     struct text name;
     struct watch watch;
+    struct expansion expansion;
     uint64_t left_out_since_ns; /* see watch.left_out */
 };
 
@@ -38,6 +40,7 @@ struct sampler {
     enum threads which;
     bool anew;                /* every frame is read anew */
     bool with_status;         /* what threads do is asked for, too; else all samples are kept */
+    struct marks marks;       /* .native, .gc; the rest is ours */
     struct statuses statuses; /* .mode; the rest is ours */
     struct sink sink;
 
@@ -51,8 +54,7 @@ struct sampler {
 
     struct told *told;
     size_t told_count, told_room;
-    uint32_t *frames; /* of the sample that is being told */
-    size_t frames_room;
+    struct told_frames frames; /* of the sample that is being told */
     struct pairs host_threads; /* of a target in another pid namespace, see procfs_map_threads() */
     uint64_t mapped_tick;      /* when they were last asked for */
     uint64_t tick;

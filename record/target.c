@@ -218,6 +218,8 @@ bool target_check(struct target *target)
                 member(target, interpreter, l->interpreter_id) == interpreter->id;
         if (l->interpreter_code_generation)
             interpreter->generation = member(target, interpreter, l->interpreter_code_generation) + 1;
+        interpreter->collecting = (uint32_t)member(target, interpreter, l->interpreter_gc + l->gc_collecting) != 0;
+        interpreter->gc_frame = l->gc_frame ? member(target, interpreter, l->interpreter_gc + l->gc_frame) : 0;
         const struct gil before = interpreter->gil;
         interpreter->gil = gil_of(target, interpreter);
         /* The holder is read before the count, and may be the one before the switch. */

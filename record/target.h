@@ -22,6 +22,8 @@ struct interpreter {
     uint64_t generation;   /* of its code objects, + 1; 0: not kept */
     uint64_t gil_at;       /* where its lock is; 0: not asked yet */
     struct gil gil;
+    bool collecting;                             /* garbage */
+    uint64_t gc_frame;                           /* address of the frame that started it; 0: not known */
     unsigned char bytes[LAYOUT_INTERPRETER_MAX]; /* as last read */
 };
 

@@ -141,13 +141,19 @@ static void count_frames(struct unwind_figures *figures, bool anew, uint32_t kee
         figures->missed++;
 }
 
+/* As far as it is told. */
+static bool same_link(const struct link *a, const struct link *b)
+{
+    return a->frame == b->frame && a->from_c == b->from_c;
+}
+
 static void take_stack(struct unwinder *u, struct walk *walk)
 {
     const struct walker *w = &u->walker;
     const uint32_t depth = w->joined + u->fresh_count;
     walk->links = alloc_grow(walk->links, &walk->links_room, depth, sizeof(*walk->links));
     uint32_t keep = w->joined;
-    while (keep < depth && keep < walk->depth && walk->links[keep].frame == u->fresh[keep - w->joined].frame)
+    while (keep < depth && keep < walk->depth && same_link(&walk->links[keep], &u->fresh[keep - w->joined]))
         keep++;
     count_frames(&u->figures, w->anew, keep, depth, keep == depth && depth == walk->depth);
     if (u->fresh_count > 0)

@@ -32,7 +32,7 @@ static void add_up(struct walker *w, const struct seen *seen)
     if (seen->code->hidden)
         return;
     w->up = alloc_grow(w->up, &w->up_room, w->up_count + 1, sizeof(*w->up));
-    w->up[w->up_count++] = (struct link){ seen->address, seen->code, seen->instruction, 0 };
+    w->up[w->up_count++] = (struct link){ seen->address, seen->code, seen->instruction, 0, false };
 }
 
 /* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
@@ -225,6 +225,8 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
             return done;
         if (!called)
             w->behind = 0;
+        else
+            w->up[w->up_count - 1].from_c = climb.from_c;
         if (!seen.stray && w->behind == 0 && seen.life != DEAD)
             w->behind = seen.address + seen_bytes(l, seen.code);
         found = called && (w->joined = join(w, walk, seen.address)) > 0;
@@ -302,7 +304,8 @@ static enum attempt go_down(struct walker *w, struct walk *walk, struct seen lea
             return found == LEARNED ? LEARNED : ACCEPTED;
         w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
         if (!callee.code->hidden)
-            w->down[w->down_count++] = (struct link){ callee.address, callee.code, callee.instruction, 0 };
+            w->down[w->down_count++] = (struct link){ callee.address, callee.code, callee.instruction, 0,
+                                                      l->frame_entry && callee.here[l->frame_entry] };
         if (!callee.stray)
             behind = callee.address + seen_bytes(l, callee.code);
         leaf = callee;

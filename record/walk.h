@@ -38,6 +38,7 @@ struct link {
     struct code *code;
     uint64_t instruction; /* address */
     uint32_t frame;       /* as defined to the sink; 0: not looked up yet */
+    bool from_c;          /* C code called it */
 };
 
 #define MARKS 1024

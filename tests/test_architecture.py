@@ -17,7 +17,7 @@ RECORD = [
     ["main"],
     ["figures", "options", "launch", "progress", "file", "host", "permission"],
     ["sampler"],
-    ["idle", "status"],
+    ["expand", "idle", "status"],
     ["cpu", "roster"],
     ["unwind"],
     ["clock", "edges", "walk"],

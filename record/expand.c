@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/expand.h"
+
+#include "formats/alloc.h"
+
+#include <stdlib.h>
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void push(struct told_frames *told, uint32_t frame)
+{
+    told->frames = alloc_grow(told->frames, &told->room, (size_t)told->pushed + 1, sizeof(uint32_t));
+    told->frames[told->pushed++] = frame;
+}
+
+static void push_mark(struct told_frames *told, struct codes *codes, uint32_t *frame, struct text name)
+{
+    if (*frame == 0)
+        *frame = codes_mark(codes, name);
+    push(told, *frame);
+}
+
+static void note_place(struct expansion *expansion, uint32_t link, uint32_t frames)
+{
+    expansion->places = alloc_grow(expansion->places, &expansion->places_room, (size_t)link + 1, sizeof(uint32_t));
+    expansion->places[link] = frames;
+}
+
+void expand(struct expansion *expansion, struct marks *marks, struct codes *codes, const struct walk *walk, bool known,
+            uint32_t gc, struct told_frames *told)
+{
+    told->pushed = 0;
+    told->keep = expansion->frames;
+    if (known && walk->same == walk->depth && walk->depth == expansion->links && gc == expansion->gc)
+        return;
+    /* What is below <GC> has another place than without. */
+    const uint32_t same = known ? least(walk->same, least(gc, expansion->gc)) : 0;
+    told->keep = same > 0 && marks->native ? expansion->places[same - 1] : same;
+    for (uint32_t i = same; i < walk->depth; i++) {
+        if (gc == i)
+            push_mark(told, codes, &marks->gc_frame, TEXT("<GC>"));
+        if (marks->native && walk->links[i].from_c && i > 0)
+            push_mark(told, codes, &marks->native_frame, TEXT("<native>"));
+        push(told, walk->links[i].frame);
+        if (marks->native)
+            note_place(expansion, i, told->keep + told->pushed);
+    }
+    if (gc == walk->depth)
+        push_mark(told, codes, &marks->gc_frame, TEXT("<GC>"));
+    expansion->links = walk->depth;
+    expansion->frames = told->keep + told->pushed;
+    expansion->gc = gc;
+}
+
+uint32_t expand_gc(const struct walk *walk, uint64_t starter)
+{
+    for (uint32_t i = starter ? walk->depth : 0; i > 0; i--)
+        if (walk->links[i - 1].address == starter)
+            return i;
+    return walk->depth;
+}
+
+void expansion_free(struct expansion *expansion)
+{
+    free(expansion->places);
+    *expansion = (struct expansion){ 0 };
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack's links → the frames that are told of it: one for each link, and between them marks of what is no Python
+ * code:
+ *
+ *     <native>   C code that called the frame below it
+ *     <GC>       a garbage collection, below the frame that started it */
+#ifndef PYREEL_RECORD_EXPAND_H
+#define PYREEL_RECORD_EXPAND_H
+
+#include "record/walk.h"
+
+#define NO_GC UINT32_MAX
+
+/* Which marks are wanted. */
+struct marks {
+    bool native, gc;
+    uint32_t native_frame, gc_frame; /* as defined to the sink; 0: not yet */
+};
+
+/* Of a thread: what was told last. `= {0}` before the first time. */
+struct expansion {
+    uint32_t links, frames; /* so many of each */
+    uint32_t gc;            /* links above <GC>, or NO_GC */
+    uint32_t *places;       /* frames up to and with each link; only where <native> is wanted */
+    size_t places_room;
+};
+
+/* What is told now. */
+struct told_frames {
+    uint32_t keep;   /* frames nearest the root that are as they were told */
+    uint32_t pushed; /* frames[] below them */
+    uint32_t *frames;
+    size_t room;
+};
+
+/* `known`: walk->same links are as they were told; else nothing is. `gc`: links above <GC>, or NO_GC. */
+void expand(struct expansion *expansion, struct marks *marks, struct codes *codes, const struct walk *walk, bool known,
+            uint32_t gc, struct told_frames *told);
+
+/* Where a collection that runs now belongs: below the frame at this address, which started it; if that is 0 or not
+ * there, below the leaf. */
+uint32_t expand_gc(const struct walk *walk, uint64_t starter);
+
+void expansion_free(struct expansion *expansion);
+
+#endif
