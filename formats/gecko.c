@@ -26,30 +26,63 @@ static void choose_unit(struct gecko *gecko)
     gecko->unit_ns = units_ns[gecko->digits];
 }
 
+struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread)
+{
+    gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)thread + 1, sizeof(*gecko->threads));
+    return &gecko->threads[thread];
+}
+
+const struct gecko_thread *gecko_thread(const struct gecko *gecko, uint32_t thread)
+{
+    static const struct gecko_thread none;
+    return thread < gecko->threads_room ? &gecko->threads[thread] : &none;
+}
+
+const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
+{
+    return &gecko_thread(gecko, thread)->samples;
+}
+
 /* Failed samples and missed ticks add nothing: the viewer sees a longer step from one sample to the next. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
     if (gecko->unit_ns == 0)
         choose_unit(gecko);
-    gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)sample->thread + 1,
-                                sizeof(*gecko->threads));
-    struct spool_column *samples = &gecko->threads[sample->thread].samples;
+    struct gecko_thread *thread = gecko_thread_make(gecko, sample->thread);
+    struct spool_column *samples = &thread->samples;
     /* Rounded before differences are taken, so that errors do not add up. The viewer accepts times that go back and
      * draws nonsense, so a recording that has them is mended here. */
     uint64_t time = sample->time_ns / gecko->unit_ns + (sample->time_ns % gecko->unit_ns * 2 >= gecko->unit_ns);
     if (time < samples->last.time)
         time = samples->last.time;
+    gecko_take_status(gecko, thread, sample, time);
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
     if (gecko->last_ns < sample->time_ns)
         gecko->last_ns = sample->time_ns;
+}
+
+static void take_thread_end(struct gecko *gecko, uint32_t number)
+{
+    if (number >= gecko->threads_room)
+        return;
+    struct gecko_thread *thread = &gecko->threads[number];
+    spool_settle(&gecko->spool, &thread->samples);
+    spool_settle(&gecko->spool, &thread->cpu);
+    spool_settle(&gecko->spool, &thread->states);
 }
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
-    else if (event->kind == EVENT_THREAD_END && event->change.number < gecko->threads_room)
-        spool_settle(&gecko->spool, &gecko->threads[event->change.number].samples);
+    else if (event->kind == EVENT_TICK)
+        gecko_take_tick(gecko);
+    else if (event->kind == EVENT_LEFT_OUT)
+        gecko_take_left_out(gecko, &event->left_out);
+    else if (event->kind == EVENT_FAILED)
+        gecko_take_failed(gecko, &event->failed);
+    else if (event->kind == EVENT_THREAD_END)
+        take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }
 
@@ -77,8 +110,11 @@ void gecko_drop(struct gecko *gecko)
 {
     if (!gecko)
         return;
-    for (size_t i = 0; i < gecko->threads_room; i++)
+    for (size_t i = 0; i < gecko->threads_room; i++) {
         spool_drop(&gecko->threads[i].samples);
+        spool_drop(&gecko->threads[i].cpu);
+        spool_drop(&gecko->threads[i].states);
+    }
     free(gecko->threads);
     spool_close(&gecko->spool);
     gecko_sources_free(&gecko->sources);

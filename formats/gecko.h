@@ -9,7 +9,8 @@
  * in the tables, and its number there is its row here: row 0, "none" in the tables, is a frame that stands for "no
  * Python frames", so that stack 0 is a stack like any other.
  *
- * The parts, one file each: gecko.c the samples and the order of all, gecko_threads.c who is who,
+ * The parts, one file each: gecko.c the samples and the order of all, gecko_status.c what threads were doing,
+ * gecko_markers.c how that is shown, gecko_threads.c who is who,
  * gecko_tables.c what threads share, gecko_sources.c what a file's path says,
  * gecko_meta.c what the viewer should know of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_H

@@ -110,6 +110,30 @@ static void add_count(json_t *rows, const char *label, uint64_t count)
     json_array_append_new(rows, row(label, "integer", json_integer((json_int_t)count)));
 }
 
+/* The viewer formats a duration; it is given in milliseconds. */
+static void add_duration(json_t *rows, const char *label, uint64_t ns)
+{
+    json_array_append_new(rows, row(label, "duration", json_integer((json_int_t)((ns + 500000) / 1000000))));
+}
+
+/* What all threads did together, as far as the recording knows. */
+static void add_states(json_t *rows, const struct gecko *gecko)
+{
+    static const char *const labels[STATES] = {
+        [STATE_GIL] = "Time with the GIL",
+        [STATE_GIL_WAIT] = "Time waiting for the GIL",
+        [STATE_EXCEPTION] = "Time handling exceptions",
+    };
+    for (enum gecko_state state = 0; state < STATES; state++)
+        if (labels[state] && gecko->seen & 1u << state)
+            add_duration(rows, labels[state], gecko->state_units[state] * gecko->unit_ns);
+    uint64_t cpu_ns = 0;
+    for (size_t i = 1; i < gecko->tables->threads_count; i++)
+        cpu_ns += gecko->tables->threads[i].cpu_ns;
+    if (gecko->cpu_known)
+        add_duration(rows, "CPU time", cpu_ns);
+}
+
 static json_t *ending(const struct tables *tables)
 {
     if (!tables->end.reason)
@@ -118,8 +142,9 @@ static json_t *ending(const struct tables *tables)
 }
 
 /* Rows of our own, under "show more" in the viewer. */
-static json_t *extra_values(const struct tables *tables)
+static json_t *extra_values(const struct gecko *gecko)
 {
+    const struct tables *tables = gecko->tables;
     const struct recording *recording = &tables->recording;
     json_t *rows = json_array();
     json_array_append_new(rows, row("Recording", "string", ending(tables)));
@@ -130,6 +155,9 @@ static json_t *extra_values(const struct tables *tables)
     add_count(rows, "Missed ticks", tables->missed);
     add_count(rows, "Failed samples", tables->failed);
     add_count(rows, "Lost samples", tables->lost_samples);
+    if (tables->left_out)
+        add_count(rows, "Left out by the mode", tables->left_out);
+    add_states(rows, gecko);
     add_text(rows, "Host", recording->host);
     add_text(rows, "Kernel", recording->kernel);
     add_text(rows, "Recorded with", recording->command);
@@ -150,7 +178,6 @@ static const struct fixed {
     { "sourceCodeIsNotOnSearchfox", "true" },
     { "usesOnlyOneStackType", "true" },
     { "keepProfileThreadOrder", "true" },
-    { "markerSchema", "[]" },
 };
 
 void gecko_emit_meta(struct gecko *gecko)
@@ -166,9 +193,12 @@ void gecko_emit_meta(struct gecko *gecko)
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
+    emit_value(json, "markerSchema", gecko_marker_schema(gecko));
+    if (gecko->cpu_known)
+        emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     emit_value(json, "initialVisibleThreads", gecko_visible_lines(gecko));
     emit_value(json, "initialSelectedThreads", gecko_selected_lines(gecko));
     emit_value(json, "categories", category_values());
-    emit_value(json, "extra", extra_values(gecko->tables));
+    emit_value(json, "extra", extra_values(gecko));
     emit_close(json, '}');
 }

@@ -8,8 +8,8 @@
 #include "formats/paths.h"
 
 /* Rows of meta.categories; a file's origin (formats/paths.h) is Python's subcategory. A function has one subcategory
- * whatever it does: a viewer greys a call tree node whose samples disagree. "Idle" is missing on purpose: nothing in
- * this version of the stream tells a waiting thread from a running one. */
+ * whatever it does: a viewer greys a call tree node whose samples disagree. "Idle" is missing on purpose: a stack is
+ * the same whether its thread waits or runs, and what tells them apart are the CPU times and markers. */
 enum gecko_category { CATEGORY_OTHER, CATEGORY_PYTHON, CATEGORY_NATIVE, CATEGORY_GC };
 
 /* A source file. */
@@ -33,8 +33,21 @@ struct gecko_sources {
 void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
 void gecko_sources_free(struct gecko_sources *sources);
 
+/* What a thread may be doing, as markers show it; as a set, 1 << it. */
+enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
+
+/* Times are in units of gecko->unit_ns. The columns of CPU times and of states begin with the first sample that has
+ * them: recordings without have none. Before that, a thread may have been off the CPU or nothing may be known of it. */
 struct gecko_thread {
-    struct spool_column samples; /* times in units of gecko->unit_ns */
+    struct spool_column samples;
+    struct spool_column cpu;    /* per sample: CPU time so far; 1: not known, instead of a stack */
+    struct spool_column states; /* per change: since when; the set, instead of a stack */
+    uint64_t cpu_from;          /* samples before the first that has a CPU time */
+    uint64_t cpu_ns;            /* used so far */
+    uint64_t quiet_since;       /* before the first state: time of the first of the samples that follow each other */
+    uint64_t tick;              /* in which it was looked at last */
+    uint32_t seen;              /* states that it ever had */
+    bool cpu_blank;             /* of samples before cpu_from it is said that the CPU time isn't known */
 };
 
 /* A process as the viewer should name it. */
@@ -57,9 +70,14 @@ struct gecko {
     uint64_t unit_ns; /* a sample's time is written as a multiple of it; 0 before the first sample */
     unsigned digits;  /* of a millisecond, that a unit needs */
     uint64_t last_ns; /* time of the latest sample */
+    uint64_t tick;    /* number of the open tick; a tick in which no thread could be read has none */
+    bool blind;       /* the open tick is one */
+    bool cpu_known;   /* some samples have CPU times */
+    uint32_t seen;    /* states that any thread had */
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
+    uint64_t state_units[STATES]; /* of all threads together; known once their markers are written */
 
     /* Made when all is known. */
     struct gecko_sources sources;
@@ -75,8 +93,31 @@ static inline void gecko_emit_ms(struct emitter *json, const char *key, uint64_t
     emit_decimal(json, key, ns, 6);
 }
 
-/* The samples of a thread that has none are an empty column. */
+/* A thread of which nothing was taken is an empty one. */
+const struct gecko_thread *gecko_thread(const struct gecko *gecko, uint32_t thread);
 const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread);
+
+/* The thread's row, made if there is none; not the one of number 0. */
+struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
+
+/* Takes what a sample says beside its stack; `time` is the sample's, which the thread does not have yet. */
+void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
+void gecko_take_left_out(struct gecko *gecko, const struct left_out *left_out);
+void gecko_take_failed(struct gecko *gecko, const struct failed *failed);
+void gecko_take_tick(struct gecko *gecko);
+/* How long a sample lasts. */
+uint64_t gecko_interval_units(const struct gecko *gecko);
+/* Writes the column of CPU times of a thread's samples; none when no sample of the recording has one. */
+void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
+
+/* Writes the markers of a thread. */
+void gecko_emit_markers(struct gecko *gecko, const struct gecko_thread *thread);
+/* What the viewer should know of markers: [] when there are none. */
+json_t *gecko_marker_schema(const struct gecko *gecko);
+const char *gecko_state_name(enum gecko_state state);
+uint32_t gecko_states_of(uint32_t status);
+/* The place of its name among the strings. */
+size_t gecko_state_string(const struct gecko *gecko, enum gecko_state state);
 
 /* Decides which threads are shown, in which order and under which names. */
 void gecko_lines_make(struct gecko *gecko);

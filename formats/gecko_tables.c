@@ -156,6 +156,12 @@ static int64_t package_name(const struct gecko *gecko, size_t row)
     return (int64_t)(string_rows(gecko) + row);
 }
 
+/* And behind those, the names of markers. */
+size_t gecko_state_string(const struct gecko *gecko, enum gecko_state state)
+{
+    return string_rows(gecko) + package_rows(gecko) + (size_t)state;
+}
+
 static size_t source_rows(const struct gecko *gecko)
 {
     return gecko->sources.count;
@@ -278,6 +284,8 @@ static void emit_strings(struct gecko *gecko)
         emit_text(json, NULL, tables_string(gecko->tables, i));
     for (size_t i = 1; i <= package_rows(gecko); i++)
         emit_text(json, NULL, gecko->sources.packages[i]);
+    for (enum gecko_state state = 0; gecko->seen && state < STATES; state++)
+        emit_value(json, NULL, json_string(gecko_state_name(state)));
     emit_close(json, ']');
 }
 

@@ -38,12 +38,6 @@ static char *title_of(const struct process *process)
     return program_title(process->command.size ? process->command : process->executable);
 }
 
-const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
-{
-    static const struct spool_column none;
-    return thread < gecko->threads_room ? &gecko->threads[thread].samples : &none;
-}
-
 static const struct thread *thread_of(const struct gecko *gecko, const struct gecko_line *line)
 {
     static const struct thread none;
@@ -223,14 +217,17 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
         end_ns = process_row->end_ns;
     emit_life(json, "registerTime", thread_of(gecko, line)->start_ns, "unregisterTime", end_ns);
     emit_literal(json, "pausedRanges", "[]");
-    emit_literal(json, "showMarkersInTimeline", "false");
+    /* One kind of them is for there, see gecko_markers.c. */
+    const bool waits = gecko_thread(gecko, line->thread)->seen & 1u << STATE_GIL_WAIT;
+    emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }
 
-/* There is no column of CPU time: the recording says where a thread was, not whether it ran. Without it the viewer
+/* A recording that says where a thread was and not whether it ran has no column of CPU times. Without it the viewer
  * draws each thread at full height while it is sampled, which is what a wall-clock profile means. */
-static void emit_samples(struct gecko *gecko, const struct spool_column *samples, struct spool_reader *reader)
+static void emit_samples(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
 {
     struct emitter *json = &gecko->json;
+    const struct spool_column *samples = &thread->samples;
     struct spool_sample sample;
     emit_open(json, "samples", '{');
     emit_open(json, "stack", '[');
@@ -241,6 +238,7 @@ static void emit_samples(struct gecko *gecko, const struct spool_column *samples
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
         emit_decimal(json, NULL, sample.time, gecko->digits);
     emit_close(json, ']');
+    gecko_emit_cpu(gecko, thread, reader);
     emit_literal(json, "weight", "null");
     emit_literal(json, "weightType", "\"samples\"");
     emit_integer(json, "length", (int64_t)samples->count);
@@ -257,10 +255,8 @@ void gecko_emit_threads(struct gecko *gecko)
         const struct gecko_line *line = &gecko->lines[i];
         emit_open(json, NULL, '{');
         emit_identity(gecko, line, &tids);
-        emit_samples(gecko, gecko_samples(gecko, line->thread), &reader);
-        emit_literal(json, "markers",
-                     "{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[],"
-                     "\"length\":0}");
+        emit_samples(gecko, gecko_thread(gecko, line->thread), &reader);
+        gecko_emit_markers(gecko, gecko_thread(gecko, line->thread));
         emit_close(json, '}');
     }
     emit_close(json, ']');

@@ -23,7 +23,8 @@ struct spool {
     struct fault failure; /* the first thing that went wrong; nothing is added after it */
 };
 
-/* Time and stack are any numbers; both are cheapest when they change little from one sample to the next. */
+/* Time and stack are any numbers; both are cheapest when they change little from one sample to the next. A column may
+ * as well hold other pairs of numbers that come with the samples, of which the first does not fall. */
 struct spool_sample {
     uint64_t time;
     uint32_t stack;
