@@ -14,6 +14,7 @@ import collections
 import gzip
 import json
 import math
+import re
 import sys
 
 VERSION = 64
@@ -54,6 +55,11 @@ TABLES = {
     "sourceLocationTable": {"source": "sources", "line": "positive", "column": "positive"},
 }
 MARKER_COLUMNS = ["data", "name", "startTime", "endTime", "phase", "category"]
+INTERVAL = 1  # a marker's phase
+GRAPH_COLORS = {"blue", "green", "grey", "ink", "magenta", "orange", "purple", "red", "teal", "yellow"}
+DISPLAYS = {"marker-chart", "marker-table", "timeline-overview", "timeline-memory"}
+LABELS = ["tooltipLabel", "tableLabel", "chartLabel"]
+SAMPLE_UNITS = {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"}
 
 
 def refuse_constant(name):
@@ -86,6 +92,7 @@ class Checker:
         self.profile = profile
         self.shared = profile.get("shared", {})
         self.meta = profile.get("meta", {})
+        self.schemas = {}
         self.problems = []
 
     def expect(self, good, problem):
@@ -100,6 +107,7 @@ class Checker:
         for key in ("libs", "pages", "counters"):
             self.expect(self.profile.get(key) == [], f"{key} is {self.profile.get(key)!r}")
         self.check_meta()
+        self.check_schemas()
         self.check_categories()
         self.check_strings()
         for name in TABLES:
@@ -130,9 +138,18 @@ class Checker:
             good = isinstance(places, list) and places and all(is_integer(p) and 0 <= p < threads for p in places)
             self.expect(good and len(set(places)) == len(places), f"meta.{key} is {places!r} of {threads} threads")
         for entry in meta["extra"][0]["entries"]:
-            kinds = {"string": str, "integer": int}
+            kinds = {"string": str, "integer": int, "duration": int}
             good = isinstance(entry["label"], str) and isinstance(entry["value"], kinds.get(entry["format"], ()))
             self.expect(good, f"extra row {entry!r}")
+
+    def check_schemas(self):
+        for schema in self.meta.get("markerSchema") or []:
+            name, fields = schema["name"], {field["key"] for field in schema["fields"]}
+            self.expect(name not in self.schemas, f"marker schema {name} comes twice")
+            self.schemas[name] = schema
+            self.expect(set(schema["display"]) <= DISPLAYS, f"marker schema {name} is for {schema['display']}")
+            named = set(re.findall(r"{marker\.data\.(\w+)}", " ".join(schema[label] for label in LABELS)))
+            self.expect(named | {schema["colorField"]} <= fields, f"marker schema {name} names a field it does not have")
 
     def check_categories(self):
         categories = self.meta.get("categories", [])
@@ -216,7 +233,11 @@ class Checker:
             where = f"thread {i}"
             self.check_identity(where, thread)
             self.check_samples(where, thread.get("samples", {}))
-            self.check_markers(where, thread.get("markers", {}))
+            self.check_cpu(where, thread.get("samples", {}))
+            self.check_markers(where, thread)
+        units = self.meta.get("sampleUnits")
+        known = any("threadCPUDelta" in thread["samples"] for thread in threads)
+        self.expect(units == (SAMPLE_UNITS if known else None), f"meta.sampleUnits is {units!r}")
 
     def check_identity(self, where, thread):
         for key in ("name", "pid", "processName", "processType"):
@@ -251,10 +272,50 @@ class Checker:
             end = self.meta["profilingEndTime"]
             self.expect(not times or 0 <= times[0] <= times[-1] <= end, f"{where}: times are outside of 0 to {end}")
 
-    def check_markers(self, where, markers):
+    def check_cpu(self, where, samples):
+        column = samples.get("threadCPUDelta")
+        if column is None:
+            return
+        length = samples["length"]
+        self.expect(len(column) == length, f"{where}: threadCPUDelta has {len(column)} entries, length is {length}")
+        bad = next((cell for cell in column if cell is not None and (not is_integer(cell) or cell < 0)), None)
+        self.expect(bad is None, f"{where}: threadCPUDelta has {bad!r} in it")
+
+    def check_markers(self, where, thread):
+        markers = thread.get("markers", {})
+        length = markers.get("length")
         for column in MARKER_COLUMNS:
             cells = markers.get(column)
-            self.expect(cells is not None and len(cells) == markers.get("length"), f"{where}: markers.{column}")
+            if not self.expect(cells is not None and len(cells) == length, f"{where}: markers.{column}"):
+                return
+        last = {}
+        for i in range(length):
+            data, name, start, end, phase, category = (markers[column][i] for column in MARKER_COLUMNS)
+            which = f"{where}: marker {i}"
+            self.check_payload(which, data)
+            self.expect(is_integer(name) and 0 <= name < self.size_of("stringArray"), f"{which} has name {name!r}")
+            self.expect(is_integer(category) and 0 <= category < self.size_of("category"), f"{which} has category {category!r}")
+            self.expect(phase == INTERVAL, f"{which} has phase {phase!r}")
+            if self.expect(is_number(start) and is_number(end), f"{which} is from {start!r} to {end!r}"):
+                until = self.meta["profilingEndTime"]
+                self.expect(0 <= start <= end <= until, f"{which} is from {start} to {end}, the profile to {until}")
+                self.expect(start >= last.get(name, 0), f"{which} begins at {start}, in another of its name")
+                last[name] = end
+        overview = any("timeline-overview" in self.schemas.get(data["type"], {}).get("display", ()) for data in markers["data"])
+        shown = thread.get("showMarkersInTimeline")
+        self.expect(shown is overview, f"{where}: showMarkersInTimeline is {shown!r}")
+
+    def check_payload(self, which, data):
+        schema = self.schemas.get(data["type"])
+        if not self.expect(schema, f"{which} has no schema {data['type']!r}"):
+            return
+        self.expect(data[schema["colorField"]] in GRAPH_COLORS, f"{which} has colour {data[schema['colorField']]!r}")
+        stack = data["cause"]["stack"]
+        self.expect(self.cell_is_good("stackTable", stack), f"{which} has stack {stack!r}")
+        for field in schema["fields"]:
+            value = data[field["key"]]
+            kind = "stringArray" if field["format"] == "unique-string" else "string"
+            self.expect(self.cell_is_good(kind, value), f"{which}: {field['key']} is {value!r}")
 
 
 def problems(profile):
@@ -314,6 +375,23 @@ def function_times(profile, thread):
     return dict(times)
 
 
+def cpu_ms(thread):
+    """CPU time of a thread as the viewer adds it up; None when it is not known."""
+    column = thread["samples"].get("threadCPUDelta")
+    return None if column is None else sum(cell or 0 for cell in column[1:]) / 1e6
+
+
+def marker_times(profile, thread):
+    """{name: [markers, milliseconds]}"""
+    times = collections.defaultdict(lambda: [0, 0])
+    markers = thread["markers"]
+    for name, start, end in zip(markers["name"], markers["startTime"], markers["endTime"]):
+        row = times[profile["shared"]["stringArray"][name]]
+        row[0] += 1
+        row[1] += end - start
+    return dict(times)
+
+
 def thread_summary(profile, thread):
     return {
         "name": thread["name"],
@@ -324,6 +402,8 @@ def thread_summary(profile, thread):
         "start_ms": thread["registerTime"],
         "end_ms": thread["unregisterTime"],
         "samples": sum(weights(thread)),
+        "cpu_ms": cpu_ms(thread),
+        "markers": marker_times(profile, thread),
         "functions": {
             name: {"self": own, "total": total} for name, (own, total) in function_times(profile, thread).items()
         },
