@@ -3,7 +3,7 @@
 
 #include "formats/alloc.h"
 
-#include <string.h>
+#include <stdio.h>
 
 /* A sample is in the state when `bits` of its status are `value`. The colours are the viewer's for graphs. */
 static const struct state {
@@ -47,7 +47,7 @@ struct marker_reader {
 uint32_t gecko_states_of(uint32_t status)
 {
     uint32_t set = 0;
-    for (size_t i = 0; i < STATES; i++)
+    for (size_t i = 0; i < STATES && status & STATUS_RECORDED; i++)
         if ((status & states[i].bits) == states[i].value)
             set |= 1u << i;
     return set;
@@ -121,12 +121,20 @@ static uint32_t leaf_name(const struct tables *tables, uint32_t stack)
     return frame ? tables->functions[tables->frames[frame].function].name : 0;
 }
 
+/* A text from the table above, which needs no escape: there may be millions of them. */
+static void emit_own(struct emitter *json, const char *key, const char *text)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof(quoted), "\"%s\"", text);
+    emit_literal(json, key, quoted);
+}
+
 static void emit_data(struct gecko *gecko, const struct marker *marker)
 {
     struct emitter *json = &gecko->json;
     emit_open(json, NULL, '{');
-    emit_value(json, "type", json_string(states[marker->state].name));
-    emit_value(json, "color", json_string(states[marker->state].color));
+    emit_own(json, "type", states[marker->state].name);
+    emit_own(json, "color", states[marker->state].color);
     emit_integer(json, "function", leaf_name(gecko->tables, marker->stack));
     emit_open(json, "cause", '{');
     emit_decimal(json, "time", marker->start, gecko->digits);

@@ -37,17 +37,15 @@ void gecko_sources_free(struct gecko_sources *sources);
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
 /* Times are in units of gecko->unit_ns. The columns of CPU times and of states begin with the first sample that has
- * them: recordings without have none. Before that, a thread may have been off the CPU or nothing may be known of it. */
+ * any, so that a recording without does not pay for them. */
 struct gecko_thread {
     struct spool_column samples;
     struct spool_column cpu;    /* per sample: CPU time so far; 1: not known, instead of a stack */
     struct spool_column states; /* per change: since when; the set, instead of a stack */
     uint64_t cpu_from;          /* samples before the first that has a CPU time */
     uint64_t cpu_ns;            /* used so far */
-    uint64_t quiet_since;       /* before the first state: time of the first of the samples that follow each other */
     uint64_t tick;              /* in which it was looked at last */
     uint32_t seen;              /* states that it ever had */
-    bool cpu_blank;             /* of samples before cpu_from it is said that the CPU time isn't known */
 };
 
 /* A process as the viewer should name it. */
@@ -115,6 +113,7 @@ void gecko_emit_markers(struct gecko *gecko, const struct gecko_thread *thread);
 /* What the viewer should know of markers: [] when there are none. */
 json_t *gecko_marker_schema(const struct gecko *gecko);
 const char *gecko_state_name(enum gecko_state state);
+/* The states that a status stands for. */
 uint32_t gecko_states_of(uint32_t status);
 /* The place of its name among the strings. */
 size_t gecko_state_string(const struct gecko *gecko, enum gecko_state state);

@@ -26,25 +26,22 @@ static void add_cpu_ns(struct gecko_thread *thread, uint64_t ns)
     thread->cpu_ns = ns < CPU_LIMIT - thread->cpu_ns ? thread->cpu_ns + ns : CPU_LIMIT;
 }
 
-/* No bits at all: the thread was idle, or nobody asked. Which of them, other samples tell. */
 static bool tells_cpu(const struct sample *sample)
 {
-    return (sample->status && !(sample->status & STATUS_CPU_UNKNOWN)) || sample->cpu_ns;
+    return (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
 }
 
 static void take_cpu(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
+    const bool known = tells_cpu(sample);
     add_cpu_ns(thread, sample->cpu_ns);
-    const bool blank = sample->status & STATUS_CPU_UNKNOWN;
-    if (thread->cpu.count == 0 && !tells_cpu(sample)) {
-        thread->cpu_blank |= blank;
+    if (thread->cpu.count == 0 && !known)
         return;
-    }
-    gecko->cpu_known |= tells_cpu(sample);
     if (thread->cpu.count == 0)
         thread->cpu_from = thread->samples.count;
+    gecko->cpu_known = true;
     /* Rounded before differences are taken, as times are. */
-    const struct spool_sample row = { in_units(gecko, thread->cpu_ns), blank ? CPU_BLANK : 0 };
+    const struct spool_sample row = { in_units(gecko, thread->cpu_ns), known ? 0 : CPU_BLANK };
     spool_add(&gecko->spool, &thread->cpu, row);
 }
 
@@ -57,49 +54,23 @@ static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint
     gecko->seen |= states;
 }
 
-/* While a thread has no bits at all, it is only kept since when. */
-static bool take_quiet(struct gecko_thread *thread, uint32_t bits, uint64_t time, bool follows)
-{
-    if (thread->states.count || bits)
-        return false;
-    if (!follows)
-        thread->quiet_since = time;
-    return true;
-}
-
-static void take_states(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time,
-                        bool follows)
-{
-    const uint32_t bits = sample->status & STATUS_BITS & ~(uint32_t)STATUS_CPU_UNKNOWN;
-    const struct spool_column *samples = &thread->samples;
-    if (take_quiet(thread, bits, time, follows))
-        return;
-    if (thread->states.count == 0 && follows && tells_cpu(sample) && !thread->cpu_blank)
-        change_states(gecko, thread, thread->quiet_since, 1u << STATE_NO_CPU);
-    const uint64_t unseen = samples->last.time + gecko_interval_units(gecko);
-    if (!follows && samples->count)
-        change_states(gecko, thread, unseen < time ? unseen : time, 0);
-    change_states(gecko, thread, time, sample->status || gecko->cpu_known ? gecko_states_of(sample->status) : 0);
-}
-
 void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
+    const uint64_t unseen = thread->samples.last.time + gecko_interval_units(gecko);
     /* What it did in ticks in which it was left out or absent, nobody knows. */
-    const bool follows = thread->samples.count && in_sequence(gecko, thread);
-    thread->tick = gecko->tick;
+    if (thread->samples.count && !in_sequence(gecko, thread))
+        change_states(gecko, thread, unseen < time ? unseen : time, 0);
+    change_states(gecko, thread, time, gecko_states_of(sample->status));
     take_cpu(gecko, thread, sample);
-    take_states(gecko, thread, sample, time, follows);
+    thread->tick = gecko->tick;
 }
 
 /* Its next sample is given the time: the viewer spreads it over all that is between them. */
 void gecko_take_left_out(struct gecko *gecko, const struct left_out *left_out)
 {
     const struct tables *tables = gecko->tables;
-    if (left_out->cpu_ns == 0 || left_out->thread >= tables->threads_count ||
-        !tables->threads[left_out->thread].thread.number)
-        return;
-    add_cpu_ns(gecko_thread_make(gecko, left_out->thread), left_out->cpu_ns);
-    gecko->cpu_known = true;
+    if (left_out->thread < tables->threads_count && tables->threads[left_out->thread].thread.number)
+        add_cpu_ns(gecko_thread_make(gecko, left_out->thread), left_out->cpu_ns);
 }
 
 /* A tick in which a thread could not be read does not end what it was doing. */
@@ -132,10 +103,10 @@ void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, stru
         return;
     struct spool_sample row;
     uint64_t before = 0;
-    const uint64_t quiet = thread->cpu.count ? thread->cpu_from : thread->samples.count;
+    const uint64_t blank = thread->cpu.count ? thread->cpu_from : thread->samples.count;
     emit_open(&gecko->json, "threadCPUDelta", '[');
-    for (uint64_t i = 0; i < quiet; i++)
-        emit_cell(gecko, 0, thread->cpu_blank);
+    for (uint64_t i = 0; i < blank; i++)
+        emit_cell(gecko, 0, true);
     for (spool_rewind(reader, &gecko->spool, &thread->cpu); spool_next(reader, &row); before = row.time)
         emit_cell(gecko, row.time - before, row.stack == CPU_BLANK);
     emit_close(&gecko->json, ']');
