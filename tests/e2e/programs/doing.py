@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Threads of which is known what they do: each kind of work is a function of its own. Runs the one that is named."""
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+
+
+def spin(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+# ---- exceptions: what begins with "with_" has one, what begins with "none_" does not ----
+
+def with_handler():
+    spin(0.01)
+
+
+def none_outside():
+    spin(0.01)
+
+
+def with_finally_on_the_way():
+    spin(0.01)
+
+
+def none_in_finally_after_except():
+    spin(0.01)
+
+
+def none_in_plain_finally():
+    spin(0.01)
+
+
+def with_handler_in_generator():
+    spin(0.01)
+
+
+def with_handler_around_generator():
+    spin(0.01)
+
+
+def none_in_generator():
+    spin(0.01)
+
+
+def with_handler_in_coroutine():
+    spin(0.01)
+
+
+def with_handler_in_genexpr():
+    spin(0.01)
+
+
+def propagate():
+    try:
+        raise ValueError
+    finally:
+        with_finally_on_the_way()
+
+
+def handle():
+    try:
+        raise ValueError
+    except ValueError:
+        pass
+    finally:
+        none_in_finally_after_except()
+
+
+def finish():
+    try:
+        pass
+    finally:
+        none_in_plain_finally()
+
+
+def handling():
+    try:
+        raise KeyError
+    except KeyError:
+        with_handler_in_generator()
+        yield 1
+
+
+def yielding(work):
+    work()
+    yield 1
+
+
+async def waiting():
+    try:
+        raise KeyError
+    except KeyError:
+        with_handler_in_coroutine()
+
+
+def exceptions():
+    while True:
+        try:
+            raise ValueError
+        except ValueError:
+            with_handler()
+            for _ in yielding(with_handler_around_generator):
+                pass
+            sum(with_handler_in_genexpr() or 1 for _ in range(1))
+        none_outside()
+        try:
+            propagate()
+        except ValueError:
+            pass
+        handle()
+        finish()
+        for _ in handling():
+            pass
+        for _ in yielding(none_in_generator):
+            pass
+        try:
+            waiting().send(None)
+        except StopIteration:
+            pass
+
+
+# ---- the processor and the lock ----
+
+def sleeps():
+    while True:
+        time.sleep(0.07)
+        spin(0.03)
+
+
+def two():
+    threading.Thread(target=spin, args=(600,), daemon=True).start()
+    spin(600)
+
+
+# ---- C code ----
+
+def key(number):
+    spin(0.00002)
+    return -number
+
+
+def calls_c():
+    while True:
+        sorted(range(100), key=key)
+
+
+class Ring:
+    def __init__(self):
+        self.ring = self
+
+
+def collects():
+    gc.disable()  # only when we say
+    kept = [Ring() for _ in range(50000)]
+    while kept:
+        gc.collect()
+        spin(0.01)
+
+
+signal.alarm(600)
+print("ready", os.getpid(), flush=True)
+globals()[sys.argv[1]]()
