@@ -36,10 +36,19 @@ void expand(struct expansion *expansion, struct marks *marks, struct codes *code
     told->keep = expansion->frames;
     if (known && walk->same == walk->depth && walk->depth == expansion->links && gc == expansion->gc)
         return;
-    /* What is below <GC> has another place than without. */
-    const uint32_t same = known ? least(walk->same, least(gc, expansion->gc)) : 0;
+    /* Where links are left out: between those nearest the root and those nearest the leaf. */
+    const uint32_t above = marks->depth / 2, below = marks->depth - above;
+    const bool truncated = walk->depth > marks->depth;
+    /* What is below <GC> has another place than without, and so has what is below <truncated>. */
+    const bool whole = !truncated && expansion->links <= marks->depth;
+    const uint32_t still = least(whole ? walk->same : least(walk->same, above), least(gc, expansion->gc));
+    const uint32_t same = known ? still : 0;
     told->keep = same > 0 && marks->native ? expansion->places[same - 1] : same;
     for (uint32_t i = same; i < walk->depth; i++) {
+        if (truncated && i == above) {
+            push_mark(told, codes, &marks->truncated_frame, TEXT("<truncated>"));
+            i = walk->depth - below;
+        }
         if (gc == i)
             push_mark(told, codes, &marks->gc_frame, TEXT("<GC>"));
         if (marks->native && walk->links[i].from_c && i > 0)

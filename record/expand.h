@@ -3,7 +3,8 @@
  * code:
  *
  *     <native>   C code that called the frame below it
- *     <GC>       a garbage collection, below the frame that started it */
+ *     <GC>       a garbage collection, below the frame that started it
+ *     <truncated>  frames of a very deep stack that are not told: the middle, so that root and leaf are there */
 #ifndef PYREEL_RECORD_EXPAND_H
 #define PYREEL_RECORD_EXPAND_H
 
@@ -14,7 +15,8 @@
 /* Which marks are wanted. */
 struct marks {
     bool native, gc;
-    uint32_t native_frame, gc_frame; /* as defined to the sink; 0: not yet */
+    uint32_t depth;                                   /* links that are told at most: 2 or more */
+    uint32_t native_frame, gc_frame, truncated_frame; /* as defined to the sink; 0: not yet */
 };
 
 /* Of a thread: what was told last. `= {0}` before the first time. */

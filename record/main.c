@@ -249,7 +249,7 @@ static bool begin_recording(struct session *session, char **argv)
     session->sampler.interval_ns = options->interval_ns;
     session->sampler.which = options->which;
     session->sampler.anew = options->anew;
-    session->sampler.marks = (struct marks){ .native = options->native, .gc = options->gc };
+    session->sampler.marks = (struct marks){ .native = options->native, .gc = options->gc, .depth = options->depth };
     session->sampler.with_status = true;
     session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
     session->sampler.start_ns = clock_now_ns();

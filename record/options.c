@@ -15,6 +15,7 @@
 
 #define DURATION_LIMIT_S 1e8
 #define LEVEL_LIMIT      19
+#define DEPTH_LEAST      100
 
 enum option_number {
     OPTION_OUTPUT = 1,
@@ -23,6 +24,7 @@ enum option_number {
     OPTION_DURATION,
     OPTION_THREADS,
     OPTION_MODE,
+    OPTION_DEPTH,
     OPTION_NATIVE,
     OPTION_NO_GC,
     OPTION_KILL,
@@ -43,6 +45,7 @@ static const struct argument rows[] = {
     { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
     { OPTION_MODE, 'm', "mode", "wall|cpu|gil|exception", 0, "which of their samples to keep (wall)" },
+    { OPTION_DEPTH, 0, "max-depth", "N", 0, "frames to keep of a very deep stack, 100 to 100000 (20000)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
@@ -154,6 +157,10 @@ static bool apply(struct options *options, enum option_number number, const char
         good = parse_whole(value, 1, LEVEL_LIMIT, &whole);
         options->level = (int)whole;
         return good;
+    case OPTION_DEPTH:
+        good = parse_whole(value, DEPTH_LEAST, DEPTH_LIMIT, &whole);
+        options->depth = (uint32_t)whole;
+        return good;
     case OPTION_NATIVE:
         options->native = true;
         return true;
@@ -204,7 +211,7 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
 
 bool options_read(struct options *options, int argc, char **argv, int *exit_code)
 {
-    *options = (struct options){ .interval_ns = 1000000, .gc = true, .codec = CODEC_ZSTD, .level = 3 };
+    *options = (struct options){ .interval_ns = 1000000, .gc = true, .depth = 20000, .codec = CODEC_ZSTD, .level = 3 };
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;

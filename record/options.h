@@ -18,11 +18,12 @@ struct options {
     uint64_t duration_ns; /* 0: until it ends */
     enum threads which;
     enum mode mode;
-    bool native; /* mark C code between Python frames */
-    bool gc;     /* mark garbage collection */
-    bool anew;   /* take nothing from earlier samples */
-    bool stats;  /* print figures at the end */
-    bool kill;   /* end the command when the duration is over */
+    bool native;    /* mark C code between Python frames */
+    bool gc;        /* mark garbage collection */
+    uint32_t depth; /* frames of a stack that are kept; of a deeper one, those nearest the root and the leaf */
+    bool anew;      /* take nothing from earlier samples */
+    bool stats;     /* print figures at the end */
+    bool kill;      /* end the command when the duration is over */
     enum stream_codec codec;
     int level;
     bool quiet, verbose;

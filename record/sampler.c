@@ -312,6 +312,8 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct
 void sampler_attach(struct sampler *sampler, const struct target *target)
 {
     sampler->target = *target;
+    if (sampler->marks.depth == 0)
+        sampler->marks.depth = DEPTH_LIMIT;
     struct target *ours = &sampler->target;
     if (sampler->last_process == 0)
         codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, sampler->sink);

@@ -40,7 +40,7 @@ struct sampler {
     enum threads which;
     bool anew;                /* every frame is read anew */
     bool with_status;         /* what threads do is asked for, too; else all samples are kept */
-    struct marks marks;       /* .native, .gc; the rest is ours */
+    struct marks marks;       /* .native, .gc, .depth (0: all); the rest is ours */
     struct statuses statuses; /* .mode; the rest is ours */
     struct sink sink;
 

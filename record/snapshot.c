@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNKS_LIMIT 192         /* of a thread: 3 MiB of frames where chunks have their usual size */
+#define CHUNKS_LIMIT 384         /* of a thread: 6 MiB of frames where chunks have their usual size */
 #define STRAYS_LIMIT 384         /* of a thread */
 #define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
 #define COPY_LIMIT   (64u << 20) /* bytes of all chunks, when they are learned */

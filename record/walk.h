@@ -31,7 +31,7 @@
 #include "record/snapshot.h"
 #include "record/target.h"
 
-#define DEPTH_LIMIT 20000 /* frames of a stack */
+#define DEPTH_LIMIT 100000 /* frames of a stack */
 
 struct link {
     uint64_t address; /* of the frame */

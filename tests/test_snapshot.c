@@ -345,7 +345,7 @@ static void go_deep(struct fake_python *p)
     static const struct {
         uint32_t depth;
         bool seen;
-    } rows[] = { { 1000, true }, { 19990, true }, { 20100, false }, { 30000, false }, { 5, true } };
+    } rows[] = { { 1000, true }, { 19990, true }, { 99000, true }, { 101000, false }, { 5, true } };
     const uint64_t f = fake_code(p, "f", 20, 9);
     for (size_t i = 0; i < countof(rows); i++) {
         size_t size;
