@@ -3,6 +3,7 @@
 
 #include "formats/alloc.h"
 #include "formats/event.h"
+#include "record/opcode_names.h"
 #include "record/opcodes.h"
 
 #include <inttypes.h>
@@ -165,6 +166,7 @@ static void complete(struct layout *l, unsigned minor)
     l->stack_is_pointer = minor >= 14;
     l->frame_entry = minor == 11 ? 68 : 0;
     l->opcodes = opcodes_of(minor);
+    l->opcode_names = opcode_names_of(minor);
     /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
     l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
 

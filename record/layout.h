@@ -69,7 +69,8 @@ struct layout {
     uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
-    const uint16_t *opcodes;       /* see opcodes.h */
+    const uint16_t *opcodes; /* see opcodes.h */
+    const struct opcode_name *opcode_names;
     uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
     uint32_t code_flags, code_locals, code_stack; /* the last two: how many words a frame of it needs for each */
     /* A part of it that stays the same while it lives. From 3.12 on co_version is in it, a number that an interpreter

@@ -26,6 +26,7 @@ RECORD = [
     ["runtime"],
     ["elf", "procfs"],
     ["layout"],
+    ["opcode_names"],
     ["opcodes"],
     ["remote"],
 ]
