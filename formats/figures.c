@@ -33,6 +33,8 @@ static const struct wording {
     { "bytes_read", "  bytes", .for_each = "samples", .unit = "a sample" },
     { "batched_tried", "threads read by prediction", .for_each = "reads", .unit = "a call" },
     { "batched_right", "  right at once", .part_of = { "batched_tried" } },
+    { "instructions", "instructions named", .part_of = { "instructions", "instructions_unknown" } },
+    { "instructions_unknown", "instructions not known", .part_of = { "instructions", "instructions_unknown" } },
     { "retries_torn", "  again: it moved meanwhile", .part_of = { "batched_tried" } },
     { "retries_learned", "  again: something was elsewhere", .part_of = { "batched_tried" } },
     { "retries_unsure", "  again: an unknown call, seen once", .part_of = { "batched_tried" } },

@@ -27,7 +27,13 @@ static void free_code(struct code *code)
 {
     free(code->line_table);
     free(code->kinds);
+    free(code->instructions);
     free(code);
+}
+
+static size_t bytes_of(const struct code *code)
+{
+    return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size;
 }
 
 static void forget_all(struct codes *codes)
@@ -93,7 +99,7 @@ static void forget(struct codes *codes, struct code *code)
         link = &(*link)->next;
     *link = code->next;
     codes->count--;
-    codes->bytes -= code->units + code->line_table_size;
+    codes->bytes -= bytes_of(code);
     codes->epoch++;
     codes->recent = NULL;
     free_code(code);
@@ -256,6 +262,11 @@ static bool read_kinds(struct codes *codes, struct code *code)
                                   (size_t)code->units * 2) == REMOTE_READ;
     if (read)
         opcodes_mark(codes->layout->opcodes, instructions, code->units, code->kinds);
+    if (read && codes->instructions) {
+        code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
+        opcode_names_mark(codes->layout->opcode_names, codes->layout->opcodes, instructions, code->units,
+                          code->instructions);
+    }
     free(instructions);
     return read;
 }
@@ -288,10 +299,22 @@ static uint32_t define_function(struct codes *codes, struct text name, struct te
     return number;
 }
 
-static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place)
+static uint32_t define_name(struct codes *codes, uint8_t opcode)
 {
-    const uint32_t key[] = { function, place->line, place->end_line, (uint32_t)place->column,
-                             (uint32_t)place->end_column };
+    const char *name = opcode ? codes->layout->opcode_names[opcode].name : NULL;
+    return name ? define_string(codes, (struct text){ name, strlen(name) }) : 0;
+}
+
+static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place, uint8_t opcode,
+                             uint8_t base)
+{
+    const uint32_t key[] = { function,
+                             place->line,
+                             place->end_line,
+                             (uint32_t)place->column,
+                             (uint32_t)place->end_column,
+                             define_name(codes, opcode),
+                             define_name(codes, base) };
     bool added;
     const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
     if (added)
@@ -301,7 +324,9 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
                                                  .line = place->line,
                                                  .end_line = place->end_line,
                                                  .column = place->column,
-                                                 .end_column = place->end_column } });
+                                                 .end_column = place->end_column,
+                                                 .instruction = key[5],
+                                                 .base = key[6] } });
     return number;
 }
 
@@ -362,7 +387,7 @@ struct code *codes_read(struct codes *codes, uint64_t address)
         return NULL;
     }
     code->number = ++codes->last_number;
-    codes->bytes += code->units + code->line_table_size;
+    codes->bytes += bytes_of(code);
     struct code **head = bucket(codes, address);
     code->next = *head;
     *head = code;
@@ -370,16 +395,25 @@ struct code *codes_read(struct codes *codes, uint64_t address)
     return code;
 }
 
-uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit)
+int64_t code_instruction(const struct code *code, const struct layout *layout, uint64_t address)
 {
-    const uint32_t key = (uint32_t)(unit + 1);
+    const uint64_t unit = (address - code->address - layout->code_instructions) / 2;
+    if (unit >= code->units || !code->instructions || !code->instructions[unit].base)
+        return -1;
+    return (int64_t)unit - code->instructions[unit].before;
+}
+
+uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode)
+{
+    const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* there are no more than UNITS_LIMIT */
     const uint32_t known = pairs_find(&codes->places, code->number, key);
     if (known)
         return known;
     struct place place = { code->first_line, code->first_line, -1, -1 };
     if (unit >= 0)
         linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
-    const uint32_t frame = define_frame(codes, code->function, &place);
+    const uint8_t base = opcode ? code->instructions[unit].base : 0;
+    const uint32_t frame = define_frame(codes, code->function, &place, opcode, base);
     pairs_add(&codes->places, code->number, key, frame);
     return frame;
 }

@@ -12,6 +12,7 @@
 #include "formats/numbers.h"
 #include "formats/sink.h"
 #include "record/layout.h"
+#include "record/opcode_names.h"
 #include "record/opcodes.h"
 #include "record/remote.h"
 
@@ -22,11 +23,12 @@ struct code {
     uint32_t number;   /* ours; never used again for another */
     uint32_t function; /* as defined to the sink */
     uint32_t first_line;
-    uint32_t units;         /* two-byte instructions */
-    uint32_t flags;         /* co_flags */
-    uint32_t locals, stack; /* words that a frame of it has for variables and for values */
-    uint8_t *kinds;         /* of each unit's instruction, see opcodes.h */
-    bool hidden;            /* CPython's own: not a function of the program */
+    uint32_t units;                   /* two-byte instructions */
+    uint32_t flags;                   /* co_flags */
+    uint32_t locals, stack;           /* words that a frame of it has for variables and for values */
+    uint8_t *kinds;                   /* of each unit's instruction, see opcodes.h */
+    struct instruction *instructions; /* of each unit, see opcode_names.h; NULL when they are not recorded */
+    bool hidden;                      /* CPython's own: not a function of the program */
     uint8_t *line_table;
     size_t line_table_size;
     uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
@@ -49,9 +51,10 @@ struct codes {
     struct code *recent; /* found last */
     uint64_t epoch;      /* grows when one is forgotten: until then a struct code stays where it is */
     uint32_t last_number;
+    bool instructions;  /* may be set after codes_open(): those that frames stand at are recorded, too */
     uint64_t code_type; /* address of the type "code"; 0 until one was seen */
     struct intern strings, functions, frames;
-    struct pairs places; /* (code number, instruction) → frame */
+    struct pairs places; /* (code number, place and opcode) → frame */
 };
 
 /* `remote` and `layout` must live as long as `codes`. */
@@ -81,9 +84,12 @@ void codes_trim(struct codes *codes);
  * whether all are the same as ever. */
 bool codes_confirm(struct codes *codes, struct code *const *which, size_t count);
 
+/* The unit where the instruction begins to which the one at an address in it belongs; -1 when that is not known. */
+int64_t code_instruction(const struct code *code, const struct layout *layout, uint64_t address);
+
 /* The frame of an instruction, counted in two-byte units from the first; -1 when the function is about to begin.
- * Defines it to the sink if it is new. */
-uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit);
+ * `opcode` is the one that stands there, or 0 for a frame that does not tell. Defines it to the sink if it is new. */
+uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode);
 
 /* A frame that stands for something else than Python code, and has nothing but a name. Defines it if it is new. */
 uint32_t codes_mark(struct codes *codes, struct text name);

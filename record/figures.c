@@ -30,6 +30,8 @@ static const struct row {
     { "bytes_read", offsetof(struct sampler_figures, bytes), false },
     { "batched_tried", offsetof(struct sampler_figures, unwind.reads), false },
     { "batched_right", offsetof(struct sampler_figures, unwind.right), false },
+    { "instructions", offsetof(struct sampler_figures, unwind.instructions), true },
+    { "instructions_unknown", offsetof(struct sampler_figures, unwind.instructions_unknown), true },
     { "retries_torn", offsetof(struct sampler_figures, unwind.torn), true },
     { "retries_learned", offsetof(struct sampler_figures, unwind.learned), true },
     { "retries_unsure", offsetof(struct sampler_figures, unwind.unsure), true },

@@ -252,6 +252,7 @@ static bool begin_recording(struct session *session, char **argv)
     session->sampler.marks = (struct marks){ .native = options->native, .gc = options->gc, .depth = options->depth };
     session->sampler.with_status = true;
     session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
+    session->sampler.instructions = options->opcodes;
     session->sampler.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;

@@ -28,6 +28,7 @@ enum option_number {
     OPTION_NATIVE,
     OPTION_NO_GC,
     OPTION_KILL,
+    OPTION_OPCODES,
     OPTION_NO_CACHE,
     OPTION_STATS,
     OPTION_COMPRESSION,
@@ -49,6 +50,7 @@ static const struct argument rows[] = {
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
+    { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the instruction of each frame" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
     { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "how blocks are stored (zstd)" },
@@ -169,6 +171,9 @@ static bool apply(struct options *options, enum option_number number, const char
         return true;
     case OPTION_KILL:
         options->kill = true;
+        return true;
+    case OPTION_OPCODES:
+        options->opcodes = true;
         return true;
     case OPTION_NO_CACHE:
         options->anew = true;

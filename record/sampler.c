@@ -319,6 +319,7 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
         codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, sampler->sink);
     else
         codes_follow(&sampler->codes, &ours->remote, &ours->runtime.layout);
+    sampler->codes.instructions = sampler->instructions;
     roster_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
     sampler->roster.unwinder.statuses = sampler->with_status;
     status_open(&sampler->statuses, ours->pid);

@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 #include "record/clock.h"
 #include "record/doubt.h"
+#include "record/instructions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk, const struct in
 
 static bool same_place(const struct link *a, const struct link *b)
 {
-    return a->code == b->code && a->instruction == b->instruction;
+    return a->code == b->code && a->instruction == b->instruction && a->opcode == b->opcode;
 }
 
 static void add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
@@ -111,7 +112,7 @@ static void add_fresh(struct unwinder *u, const struct walk *walk, struct link l
     else if (before && same_place(before, &link)) /* a recursion */
         link.frame = before->frame;
     else
-        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2);
+        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2, link.opcode);
     u->fresh[u->fresh_count++] = link;
 }
 
@@ -205,6 +206,8 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return LEARNED;
     if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
         return TOO_DEEP;
+    if (done == ACCEPTED && u->codes->instructions && !instructions_read(u, walk, interpreter))
+        return LEARNED;
     if (done == ACCEPTED && !confirm_codes(u, walk, interpreter))
         return TORN;
     if (done != ACCEPTED)

@@ -60,6 +60,7 @@ struct unwind_figures {
     uint64_t code_known;               /* frames whose code object was known */
     uint64_t stale;                    /* code objects found to be others than they were */
     uint64_t torn, learned, no_code, no_memory, slow, unsure; /* why threads were read again */
+    uint64_t instructions, instructions_unknown; /* of frames: named; not the ones that are known to be there */
 };
 
 /* Room for what is read, used for all threads. */

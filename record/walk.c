@@ -32,7 +32,7 @@ static void add_up(struct walker *w, const struct seen *seen)
     if (seen->code->hidden)
         return;
     w->up = alloc_grow(w->up, &w->up_room, w->up_count + 1, sizeof(*w->up));
-    w->up[w->up_count++] = (struct link){ seen->address, seen->code, seen->instruction, 0, false };
+    w->up[w->up_count++] = (struct link){ seen->address, seen->code, seen->instruction, 0, false, 0 };
 }
 
 /* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
@@ -305,7 +305,7 @@ static enum attempt go_down(struct walker *w, struct walk *walk, struct seen lea
         w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
         if (!callee.code->hidden)
             w->down[w->down_count++] = (struct link){ callee.address, callee.code, callee.instruction, 0,
-                                                      l->frame_entry && callee.here[l->frame_entry] };
+                                                      l->frame_entry && callee.here[l->frame_entry], 0 };
         if (!callee.stray)
             behind = callee.address + seen_bytes(l, callee.code);
         leaf = callee;

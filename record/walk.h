@@ -39,6 +39,7 @@ struct link {
     uint64_t instruction; /* address */
     uint32_t frame;       /* as defined to the sink; 0: not looked up yet */
     bool from_c;          /* C code called it */
+    uint8_t opcode;       /* that stands there; 0: not known, or not asked for */
 };
 
 #define MARKS 1024
@@ -59,6 +60,7 @@ struct walk {
     bool sampled;           /* there was one */
     uint32_t root_function; /* of links[0] */
     uint32_t sure_copies;   /* so many in a row that were made twice showed calls that are not known */
+    uint32_t looked_at;     /* the link whose instruction was looked at again last */
     uint64_t epoch;         /* of the code objects that the links point to, see code.h */
     uint64_t root;    /* the mark of an entry from C that was above the first frame, with none above it; 0: none yet */
     uint64_t checked; /* the code generation + 1 for which they are known to be right; 0: none */

@@ -31,7 +31,7 @@ RECORD = [
     ["remote"],
 ]
 
-PARTS = {"doubt": "unwind", "seen": "walk", "snapshot_look": "snapshot", "snapshot_plan": "snapshot"}  # of another, which was too long
+PARTS = {"doubt": "unwind", "instructions": "unwind", "seen": "walk", "snapshot_look": "snapshot", "snapshot_plan": "snapshot"}  # of another, which was too long
 
 FOLDERS = {  # which folders a folder may include from
     "formats": {"formats"},

@@ -18,9 +18,9 @@ static void define_once(struct fake_python *p)
     assert_ptr_equal(codes_find(&p->codes, f), code);
     assert_int_equal(code->first_line, 20);
     assert_int_equal(code->units, 9 * FAKE_UNIT);
-    const uint32_t one = codes_frame(&p->codes, code, 1 * FAKE_UNIT);
-    assert_int_equal(codes_frame(&p->codes, code, 1 * FAKE_UNIT), one);
-    const uint32_t two = codes_frame(&p->codes, code, 2 * FAKE_UNIT), begin = codes_frame(&p->codes, code, -1);
+    const uint32_t one = codes_frame(&p->codes, code, 1 * FAKE_UNIT, 0);
+    assert_int_equal(codes_frame(&p->codes, code, 1 * FAKE_UNIT, 0), one);
+    const uint32_t two = codes_frame(&p->codes, code, 2 * FAKE_UNIT, 0), begin = codes_frame(&p->codes, code, -1, 0);
     assert_int_not_equal(one, two);
     const struct frame *frame = &p->tables.frames[two];
     assert_int_equal(frame->line, 22);
@@ -36,7 +36,7 @@ static void define_once(struct fake_python *p)
     const struct code *twin = codes_read(&p->codes, again); /* the same function, made a second time */
     assert_int_not_equal(twin->number, code->number);
     assert_int_equal(twin->function, code->function);
-    assert_int_equal(codes_frame(&p->codes, twin, 1 * FAKE_UNIT), one);
+    assert_int_equal(codes_frame(&p->codes, twin, 1 * FAKE_UNIT, 0), one);
     assert_int_not_equal(codes_read(&p->codes, g)->function, code->function);
     assert_int_equal(p->tables.strings_count, 1 + 3);
     assert_int_equal(p->tables.functions_count, 1 + 2);
@@ -246,10 +246,10 @@ static void the_type_is_known_by_its_name(void **state)
 static void follow_another_program(struct fake_python *p)
 {
     const uint64_t f = fake_code(p, "f", 20, 9);
-    const uint32_t frame = codes_frame(&p->codes, codes_read(&p->codes, f), 1 * FAKE_UNIT);
+    const uint32_t frame = codes_frame(&p->codes, codes_read(&p->codes, f), 1 * FAKE_UNIT, 0);
     codes_follow(&p->codes, &p->target.remote, &p->target.runtime.layout);
     assert_null(codes_find(&p->codes, f));
-    assert_int_equal(codes_frame(&p->codes, codes_read(&p->codes, f), 1 * FAKE_UNIT), frame);
+    assert_int_equal(codes_frame(&p->codes, codes_read(&p->codes, f), 1 * FAKE_UNIT, 0), frame);
     assert_int_equal(p->tables.frames_count, 2);
 }
 

@@ -91,9 +91,15 @@ static const struct {
     /* options behind the command are its own */
     { { "python3", "-p", "-r", "0" }, -1, { .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 }, "python3" },
     { { "--mode", "wall", "-t", "all", "x" }, -1, { .interval_ns = 1000000, .codec = CODEC_ZSTD, .level = 3 }, "x" },
-    { { "-tgil", "--no-cache", "--stats", "x" },
+    { { "-tgil", "--no-cache", "--opcodes", "--stats", "x" },
       -1,
-      { .interval_ns = 1000000, .which = THREADS_GIL, .anew = true, .stats = true, .codec = CODEC_ZSTD, .level = 3 },
+      { .interval_ns = 1000000,
+        .which = THREADS_GIL,
+        .anew = true,
+        .opcodes = true,
+        .stats = true,
+        .codec = CODEC_ZSTD,
+        .level = 3 },
       "x" },
     { { "--help" }, 0, { 0 }, NULL },
     { { "-V" }, 0, { 0 }, NULL },
@@ -126,7 +132,7 @@ static void assert_same_options(size_t i, const struct options *read)
     const struct options *wanted = &lines[i].options;
     const bool same = read->pid == wanted->pid && read->interval_ns == wanted->interval_ns &&
                       read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
-                      read->mode == wanted->mode && read->anew == wanted->anew && read->stats == wanted->stats &&
+                      read->mode == wanted->mode && read->opcodes == wanted->opcodes && read->anew == wanted->anew && read->stats == wanted->stats &&
                       read->kill == wanted->kill && read->codec == wanted->codec && read->level == wanted->level &&
                       read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
                       !read->output == !wanted->output && !read->command == !lines[i].command;
