@@ -141,6 +141,15 @@ static int exit_code(const struct end *end)
     return WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status) : WEXITSTATUS(end->wait_status);
 }
 
+/* Whether it tells at which instruction frames stand. */
+static bool has_instructions(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->frames_count; i++)
+        if (tables->frames[i].instruction)
+            return true;
+    return false;
+}
+
 static json_t *info_json(const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
@@ -172,6 +181,7 @@ static json_t *info_json(const struct info *info)
         { "plain_bytes", json_count(info->conversion->reader.blocks.good_plain) },
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
+        { "instructions", json_boolean(has_instructions(tables)) },
         { "python", json_string(process->number ? python_version_text(version, process->python_version) : "") },
         { "command", json_text(process->command) },
         { "recorder_command", json_text(recording->command) },
@@ -260,6 +270,8 @@ static void print_totals(struct output *to, const struct info *info)
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           failure_text((enum failure)cause));
     print_size(to, info);
+    if (has_instructions(tables))
+        output_format(to, "%-11s the instruction of each frame\n", "opcodes");
     output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Reads a recording made with --compression none, by the words of schemas/stream.md alone: for what no converter shows."""
+
+import collections
+import zlib
+
+Frame = collections.namedtuple("Frame", "function file line end_line column end_column instruction base")
+MAGIC, BLOCK_HEAD = b"\x89pyreel\n", 24
+EVENTS = 2
+TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
+STRING, FUNCTION, FRAME = range(1, 4)
+
+
+class Bytes:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def number(self):
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def signed(self):
+        value = self.number()
+        return value >> 1 ^ -(value & 1)
+
+    def bytes(self):
+        size = self.number()
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def numbers(self, count):
+        return [self.number() for _ in range(count)]
+
+    def __bool__(self):
+        return self.at < len(self.data)
+
+
+def blocks(data):
+    assert data[:8] == MAGIC
+    at = 8
+    while at < len(data):
+        head, size = data[at:at + BLOCK_HEAD], int.from_bytes(data[at + 12:at + 16], "little")
+        stored = data[at + BLOCK_HEAD:at + BLOCK_HEAD + size]
+        assert head[5] == 0, "record with --compression none"
+        assert zlib.crc32(head[:20] + stored) == int.from_bytes(head[20:24], "little")
+        yield head[4], Bytes(stored)
+        at += BLOCK_HEAD + size
+
+
+class Recording:
+    """stacks: Counter of the samples with each stack, a tuple of Frames, root first; frames: all that were defined."""
+
+    def __init__(self, path):
+        self.strings, self.functions, self.frames = {0: ""}, {}, {}
+        self.stacks = collections.Counter()
+        with open(path, "rb") as file:
+            data = file.read()
+        for kind, payload in blocks(data):
+            if kind == EVENTS:
+                payload.number()  # the base
+                self.read(payload)
+        self.stacks = collections.Counter({tuple(self.frames[n] for n in s): c for s, c in self.stacks.items()})
+        self.frames = list(self.frames.values())
+
+    def read(self, payload):
+        threads, failed = {}, set()  # those that are sampled
+
+        def end_tick():
+            self.stacks.update(stack for thread, stack in threads.items() if thread not in failed and 0 not in failed)
+            failed.clear()
+
+        asleep, ticked = {}, False
+        while payload:
+            tag = payload.number()
+            kind, argument = tag & 7, tag >> 3
+            if kind in (TICK, REPEAT):
+                if ticked:
+                    end_tick()
+                ticked = True
+                for _ in range(argument - 1 if kind == REPEAT else 0):
+                    end_tick()
+            elif kind in (SUFFIX, POP_PUSH):
+                before = threads.pop(argument, asleep.pop(argument, ()))
+                cut, n = payload.numbers(2)
+                kept = before[:cut] if kind == SUFFIX else before[:len(before) - cut]
+                threads[argument] = kept + tuple(payload.numbers(n))
+            elif kind == ABSENT:
+                asleep[argument] = threads.pop(argument)
+            elif kind == FAILED:
+                payload.number()
+                failed.add(argument)
+            elif kind == NOTE:
+                self.note(argument, Bytes(payload.bytes()))
+            else:
+                raise AssertionError(f"record of kind {kind}")
+        if ticked:
+            end_tick()
+
+    def note(self, kind, fields):
+        if kind == STRING:
+            number = fields.number()
+            self.strings[number] = fields.bytes().decode()
+        elif kind == FUNCTION:
+            number, name, file, _ = fields.numbers(4)
+            self.functions[number] = self.strings[name], self.strings[file]
+        elif kind == FRAME:
+            number, function, line = fields.numbers(3)
+            end_line = line + fields.signed()
+            column, end_column = fields.numbers(2)
+            instruction, base = fields.numbers(2) if fields else (0, 0)
+            self.frames[number] = Frame(*self.functions[function], line, end_line, column - 1, end_column - 1,
+                                        self.strings[instruction], self.strings[base])

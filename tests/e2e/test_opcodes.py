@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""--opcodes: the instruction of each frame, as the target's own Python names it."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from environment import TOOLS, as_root
+from plain_stream import Recording
+from recording import attach, info, succeed, convert, whole
+
+# What each version makes of a line of programs/hot.py: function → instructions of which some must be seen, with base.
+MADE = {
+    "adds": [("BINARY_OP_ADD_INT", "BINARY_OP")],
+    "floats": [("BINARY_OP_MULTIPLY_FLOAT", "BINARY_OP"), ("BINARY_OP_ADD_FLOAT", "BINARY_OP")],
+    "attributes": [("LOAD_ATTR_SLOT", "LOAD_ATTR"), ("LOAD_ATTR_INSTANCE_VALUE", "LOAD_ATTR")],
+    "calls": [("CALL_PY_EXACT_ARGS", "CALL")],
+}
+LOOKUPS = {11: ("BINARY_SUBSCR_DICT", "BINARY_SUBSCR"), 14: ("BINARY_OP_SUBSCR_DICT", "BINARY_OP")}  # from this version on
+LOOPS = {11: ("FOR_ITER", "FOR_ITER"), 12: ("FOR_ITER_RANGE", "FOR_ITER")}
+
+
+def of_version(since, minor):
+    return since[max(version for version in since if version <= minor)]
+
+
+def record_hot(python, program, start, path, *options, arguments=(), seconds=1.5):
+    """Records programs/hot.py once it is hot. Returns the recording, and what its Python says stands in its code."""
+    prefix = as_root() if python.root else ()
+    target = start(*prefix, *python.command, program("hot"), *arguments)
+    said = json.loads(target.read_line())
+    attach(target, path, "--compression", "none", *options, seconds=seconds, prefix=prefix)
+    target.close()
+    return Recording(path), {name: {tuple(row) for row in rows} for name, rows in said.items()}
+
+
+def hot_frames(recorded, path, said):
+    """(frame, samples) of the functions that are hot."""
+    counts = collections.Counter()
+    for stack, samples in recorded.stacks.items():
+        for frame in stack:
+            if os.path.basename(frame.file) == "hot.py" and frame.function in said:
+                counts[frame] += samples
+    return counts
+
+
+def place(frame):
+    return frame.line, frame.end_line, frame.column, frame.end_column
+
+
+def test_instructions_are_those_that_stand_in_the_code(python, program, start, tmp_path):
+    path = tmp_path / "a.pyreel"
+    recorded, said = record_hot(python, program, start, path, "--opcodes")
+    frames = hot_frames(recorded, path, said)
+    assert sum(frames.values()) > 500
+    wrong = {f: n for f, n in frames.items() if (*place(f), f.instruction, f.base) not in said[f.function]}
+    assert not wrong
+    seen = {(frame.function, frame.instruction, frame.base) for frame in frames}
+    made = {**MADE, "lookups": [of_version(LOOKUPS, python.minor)], "leaf": [of_version(LOOPS, python.minor)]}
+    for function, instructions in made.items():
+        assert seen & {(function, *instruction) for instruction in instructions}, (function, sorted(seen))
+    told = whole(path)
+    assert told["instructions"] is True
+    figures = told["figures"]
+    assert figures["instructions"] >= told["samples"]
+    assert figures.get("instructions_unknown", 0) <= 0.01 * figures["instructions"]
+
+
+def test_without_the_option_there_are_none(python, program, start, tmp_path):
+    path = tmp_path / "a.pyreel"
+    recorded, said = record_hot(python, program, start, path, seconds=0.5)
+    assert hot_frames(recorded, path, said)
+    assert {(frame.instruction, frame.base) for frame in recorded.frames} == {("", "")}
+    assert "BINARY_OP_ADD_INT" not in recorded.strings.values()
+    told = whole(path)
+    assert told["instructions"] is False
+    assert not [name for name in told["figures"] if name.startswith("instructions")]
+    assert "\nopcodes" not in succeed(*convert("info", path).command).text
+
+
+def test_monitored_instructions_keep_their_base(python, program, start, tmp_path):
+    """What sys.monitoring puts in the place of others is named, and of the right base."""
+    if python.minor < 12:
+        pytest.skip("sys.monitoring is new in 3.12")
+    path = tmp_path / "a.pyreel"
+    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"], seconds=2.5)
+    frames = hot_frames(recorded, path, said)
+    bases = {(name, *row[:4], row[5]) for name, rows in said.items() for row in rows}
+    named = {frame: samples for frame, samples in frames.items() if frame.instruction}
+    assert not {f: n for f, n in named.items() if (f.function, *place(f), f.base) not in bases}
+    instructions = {(frame.instruction, frame.base) for frame in named}
+    assert ("INSTRUMENTED_CALL", "CALL") in instructions
+    assert any(name == "INSTRUMENTED_LINE" and base != name for name, base in instructions)
+    assert [frame for frame in named if not frame.instruction.startswith("INSTRUMENTED_")]
+    assert sum(named.values()) > 0.9 * sum(frames.values())
+
+
+def test_shown_by_info(spinning, tmp_path):
+    attach(spinning, tmp_path / "a.pyreel", "--opcodes")
+    assert info(tmp_path / "a.pyreel")["instructions"] is True
+    assert "\nopcodes     the instruction of each frame\n" in succeed(*convert("info", tmp_path / "a.pyreel").command).text
+
+
+def test_names_are_those_of_the_pythons():
+    """The rows of record/opcode_names.c, compared with all Pythons found."""
+    done = subprocess.run([sys.executable, os.path.join(TOOLS, "make-opcode-names"), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done
