@@ -28,6 +28,7 @@ enum option_number {
     OPTION_CALLS,
     OPTION_THREADS,
     OPTION_OPERATION,
+    OPTION_OPCODES,
     OPTION_NO_CACHE,
     OPTION_BLOCKING,
     OPTION_JSON,
@@ -40,6 +41,7 @@ static const struct argument rows[] = {
     { OPTION_CALLS, 'c', "calls", "N", 0, "end after so many calls, too" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all)" },
     { OPTION_OPERATION, 'o', "operation", "NAME", 0, "stack, async-running or async-all (stack)" },
+    { OPTION_OPCODES, 0, "opcodes", NULL, 0, "take the instruction of each frame, too" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the target while reading it" },
     { OPTION_JSON, 'j', "json", NULL, 0, "print the figures as JSON" },
@@ -54,7 +56,7 @@ struct options {
     uint64_t duration_ns;
     uint64_t calls; /* 0: no matter how many */
     enum threads which;
-    bool anew;
+    bool anew, instructions;
     bool json;
 };
 
@@ -123,6 +125,9 @@ static int apply(struct options *options, enum option_number number, const char 
         return misuse("there are no such threads: ", value);
     case OPTION_OPERATION:
         return strcmp(value, "stack") == 0 ? 0 : misuse("there is no operation yet: ", value);
+    case OPTION_OPCODES:
+        options->instructions = true;
+        return 0;
     case OPTION_NO_CACHE:
         options->anew = true;
         return 0;
@@ -308,6 +313,7 @@ int main(int argc, char **argv)
     bench.sampler = (struct sampler){ .interval_ns = 1,
                                       .which = bench.options.which,
                                       .anew = bench.options.anew,
+                                      .instructions = bench.options.instructions,
                                       .sink = { .take = discard },
                                       .start_ns = clock_now_ns() };
     sampler_attach(&bench.sampler, &target);
