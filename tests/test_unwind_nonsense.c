@@ -78,10 +78,17 @@ static void poke_nonsense(struct fake_python *p)
     }
 }
 
+static void poke_with_instructions(struct fake_python *p)
+{
+    p->codes.instructions = true;
+    poke_nonsense(p);
+}
+
 static void nonsense_is_read_without_harm(void **state)
 {
     (void)state;
     fake_each_version(poke_nonsense);
+    fake_each_version(poke_with_instructions);
 }
 
 static void chase_frames(struct fake_python *p)
