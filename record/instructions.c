@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/instructions.h"
 
+#include "formats/alloc.h"
+
 #define ASKED_MOST 256 /* of one call */
 #define AGAIN      8   /* frames of the last sample that are looked at again */
 
 /* A call. The same instruction, as in a recursion, is asked for once. */
 struct asking {
     struct unwinder *u;
-    struct walk *walk;
     const struct interpreter *interpreter;
     struct asked {
         struct link *link;
@@ -89,7 +90,6 @@ bool instructions_read(struct unwinder *u, struct walk *walk, const struct inter
     const struct walker *w = &u->walker;
     struct asking asking;
     asking.u = u;
-    asking.walk = walk;
     asking.interpreter = interpreter;
     asking.count = asking.pieces_count = 0;
     asking.same = true;
@@ -105,4 +105,22 @@ bool instructions_read(struct unwinder *u, struct walk *walk, const struct inter
     if (!asking.same)
         walk->epoch = UINT64_MAX; /* of none */
     return asking.same;
+}
+
+static void add_fresh(struct unwinder *u, struct link link)
+{
+    const uint64_t first = link.code->address + u->walker.layout->code_instructions;
+    link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2, link.opcode);
+    u->fresh[u->fresh_count++] = link;
+}
+
+void instructions_gather(struct unwinder *u)
+{
+    const struct walker *w = &u->walker;
+    u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
+    u->fresh_count = 0;
+    for (uint32_t i = w->up_count; i > 0; i--)
+        add_fresh(u, w->up[i - 1]);
+    for (uint32_t i = 0; i < w->down_count; i++)
+        add_fresh(u, w->down[i]);
 }

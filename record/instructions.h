@@ -17,4 +17,7 @@
  * nothing is taken from that sample any more. */
 bool instructions_read(struct unwinder *unwinder, struct walk *walk, const struct interpreter *interpreter);
 
+/* Puts those links in order and names them. */
+void instructions_gather(struct unwinder *unwinder);
+
 #endif

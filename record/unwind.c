@@ -97,7 +97,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk, const struct in
 
 static bool same_place(const struct link *a, const struct link *b)
 {
-    return a->code == b->code && a->instruction == b->instruction && a->opcode == b->opcode;
+    return a->code == b->code && a->instruction == b->instruction;
 }
 
 static void add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
@@ -112,7 +112,7 @@ static void add_fresh(struct unwinder *u, const struct walk *walk, struct link l
     else if (before && same_place(before, &link)) /* a recursion */
         link.frame = before->frame;
     else
-        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2, link.opcode);
+        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2, 0);
     u->fresh[u->fresh_count++] = link;
 }
 
@@ -212,7 +212,10 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return TORN;
     if (done != ACCEPTED)
         return done;
-    gather(u, walk);
+    if (u->codes->instructions)
+        instructions_gather(u);
+    else
+        gather(u, walk);
     return doubt_settled(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
 }
 
