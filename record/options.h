@@ -24,7 +24,7 @@ struct options {
     bool anew;      /* take nothing from earlier samples */
     bool stats;     /* print figures at the end */
     bool kill;      /* end the command when the duration is over */
-    bool opcodes; /* record the instruction of each frame */
+    bool opcodes;   /* record the instruction of each frame */
     enum stream_codec codec;
     int level;
     bool quiet, verbose;

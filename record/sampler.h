@@ -42,7 +42,7 @@ struct sampler {
     bool with_status;         /* what threads do is asked for, too; else all samples are kept */
     struct marks marks;       /* .native, .gc, .depth (0: all); the rest is ours */
     struct statuses statuses; /* .mode; the rest is ours */
-    bool instructions; /* those that frames stand at are recorded */
+    bool instructions;        /* those that frames stand at are recorded */
     struct sink sink;
 
     struct target target;

@@ -304,8 +304,9 @@ static enum attempt go_down(struct walker *w, struct walk *walk, struct seen lea
             return found == LEARNED ? LEARNED : ACCEPTED;
         w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
         if (!callee.code->hidden)
-            w->down[w->down_count++] = (struct link){ callee.address, callee.code, callee.instruction, 0,
-                                                      l->frame_entry && callee.here[l->frame_entry], 0 };
+            w->down[w->down_count++] = (struct link){
+                callee.address, callee.code, callee.instruction, 0, l->frame_entry && callee.here[l->frame_entry], 0
+            };
         if (!callee.stray)
             behind = callee.address + seen_bytes(l, callee.code);
         leaf = callee;

@@ -132,10 +132,11 @@ static void assert_same_options(size_t i, const struct options *read)
     const struct options *wanted = &lines[i].options;
     const bool same = read->pid == wanted->pid && read->interval_ns == wanted->interval_ns &&
                       read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
-                      read->mode == wanted->mode && read->opcodes == wanted->opcodes && read->anew == wanted->anew && read->stats == wanted->stats &&
-                      read->kill == wanted->kill && read->codec == wanted->codec && read->level == wanted->level &&
-                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
-                      !read->output == !wanted->output && !read->command == !lines[i].command;
+                      read->mode == wanted->mode && read->opcodes == wanted->opcodes && read->anew == wanted->anew &&
+                      read->stats == wanted->stats && read->kill == wanted->kill && read->codec == wanted->codec &&
+                      read->level == wanted->level && read->quiet == wanted->quiet &&
+                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
+                      !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)
