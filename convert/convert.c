@@ -21,7 +21,8 @@
 struct run {
     const struct converter *converter;
     struct conversion conversion;
-    void *self;   /* the output's state */
+    void *self; /* the output's state */
+    struct keep keep;
     bool refused; /* the tables refused an event: the recording contradicts itself */
     bool show_progress;
     bool progress_shown;
@@ -35,6 +36,12 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Of the recording: also those that the output does not get. */
+static uint64_t samples_read(const struct run *run)
+{
+    return run->conversion.tables.samples + run->keep.dropped;
+}
+
 static void show_progress(struct run *run)
 {
     const int64_t now = run->show_progress ? now_ns() : 0;
@@ -43,7 +50,7 @@ static void show_progress(struct run *run)
     run->progress_due_ns = now + PROGRESS_NS;
     run->progress_shown = true;
     const struct conversion *conversion = &run->conversion;
-    fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, conversion->tables.samples);
+    fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, samples_read(run));
     if (conversion->input_bytes > 0)
         fprintf(stderr, ", %" PRIu64 " %%", conversion->reader.blocks.bytes_read * 100 / conversion->input_bytes);
     fprintf(stderr, "  ");
@@ -68,9 +75,12 @@ static bool take_event(void *self, struct event *event, struct fault *why)
         run->refused = true;
         return false;
     }
+    if (event->kind == EVENT_RECORDING && !keep_fits(&run->keep, &event->recording, why))
+        return false;
     if (!run->converter->take || (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST))
         return true;
-    return run->converter->take(run->self, event, why);
+    const struct sink output = { .take = run->converter->take, .self = run->self };
+    return keep_take(&run->keep, tables, event, &output, why);
 }
 
 /* What the tables refuse is damage: the block ends there, the next one is tried. */
@@ -94,10 +104,12 @@ static bool convert_events(struct run *run, struct fault *why)
         const enum stream_state state = stream_read_block(&conversion->reader, &sink, why);
         show_progress(run);
         if (state == STREAM_ENDED)
-            return true;
+            break;
         if (state == STREAM_STOPPED && !forgive_refusal(run, why))
             return false;
     }
+    const struct sink output = { .take = run->converter->take, .self = run->self };
+    return keep_finish(&run->keep, &conversion->tables, &output, why);
 }
 
 /* ---- files ---- */
@@ -158,8 +170,8 @@ static void warn_of_damage(const struct run *run)
     const struct tables *tables = &conversion->tables;
     fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
-    if (conversion->reader.complete && tables->end.samples > tables->samples)
-        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - tables->samples,
+    if (conversion->reader.complete && tables->end.samples > samples_read(run))
+        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - samples_read(run),
                 tables->end.samples);
     else if (!conversion->reader.complete)
         fprintf(stderr, "; some samples are lost");
@@ -175,7 +187,7 @@ static bool check_whole(const struct run *run)
     /* The bytes of a block that the file ends in are told with the missing end. */
     const bool only_cut = damage->cut && !conversion->reader.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
-    const bool short_of = conversion->reader.complete && tables->samples != tables->end.samples;
+    const bool short_of = conversion->reader.complete && samples_read(run) != tables->end.samples;
     if (damaged || short_of)
         warn_of_damage(run);
     if (!conversion->reader.complete)
@@ -183,6 +195,14 @@ static bool check_whole(const struct run *run)
                 conversion->settings.input, damage->cut ? "is cut off" : "has no end (was the recorder killed?)",
                 (double)tables->last_ns / 1e9);
     return conversion->reader.complete && !damaged && !short_of;
+}
+
+/* Samples that did not say what the mode asks for were left out: with some of them that is a doubt, not a failure. */
+static void warn_of_unknown(const struct run *run)
+{
+    if (run->keep.unknown > 0)
+        fprintf(stderr, "%s: warning: %" PRIu64 " of %" PRIu64 " samples do not say what --mode asks for: left out\n",
+                run->converter->name, run->keep.unknown, samples_read(run));
 }
 
 static void report(const struct run *run, const char *path, uint64_t written)
@@ -230,11 +250,13 @@ static int convert(struct run *run)
         output_abandon(&conversion->output);
     if (good) {
         whole = check_whole(run);
+        warn_of_unknown(run);
         report(run, path, written);
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
     stream_reader_close(&conversion->reader);
+    keep_free(&run->keep);
     tables_free(&conversion->tables);
     if (input_fd > STDIN_FILENO)
         close(input_fd);
@@ -250,6 +272,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     program_start(EXIT_FAILURE);
     if (!options_read(&run.conversion.settings, converter, argc, argv, &exit_code))
         return exit_code;
+    run.keep.mode = run.conversion.settings.mode;
     run.show_progress = !run.conversion.settings.quiet && isatty(STDERR_FILENO);
     run.progress_due_ns = now_ns() + PROGRESS_NS;
     return convert(&run);

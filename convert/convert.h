@@ -5,6 +5,8 @@
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
+#include "convert/keep.h"
+#include "formats/collapsed.h"
 #include "formats/output.h"
 #include "formats/sink.h"
 #include "formats/stream_read.h"
@@ -20,6 +22,8 @@ struct settings {
     bool no_threads;   /* collapsed: merge the threads */
     bool full_paths;   /* collapsed: do not shorten files */
     bool json, verify; /* info */
+    enum mode mode;
+    enum collapsed_weight weight; /* collapsed */
 };
 
 /* Options that only some converters take; --help, --version, -q, -v, -o and --strict belong to all. */
@@ -28,6 +32,8 @@ enum option_set {
     TAKES_THREADS = 1 << 1,
     TAKES_PATHS = 1 << 2,
     TAKES_INFO = 1 << 3,
+    TAKES_MODE = 1 << 4,
+    TAKES_WEIGHT = 1 << 5,
 };
 
 enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };
@@ -51,7 +57,8 @@ struct converter {
 
     /* Makes the state of the output. It may keep `conversion`, whose tables see each event first. */
     void *(*start)(struct conversion *conversion);
-    /* Takes an event that the tables have accepted. Samples with stack STACK_LOST never come here. NULL: not needed. */
+    /* Takes an event that the tables have accepted and the mode keeps. Samples with stack STACK_LOST never come here.
+     * NULL: not needed, and then it takes no --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
     /* Writes what is left. False with the reason when it could not. */
     bool (*finish)(void *self, struct fault *why);

@@ -10,7 +10,9 @@
 
 enum option_number {
     OPTION_OUTPUT = 1,
+    OPTION_MODE,
     OPTION_FUNCTIONS,
+    OPTION_WEIGHT,
     OPTION_NO_THREADS,
     OPTION_FULL_PATHS,
     OPTION_JSON,
@@ -24,7 +26,9 @@ enum option_number {
 
 static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE; - is standard output" },
+    { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep samples of wall|cpu|gil|exception" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge the lines of a function" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "samples, or us of wall|cpu|gil|gil_wait" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, TAKES_PATHS, "do not shorten file names" },
     { OPTION_JSON, 0, "json", NULL, TAKES_INFO, "print JSON" },
@@ -54,16 +58,21 @@ static int misuse(const struct converter *converter)
     return EXIT_MISUSE;
 }
 
-/* Applies one option. Returns whether the program goes on; otherwise it ends well. */
-static bool apply(struct settings *settings, const struct converter *converter, enum option_number number)
+/* Applies one option. False when its value is not one that it takes. */
+static bool apply(struct settings *settings, enum option_number number)
 {
     switch (number) {
     case OPTION_OUTPUT:
         settings->output = optarg;
         return true;
+    case OPTION_MODE:
+        settings->mode = mode_named((struct text){ optarg, strlen(optarg) });
+        return settings->mode != MODE_AS_RECORDED;
     case OPTION_FUNCTIONS:
         settings->functions = true;
         return true;
+    case OPTION_WEIGHT:
+        return collapsed_weight_named(optarg, &settings->weight);
     case OPTION_NO_THREADS:
         settings->no_threads = true;
         return true;
@@ -86,11 +95,8 @@ static bool apply(struct settings *settings, const struct converter *converter, 
         settings->verbose = true;
         return true;
     case OPTION_HELP:
-        print_help(converter);
-        return false;
     case OPTION_VERSION:
-        printf("%s %s\n", converter->name, PYREEL_VERSION);
-        return false;
+        break;
     }
     return true;
 }
@@ -101,8 +107,18 @@ bool options_read(struct settings *settings, const struct converter *converter, 
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
-        if (!apply(settings, converter, (enum option_number)row->number))
+        if (row->number == OPTION_HELP)
+            print_help(converter);
+        if (row->number == OPTION_VERSION)
+            printf("%s %s\n", converter->name, PYREEL_VERSION);
+        if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
+        if (apply(settings, (enum option_number)row->number))
+            continue;
+        fprintf(stderr, "%s: --%s does not take '%s'; it takes %s: %s\n", converter->name, row->name, optarg,
+                row->value, row->help);
+        *exit_code = misuse(converter);
+        return false;
     }
     if (!wrong && argc - optind == 1) {
         settings->input = argv[optind];

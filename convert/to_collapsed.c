@@ -5,6 +5,8 @@
 #include "formats/alloc.h"
 #include "formats/collapsed.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct to_collapsed {
@@ -24,16 +26,35 @@ static bool take(void *self, struct event *event, struct fault *why)
     (void)why;
     struct to_collapsed *to = self;
     if (event->kind == EVENT_SAMPLE)
-        tally_add(&to->tally, event->sample.thread, event->sample.stack, 1);
+        tally_sample(&to->tally, &event->sample);
+    return true;
+}
+
+/* Whether the recording says what the lines are to count. */
+static bool check_weight(const struct to_collapsed *to, struct fault *why)
+{
+    const struct settings *settings = &to->conversion->settings;
+    const struct tally *tally = &to->tally;
+    const enum tally_sum sum = collapsed_weight_sum(settings->weight);
+    if (tally->samples > 0 && !tally_knows(tally, sum))
+        return fault(why, "no sample of %s says %s", settings->input,
+                     sum == SUM_CPU_NS ? "how much CPU time its thread used: record with pyreel-record -m cpu"
+                                       : "what its thread did with the interpreter's lock: record it with this "
+                                         "version of pyreel-record");
+    if (sum == SUM_CPU_NS && tally->with_cpu < tally->samples)
+        fprintf(stderr, "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64 " samples is not known\n",
+                tally->samples - tally->with_cpu, tally->samples);
     return true;
 }
 
 static bool finish(void *self, struct fault *why)
 {
-    (void)why;
     struct to_collapsed *to = self;
+    if (!check_weight(to, why))
+        return false;
     struct conversion *conversion = to->conversion;
     const struct collapsed_style style = {
+        .weight = conversion->settings.weight,
         .functions = conversion->settings.functions,
         .no_threads = conversion->settings.no_threads,
         .full_paths = conversion->settings.full_paths,
@@ -56,7 +77,7 @@ static const struct converter to_collapsed = {
     .suffix = NULL,
     .binary = false,
     .packing = PACK_NEVER,
-    .takes = TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS,
+    .takes = TAKES_MODE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS,
     .start = start,
     .take = take,
     .finish = finish,

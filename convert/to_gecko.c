@@ -27,6 +27,7 @@ static const struct converter to_gecko = {
     .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
     .suffix = ".json.gz",
     .packing = PACK_BY_NAME,
+    .takes = TAKES_MODE,
     .start = start,
     .take = take,
     .finish = finish,

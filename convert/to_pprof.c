@@ -28,7 +28,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     (void)why;
     struct to_pprof *to = self;
     if (event->kind == EVENT_SAMPLE)
-        tally_add(&to->tally, event->sample.thread, event->sample.stack, 1);
+        tally_sample(&to->tally, &event->sample);
     return true;
 }
 
@@ -38,8 +38,10 @@ static bool finish(void *self, struct fault *why)
     struct to_pprof *to = self;
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
+    const bool of_cpu = settings->mode == MODE_CPU || mode_named(conversion->tables.recording.mode) == MODE_CPU;
+    const struct pprof_style style = { .functions = settings->functions, .cpu_first = of_cpu };
     tally_sort(&to->tally);
-    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->tally, settings->functions);
+    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->tally, &style);
     if (stacks > MANY_STACKS && !settings->quiet)
         fprintf(stderr, "pyreel-pprof: %zu distinct stacks: pprof will need much time and memory%s\n", stacks,
                 settings->functions ? "" : " (--functions makes them fewer)");
@@ -59,7 +61,7 @@ static const struct converter to_pprof = {
     .suffix = ".pb.gz",
     .binary = true,
     .packing = PACK_ALWAYS,
-    .takes = TAKES_FUNCTIONS,
+    .takes = TAKES_MODE | TAKES_FUNCTIONS,
     .start = start,
     .take = take,
     .finish = finish,

@@ -12,9 +12,21 @@
 
 /* A node of the outline on the way to becoming a line. */
 struct line_node {
-    uint64_t samples;
+    uint64_t sum;   /* of what is counted; when the lines are written, the number on its line */
     uint32_t child; /* its first one */
     uint32_t next;  /* sibling; while the order is being found, another node with the same mark */
+};
+
+static const struct {
+    const char *name;
+    enum tally_sum sum;
+    bool intervals; /* it is samples, and their time is wanted */
+} weights[] = {
+    [WEIGHT_SAMPLES] = { "samples", SUM_SAMPLES, false },
+    [WEIGHT_WALL] = { "wall", SUM_SAMPLES, true },
+    [WEIGHT_CPU] = { "cpu", SUM_CPU_NS, false },
+    [WEIGHT_GIL] = { "gil", SUM_GIL, true },
+    [WEIGHT_GIL_WAIT] = { "gil_wait", SUM_GIL_WAIT, true },
 };
 
 struct collapsed {
@@ -146,6 +158,31 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
     return root;
 }
 
+bool collapsed_weight_named(const char *name, enum collapsed_weight *weight)
+{
+    for (size_t i = 0; i < countof(weights); i++) {
+        if (strcmp(weights[i].name, name) == 0) {
+            *weight = (enum collapsed_weight)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum tally_sum collapsed_weight_sum(enum collapsed_weight weight)
+{
+    return weights[weight].sum;
+}
+
+/* The number on the line: rounded once, when all is added up. */
+static uint64_t weigh(const struct collapsed *collapsed, uint64_t sum)
+{
+    const enum collapsed_weight weight = collapsed->style->weight;
+    if (weight == WEIGHT_SAMPLES)
+        return sum;
+    return ((weights[weight].intervals ? sum * collapsed->tables->recording.interval_ns : sum) + 500) / 1000;
+}
+
 static void count_samples(struct collapsed *collapsed, const struct tally *tally)
 {
     const struct tables *tables = collapsed->tables;
@@ -159,7 +196,9 @@ static void count_samples(struct collapsed *collapsed, const struct tally *tally
     }
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.numbers.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < tally->count; i++)
-        collapsed->nodes[nodes[i]].samples += tally->rows[i].samples;
+        collapsed->nodes[nodes[i]].sum += tally->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
+    for (size_t i = 0; i <= collapsed->outline.numbers.count; i++)
+        collapsed->nodes[i].sum = weigh(collapsed, collapsed->nodes[i].sum);
     free(roots);
     free(nodes);
 }
@@ -230,10 +269,10 @@ static void write_lines(struct output *to, const struct collapsed *collapsed, co
         const struct text frame = frames[outline[node].mark].text;
         put_bytes(&line, ";", 1);
         put_bytes(&line, frame.bytes, frame.size);
-        if (nodes[node].samples) {
+        if (nodes[node].sum) {
             output_bytes(to, line.at + 1, line.size - 1);
             output_bytes(to, " ", 1);
-            output_number(to, nodes[node].samples);
+            output_number(to, nodes[node].sum);
             output_bytes(to, "\n", 1);
         }
         if (nodes[node].child) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tally as collapsed stacks, the text that flame graph tools read: a line for each distinct stack, root first, and
- * its number of samples.
+ * its number of samples, or microseconds that they stand for.
  *
  *     MainThread (4313);<module> (app.py:30);main (app.py:17);work (app.py:9) 310
  *     pid 4242: python3 app.py;interpreter 1;Thread-1 (4315);<no Python frames> 4
@@ -22,7 +22,24 @@
 #include "formats/output.h"
 #include "formats/tally.h"
 
+/* What a line counts: samples, or microseconds, in which a sample stands for one interval. A stack that has none of it
+ * gets no line. */
+enum collapsed_weight {
+    WEIGHT_SAMPLES,
+    WEIGHT_WALL,
+    WEIGHT_CPU,      /* the CPU time itself */
+    WEIGHT_GIL,      /* samples that held the interpreter's lock */
+    WEIGHT_GIL_WAIT, /* samples that waited for it */
+};
+
+/* False when there is no weight of this name: samples, wall, cpu, gil, gil_wait. */
+bool collapsed_weight_named(const char *name, enum collapsed_weight *weight);
+
+/* The sum that a weight is made of. */
+enum tally_sum collapsed_weight_sum(enum collapsed_weight weight);
+
 struct collapsed_style {
+    enum collapsed_weight weight;
     bool functions;  /* without lines */
     bool no_threads; /* without the thread, so that threads are merged */
     bool full_paths; /* files as recorded */

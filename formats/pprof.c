@@ -8,13 +8,27 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PACKET_SAMPLES      256
 #define PACKET_LOCATIONS    ((size_t)64 << 10) /* of all its samples, unless one alone has more */
-#define COLUMNS             2                  /* samples, wall */
 #define LABELS              4
 #define COMMENT_SIZE        240
 #define COMMENTED_PROCESSES 8
+
+/* The values of a sample. Those of which nothing is known are left out. */
+static const struct {
+    const char *type, *unit;
+    enum tally_sum sum;
+    bool intervals; /* it is samples, and each stands for one interval */
+} columns[] = {
+    { "samples", "count", SUM_SAMPLES, false },        { "wall", "nanoseconds", SUM_SAMPLES, true },
+    { "cpu", "nanoseconds", SUM_CPU_NS, false },       { "gil", "nanoseconds", SUM_GIL, true },
+    { "gil_wait", "nanoseconds", SUM_GIL_WAIT, true },
+};
+#define COLUMNS countof(columns)
+#define WALL    1 /* among them */
+#define CPU     2
 
 /* Made when the first sample of the thread is written. */
 struct thread_labels {
@@ -36,7 +50,8 @@ struct packet {
 struct pprof {
     struct output *to;
     const struct tables *tables;
-    bool functions;
+    const struct tally *tally;
+    const struct pprof_style *style;
 
     struct pprof_tables refers;
     uint32_t *marks;        /* of frames: their places */
@@ -57,23 +72,26 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
     output_bytes(pprof->to, pprof->packed, size);
 }
 
-static Perftools__Profiles__ValueType value_type(struct pprof *pprof, struct text type, struct text unit)
+static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t column)
 {
+    const char *type = columns[column].type, *unit = columns[column].unit;
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-    value.type = pprof_string(&pprof->refers, type);
-    value.unit = pprof_string(&pprof->refers, unit);
+    value.type = pprof_string(&pprof->refers, (struct text){ type, strlen(type) });
+    value.unit = pprof_string(&pprof->refers, (struct text){ unit, strlen(unit) });
     return value;
 }
 
 static void write_columns(struct pprof *pprof)
 {
-    Perftools__Profiles__ValueType samples = value_type(pprof, TEXT("samples"), TEXT("count"));
-    Perftools__Profiles__ValueType wall = value_type(pprof, TEXT("wall"), TEXT("nanoseconds"));
-    Perftools__Profiles__ValueType *columns[COLUMNS] = { &samples, &wall };
-
+    Perftools__Profiles__ValueType types[COLUMNS], *list[COLUMNS];
     Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
-    head.n_sample_type = COLUMNS;
-    head.sample_type = columns;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (!tally_knows(pprof->tally, columns[i].sum))
+            continue;
+        types[i] = value_type(pprof, i);
+        list[head.n_sample_type++] = &types[i];
+    }
+    head.sample_type = list;
     write_message(pprof, &head);
 }
 
@@ -86,7 +104,7 @@ static void mark_frames(struct pprof *pprof)
         if (!frame->number)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
-        const uint32_t line = pprof->functions ? first_line : frame->line;
+        const uint32_t line = pprof->style->functions ? first_line : frame->line;
         pprof->marks[i] = pprof_place(&pprof->refers, frame->function, line);
     }
 }
@@ -111,15 +129,15 @@ static void map_main_program(struct pprof *pprof)
 }
 
 /* Stacks that differ in nothing we write become one, and their samples are counted together. */
-static void merge_rows(struct pprof *pprof, const struct tally *tally)
+static void merge_rows(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    for (size_t i = 0; i < tally->count; i++) {
-        const struct tally_row *row = &tally->rows[i];
+    for (size_t i = 0; i < pprof->tally->count; i++) {
+        const struct tally_row *row = &pprof->tally->rows[i];
         const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
         const uint32_t node = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
-        tally_add(&pprof->rows, row->thread, node, row->samples);
+        tally_add(&pprof->rows, row->thread, node, row->sums);
     }
 }
 
@@ -191,6 +209,18 @@ static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_
     return node;
 }
 
+/* Returns how many there are. */
+static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct tally_row *row)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const uint64_t each = columns[i].intervals ? pprof->tables->recording.interval_ns : 1;
+        if (tally_knows(pprof->tally, columns[i].sum))
+            values[count++] = (int64_t)(row->sums[columns[i].sum] * each);
+    }
+    return count;
+}
+
 static void add_sample(struct pprof *pprof, const struct tally_row *row)
 {
     const struct outline_node *nodes = pprof->outline.nodes;
@@ -202,16 +232,12 @@ static void add_sample(struct pprof *pprof, const struct tally_row *row)
         locations[i] = pprof_location(&pprof->refers, nodes[node].mark, mapping);
 
     struct packet *packet = &pprof->packet;
-    int64_t *values = packet->values[packet->count];
-    values[0] = (int64_t)row->samples;
-    values[1] = (int64_t)(row->samples * pprof->tables->recording.interval_ns);
-
     Perftools__Profiles__Sample *sample = &packet->samples[packet->count];
     perftools__profiles__sample__init(sample);
     sample->n_location_id = depth;
     sample->location_id = locations;
-    sample->n_value = COLUMNS;
-    sample->value = values;
+    sample->value = packet->values[packet->count];
+    sample->n_value = fill_values(pprof, sample->value, row);
     sample->n_label = LABELS;
     sample->label = thread_labels(pprof, row->thread);
     packet->list[packet->count++] = sample;
@@ -276,6 +302,12 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
             recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
     comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %" PRIu64 " lost; %" PRIu64 " ticks missed",
             tables->samples, tables->failed, tables->lost_samples, tables->missed);
+    if (tables->left_out)
+        comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
+                tables->left_out);
+    if (pprof->tally->with_cpu && pprof->tally->with_cpu < pprof->tally->samples)
+        comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
+                pprof->tally->samples - pprof->tally->with_cpu);
     if (!tables->end.reason)
         comment(pprof, profile, "the recording was cut off");
 }
@@ -284,15 +316,16 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
 static void write_rest(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    int64_t comments[COMMENTED_PROCESSES + 4];
+    int64_t comments[COMMENTED_PROCESSES + 6];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Perftools__Profiles__ValueType wall = value_type(pprof, TEXT("wall"), TEXT("nanoseconds"));
+    Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
+    const bool cpu_first = pprof->style->cpu_first && tally_knows(pprof->tally, SUM_CPU_NS);
 
     rest.time_nanos = (int64_t)tables->recording.start_unix_ns;
     rest.duration_nanos = (int64_t)(tables->end.reason ? tables->end.time_ns : tables->last_ns);
     rest.period_type = &wall;
     rest.period = (int64_t)tables->recording.interval_ns;
-    rest.default_sample_type = wall.type;
+    rest.default_sample_type = cpu_first ? value_type(pprof, CPU).type : wall.type;
     rest.comment = comments;
     write_comments(pprof, &rest);
 
@@ -313,18 +346,20 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally, bool functions)
+size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally,
+                   const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
     pprof->to = to;
     pprof->tables = tables;
-    pprof->functions = functions;
+    pprof->tally = tally;
+    pprof->style = style;
     pprof_tables_start(&pprof->refers, tables);
 
     write_columns(pprof);
     map_main_program(pprof);
     mark_frames(pprof);
-    merge_rows(pprof, tally);
+    merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);
     const size_t samples = pprof->rows.count;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A tally as a pprof profile (schemas/profile.proto): each row a sample with a count and a time, the stack as
+/* A tally as a pprof profile (schemas/profile.proto): each row a sample with a count and times, the stack as
  * locations, and labels that name the thread.
  *
  *     samples/count, wall/nanoseconds (shown first; count x interval)
+ *     cpu/nanoseconds, if it is known of some samples
+ *     gil/nanoseconds, gil_wait/nanoseconds (count x interval), if the status is known of some
  *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0
  *
  * The message is never in memory as a whole. Samples are packed a few hundred at a time, each packet a small Profile of
@@ -20,9 +22,14 @@
 #include "formats/output.h"
 #include "formats/tally.h"
 
-/* Writes the profile; returns how many samples (distinct stacks with their labels) it has. With `functions` a location
- * is a whole function, on its first line. The tally has been sorted. Failures of
- * writing stay in `to`. */
-size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally, bool functions);
+struct pprof_style {
+    bool functions; /* a location is a whole function, on its first line */
+    bool cpu_first; /* show CPU time first, not wall-clock time, if it is known */
+};
+
+/* Writes the profile; returns how many samples (distinct stacks with their labels) it has. The tally has been sorted.
+ * Failures of writing stay in `to`. */
+size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally,
+                   const struct pprof_style *style);
 
 #endif

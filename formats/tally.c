@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, uint64_t samples)
+void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, const uint64_t *sums)
 {
     bool added;
     const uint32_t number = pairs_number(&tally->numbers, thread, stack, &added);
@@ -13,7 +13,30 @@ void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, uint64_t sa
         tally->rows = alloc_grow(tally->rows, &tally->room, number, sizeof(*tally->rows));
         tally->rows[tally->count++] = (struct tally_row){ .thread = thread, .stack = stack };
     }
-    tally->rows[number - 1].samples += samples;
+    for (size_t i = 0; i < SUMS; i++)
+        tally->rows[number - 1].sums[i] += sums[i];
+}
+
+void tally_sample(struct tally *tally, const struct sample *sample)
+{
+    const uint32_t status = sample->status & STATUS_RECORDED ? sample->status : STATUS_CPU_UNKNOWN;
+    const uint64_t sums[SUMS] = {
+        [SUM_SAMPLES] = 1,
+        [SUM_CPU_NS] = sample->cpu_ns,
+        [SUM_GIL] = (status & STATUS_GIL) != 0,
+        [SUM_GIL_WAIT] = (status & STATUS_GIL_WAIT) != 0,
+    };
+    tally_add(tally, sample->thread, sample->stack, sums);
+    tally->samples++;
+    tally->with_status += (status & STATUS_RECORDED) != 0;
+    tally->with_cpu += !(status & STATUS_CPU_UNKNOWN);
+}
+
+bool tally_knows(const struct tally *tally, enum tally_sum sum)
+{
+    if (sum == SUM_SAMPLES)
+        return true;
+    return (sum == SUM_CPU_NS ? tally->with_cpu : tally->with_status) > 0;
 }
 
 static int compare_rows(const void *a, const void *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counting instead of keeping. A tally holds one row for each distinct pair of thread and stack and how many samples
- * it had, so what it takes grows with distinct stacks and not with samples.
+ * it had, doing what, so what it takes grows with distinct stacks and not with samples.
  *
  * An outline tells stacks once more, as an output shows them. To the tables two frames on one line are two frames when
  * their columns differ; to an output they may be the same. So the output gives each frame a mark, frames that look
@@ -17,20 +17,36 @@
 #include "formats/numbers.h"
 #include "formats/tables.h"
 
+enum tally_sum {
+    SUM_SAMPLES,
+    SUM_CPU_NS,   /* CPU time, as far as it is known */
+    SUM_GIL,      /* samples that held the interpreter's lock */
+    SUM_GIL_WAIT, /* samples that waited for it */
+    SUMS
+};
+
 struct tally_row {
     uint32_t thread;
     uint32_t stack; /* 0: no Python frames */
-    uint64_t samples;
+    uint64_t sums[SUMS];
 };
 
 struct tally {
     struct pairs numbers; /* of (thread, stack): row + 1 */
     struct tally_row *rows;
     size_t count, room;
+    uint64_t samples;               /* all */
+    uint64_t with_status, with_cpu; /* of them: their status is known, their CPU time is */
 };
 
-/* Counts `samples` more of `thread` with `stack`. Rows stand in the order of first sight. */
-void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, uint64_t samples);
+/* Counts a sample. Rows stand in the order of first sight. */
+void tally_sample(struct tally *tally, const struct sample *sample);
+
+/* Adds to all sums of `thread` with `stack`, and to nothing else. */
+void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, const uint64_t *sums);
+
+/* Whether something is known of a sum: of some samples at least. */
+bool tally_knows(const struct tally *tally, enum tally_sum sum);
 
 /* Ends the counting: rows are sorted by thread, then stack, and nothing can be added any more. */
 void tally_sort(struct tally *tally);

@@ -338,7 +338,7 @@ uint32_t codes_mark(struct codes *codes, struct text name)
     const uint32_t function = intern_number(&codes->functions, key, sizeof(key), &added);
     if (added)
         define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { function, key[0], 0, 0 } });
-    return define_frame(codes, function, &nowhere);
+    return define_frame(codes, function, &nowhere, 0, 0);
 }
 
 /* ---- the whole ---- */

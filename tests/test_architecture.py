@@ -37,7 +37,7 @@ FOLDERS = {  # which folders a folder may include from
     "formats": {"formats"},
     "record": {"record", "formats"},
     "convert": {"convert", "formats"},
-    "tests": {"tests", "record", "formats"},
+    "tests": {"tests", "record", "convert", "formats"},
 }
 GENERATED = {"profile.pb-c.h"}  # by protoc, and only formats/ needs it
 

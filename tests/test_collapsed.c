@@ -57,6 +57,25 @@ static const struct event two_processes[] = {
     SAMPLE(1, 1, 0, 1),
 };
 
+#define REC STATUS_RECORDED
+
+static const struct event at_work[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 2500, .time_unit_ns = 100 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 3),
+    FRAME(2, 1, 4),
+    STATUS_SAMPLE(2500, 1, 0, REC | STATUS_CPU | STATUS_GIL, 400, 1),
+    STATUS_SAMPLE(5000, 1, 0, REC | STATUS_GIL_WAIT | STATUS_CPU, 2500, 1, 2),
+    STATUS_SAME(7500, 1, 1, REC | STATUS_GIL, 0),
+    STATUS_SAME(10000, 1, 1, REC | STATUS_GIL | STATUS_CPU, 2600),
+    STATUS_SAMPLE(10000, 2, 0, REC | STATUS_CPU, 499, 2),
+};
+
 static const struct {
     const struct event *story;
     size_t count;
@@ -93,6 +112,29 @@ static const struct {
       "pid 4242: python3 app.py;<module> (a.py:3) 1\n"
       "pid 4300: python3 b.py: x;<module> (a.py:3) 1\n" },
     { two_processes, 4, { 0 }, "" },
+    { at_work,
+      countof(at_work),
+      { 0 },
+      "MainThread (4242);f (a.py:3) 3\n"
+      "MainThread (4242);f (a.py:3);f (a.py:4) 1\n"
+      "worker (4243);f (a.py:4) 1\n" },
+    /* Rounded once: three intervals are 7.5 us. What rounds to nothing has no line. */
+    { at_work,
+      countof(at_work),
+      { .weight = WEIGHT_WALL },
+      "MainThread (4242);f (a.py:3) 8\n"
+      "MainThread (4242);f (a.py:3);f (a.py:4) 3\n"
+      "worker (4243);f (a.py:4) 3\n" },
+    { at_work,
+      countof(at_work),
+      { .weight = WEIGHT_CPU },
+      "MainThread (4242);f (a.py:3) 3\n"
+      "MainThread (4242);f (a.py:3);f (a.py:4) 3\n" },
+    { at_work, countof(at_work), { .weight = WEIGHT_GIL, .no_threads = true }, "f (a.py:3) 8\n" },
+    { at_work,
+      countof(at_work),
+      { .weight = WEIGHT_GIL_WAIT, .functions = true },
+      "MainThread (4242);f (a.py);f (a.py) 3\n" },
 };
 
 static void take_story(struct tables *tables, struct tally *tally, const struct event *story, size_t count)
@@ -103,7 +145,7 @@ static void take_story(struct tables *tables, struct tally *tally, const struct 
         if (!tables_take(tables, &event, &why))
             fail_msg("event %zu: %s", i, why.text);
         if (event.kind == EVENT_SAMPLE)
-            tally_add(tally, event.sample.thread, event.sample.stack, 1);
+            tally_sample(tally, &event.sample);
     }
     tally_sort(tally);
 }
@@ -137,8 +179,24 @@ static void stacks_become_lines(void **state)
         assert_same_lines(collapse(cases[i].story, cases[i].count, &cases[i].style), strdup(cases[i].text));
 }
 
+static void weights_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "samples", "wall", "cpu", "gil", "gil_wait" };
+    enum collapsed_weight weight = WEIGHT_SAMPLES;
+    for (size_t i = 0; i < countof(names); i++) {
+        assert_true(collapsed_weight_named(names[i], &weight));
+        assert_int_equal(weight, i);
+    }
+    assert_false(collapsed_weight_named("", &weight));
+    assert_false(collapsed_weight_named("exception", &weight));
+}
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = { cmocka_unit_test(stacks_become_lines) };
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_become_lines),
+        cmocka_unit_test(weights_have_names),
+    };
     return run_all(tests);
 }

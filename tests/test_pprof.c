@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static const struct event story[] = {
     { EVENT_RECORDING,
@@ -33,22 +34,43 @@ static const struct event story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
 };
 
-static struct bytes write_profile(bool functions)
+/* The same program, and what its threads did. Of the last sample the CPU time is not known. */
+#define REC STATUS_RECORDED
+static const struct event status_story[] = {
+    { EVENT_RECORDING,
+      .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 7),
+    FRAME(1, 1, 8),
+    STATUS_SAMPLE(1 * MS, 1, 0, REC | STATUS_CPU | STATUS_GIL, 0, 1),
+    STATUS_SAME(2 * MS, 1, 1, REC | STATUS_CPU | STATUS_GIL, 950000),
+    STATUS_SAME(3 * MS, 1, 1, REC, 50001),
+    STATUS_SAMPLE(3 * MS, 2, 0, REC | STATUS_CPU | STATUS_GIL_WAIT, 0, 1),
+    LEFT_OUT(4 * MS, 2, 3, 9),
+    STATUS_SAME(5 * MS, 2, 1, REC | STATUS_CPU_UNKNOWN | STATUS_GIL, 0),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
+};
+
+static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style, size_t rows)
 {
     char path[] = "/tmp/pyreel-pprof.XXXXXX";
     const int fd = mkstemp(path);
     struct output output = { 0 };
     struct tables tables = { 0 };
     struct tally tally = { 0 };
-    for (size_t i = 0; i < countof(story); i++) {
-        struct event event = story[i];
+    for (size_t i = 0; i < count; i++) {
+        struct event event = told[i];
         assert_true(tables_take(&tables, &event, NULL));
         if (event.kind == EVENT_SAMPLE)
-            tally_add(&tally, event.sample.thread, event.sample.stack, 1);
+            tally_sample(&tally, &event.sample);
     }
     tally_sort(&tally);
     assert_true(output_open(&output, path, false, NULL));
-    assert_int_equal(pprof_write(&output, &tables, &tally, functions), 4);
+    assert_int_equal(pprof_write(&output, &tables, &tally, style), rows);
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
     tally_free(&tally);
@@ -58,6 +80,12 @@ static struct bytes write_profile(bool functions)
     fclose(file);
     unlink(path);
     return bytes;
+}
+
+static struct bytes write_profile(bool functions)
+{
+    const struct pprof_style style = { .functions = functions };
+    return write_story(story, countof(story), &style, 4);
 }
 
 static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
@@ -74,7 +102,10 @@ static void put_row(char *room, size_t size, const Perftools__Profiles__Profile 
     for (size_t i = 0; i < sample->n_label; i++)
         if (strcmp(string(profile, sample->label[i]->key), "thread") == 0)
             used = (size_t)snprintf(room, size, "%s", string(profile, sample->label[i]->str));
-    used += (size_t)snprintf(room + used, size - used, " %ld %ld:", sample->value[0], sample->value[1]);
+    used += (size_t)snprintf(room + used, size - used, " %ld", sample->value[0]);
+    for (size_t i = 1; i < sample->n_value; i++)
+        used += (size_t)snprintf(room + used, size - used, " %ld", sample->value[i]);
+    used += (size_t)snprintf(room + used, size - used, ":");
     for (size_t i = 0; i < sample->n_location_id; i++) {
         const uint64_t id = sample->location_id[i];
         assert_true(id >= 1 && id <= profile->n_location);
@@ -134,6 +165,16 @@ static void each_stack_is_a_row(void **state)
     bytes_free(&bytes);
 }
 
+/* Byte for byte what version 0.1.0 wrote before it knew of statuses. */
+static void a_recording_without_statuses_is_as_ever(void **state)
+{
+    (void)state;
+    struct bytes bytes = write_profile(false);
+    assert_int_equal(bytes.size, 546);
+    assert_int_equal(crc32(0, bytes.at, (unsigned)bytes.size), 0x62955e9a);
+    bytes_free(&bytes);
+}
+
 static void with_functions_lines_are_those_of_definitions(void **state)
 {
     (void)state;
@@ -143,6 +184,59 @@ static void with_functions_lines_are_those_of_definitions(void **state)
     struct bytes bytes = write_profile(true);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void assert_types(const Perftools__Profiles__Profile *profile, const char *wanted)
+{
+    char types[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < profile->n_sample_type; i++)
+        used += (size_t)snprintf(types + used, sizeof(types) - used, "%s/%s ",
+                                 string(profile, profile->sample_type[i]->type),
+                                 string(profile, profile->sample_type[i]->unit));
+    assert_string_equal(types, wanted);
+}
+
+static bool has_comment(const Perftools__Profiles__Profile *profile, const char *wanted)
+{
+    bool found = false;
+    for (size_t i = 0; i < profile->n_comment; i++)
+        found |= strcmp(string(profile, profile->comment[i]), wanted) == 0;
+    return found;
+}
+
+static void what_threads_did_has_columns(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 3 3000000 1000001 2000000 0: f:8",
+                                        "worker 2 2000000 0 1000000 1000000: f:8" };
+    for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
+        const struct pprof_style style = { .cpu_first = cpu_first };
+        struct bytes bytes = write_story(status_story, countof(status_story), &style, 2);
+        Perftools__Profiles__Profile *profile = unpack(&bytes);
+        assert_rows(profile, rows, countof(rows));
+        assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
+        assert_string_equal(string(profile, profile->default_sample_type), cpu_first ? "cpu" : "wall");
+        assert_string_equal(string(profile, profile->period_type->type), "wall");
+        assert_true(has_comment(profile, "3 looks at threads are left out: the mode does not keep their samples"));
+        assert_true(has_comment(profile, "the CPU time of 1 samples is not known"));
+        perftools__profiles__profile__free_unpacked(profile, NULL);
+        bytes_free(&bytes);
+    }
+}
+
+/* Its first column of a time is then wall-clock time, whatever was wanted, and no comment tells of what is missing. */
+static void what_is_not_known_has_no_column(void **state)
+{
+    (void)state;
+    const struct pprof_style style = { .cpu_first = true };
+    struct bytes bytes = write_story(story, countof(story), &style, 4);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_types(profile, "samples/count wall/nanoseconds ");
+    assert_string_equal(string(profile, profile->default_sample_type), "wall");
+    assert_int_equal(profile->n_comment, 3);
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
 }
@@ -161,7 +255,10 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stack_is_a_row),
+        cmocka_unit_test(a_recording_without_statuses_is_as_ever),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
+        cmocka_unit_test(what_threads_did_has_columns),
+        cmocka_unit_test(what_is_not_known_has_no_column),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
     return run_all(tests);

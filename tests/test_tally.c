@@ -6,30 +6,69 @@
 
 #include <string.h>
 
+#define REC STATUS_RECORDED
+
+static void assert_rows(const struct tally *tally, const struct tally_row *wanted, size_t count)
+{
+    assert_int_equal(tally->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(tally->rows[i].thread, wanted[i].thread);
+        assert_int_equal(tally->rows[i].stack, wanted[i].stack);
+        for (size_t k = 0; k < SUMS; k++)
+            assert_int_equal(tally->rows[i].sums[k], wanted[i].sums[k]);
+    }
+}
+
 static void counts_each_stack_of_each_thread(void **state)
 {
     (void)state;
-    static const struct tally_row given[] = { { 2, 5, 1 }, { 1, 9, 1 }, { 2, 5, 3 }, { 1, 2, 10 },
-                                              { 2, 0, 1 }, { 1, 9, 1 }, { 1, 9, 5 } };
-    static const struct tally_row seen[] = { { 2, 5, 4 }, { 1, 9, 7 }, { 1, 2, 10 }, { 2, 0, 1 } };
-    static const struct tally_row sorted[] = { { 1, 2, 10 }, { 1, 9, 7 }, { 2, 0, 1 }, { 2, 5, 4 } };
+    static const struct tally_row given[] = { { 2, 5, { 1 } },   { 1, 9, { 1 } }, { 2, 5, { 3, 4, 2, 1 } },
+                                              { 1, 2, { 10 } },  { 2, 0, { 1 } }, { 1, 9, { 1, 7 } },
+                                              { 1, 9, { 5, 1 } } };
+    static const struct tally_row seen[] = {
+        { 2, 5, { 4, 4, 2, 1 } }, { 1, 9, { 7, 8 } }, { 1, 2, { 10 } }, { 2, 0, { 1 } }
+    };
+    static const struct tally_row sorted[] = {
+        { 1, 2, { 10 } }, { 1, 9, { 7, 8 } }, { 2, 0, { 1 } }, { 2, 5, { 4, 4, 2, 1 } }
+    };
     struct tally tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        tally_add(&tally, given[i].thread, given[i].stack, given[i].samples);
-    assert_int_equal(tally.count, countof(seen));
-    for (size_t i = 0; i < countof(seen); i++) {
-        assert_int_equal(tally.rows[i].thread, seen[i].thread);
-        assert_int_equal(tally.rows[i].stack, seen[i].stack);
-        assert_int_equal(tally.rows[i].samples, seen[i].samples);
-    }
+        tally_add(&tally, given[i].thread, given[i].stack, given[i].sums);
+    assert_rows(&tally, seen, countof(seen));
     tally_sort(&tally);
-    for (size_t i = 0; i < countof(sorted); i++) {
-        assert_int_equal(tally.rows[i].thread, sorted[i].thread);
-        assert_int_equal(tally.rows[i].stack, sorted[i].stack);
-        assert_int_equal(tally.rows[i].samples, sorted[i].samples);
-    }
+    assert_rows(&tally, sorted, countof(sorted));
     tally_free(&tally);
     tally_sort(&tally);
+    tally_free(&tally);
+}
+
+/* What is known is what some sample told: without a status, bits that are not set say nothing. */
+static void sums_up_what_samples_did(void **state)
+{
+    (void)state;
+    static const struct {
+        struct sample sample;
+        uint64_t with_status, with_cpu; /* from then on */
+    } given[] = {
+        { { .thread = 1, .stack = 2 }, 0, 0 },
+        { { .thread = 1, .stack = 2, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
+        { { .thread = 1, .stack = 2, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
+        { { .thread = 1, .stack = 2, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
+        { { .thread = 1, .stack = 3, .status = REC | STATUS_EXCEPTION }, 4, 3 },
+    };
+    static const struct tally_row wanted[] = { { 1, 2, { 4, 711, 2, 1 } }, { 1, 3, { 1, 0, 0, 0 } } };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++) {
+        tally_sample(&tally, &given[i].sample);
+        assert_int_equal(tally.samples, i + 1);
+        assert_int_equal(tally.with_status, given[i].with_status);
+        assert_int_equal(tally.with_cpu, given[i].with_cpu);
+        assert_true(tally_knows(&tally, SUM_SAMPLES));
+        assert_int_equal(tally_knows(&tally, SUM_CPU_NS), given[i].with_cpu > 0);
+        assert_int_equal(tally_knows(&tally, SUM_GIL), given[i].with_status > 0);
+        assert_int_equal(tally_knows(&tally, SUM_GIL_WAIT), given[i].with_status > 0);
+    }
+    assert_rows(&tally, wanted, countof(wanted));
     tally_free(&tally);
 }
 
@@ -67,6 +106,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_each_stack_of_each_thread),
+        cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
     };
     return run_all(tests);
