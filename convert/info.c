@@ -2,6 +2,7 @@
 /* pyreel-info: what is in a recording, and whether it is whole. */
 #include "convert/convert.h"
 
+#include "convert/info_threads.h"
 #include "formats/alloc.h"
 
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 
 struct info {
     struct conversion *conversion;
+    struct info_threads threads;
 };
 
 static void *start(struct conversion *conversion)
@@ -20,6 +22,22 @@ static void *start(struct conversion *conversion)
     struct info *info = alloc_zeroed(1, sizeof(*info));
     info->conversion = conversion;
     return info;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct info *info = self;
+    if (event->kind == EVENT_SAMPLE)
+        info_threads_take(&info->threads, &event->sample);
+    return true;
+}
+
+static void drop(void *self)
+{
+    struct info *info = self;
+    info_threads_free(&info->threads);
+    free(info);
 }
 
 static json_t *json_text(struct text text)
@@ -62,25 +80,6 @@ static json_t *processes_json(const struct tables *tables)
                                               "folder", json_text(process->folder), "start_s",
                                               json_seconds(process->start_ns), "end_s",
                                               json_end(tables->processes[i].end_ns)));
-    }
-    return list;
-}
-
-static json_t *threads_json(const struct tables *tables)
-{
-    json_t *list = json_array();
-    for (size_t i = 1; i < tables->threads_count; i++) {
-        const struct thread_row *row = &tables->threads[i];
-        const struct thread *thread = &row->thread;
-        if (thread->number == 0)
-            continue;
-        json_array_append_new(list,
-                              json_pack("{s:i, s:i, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "pid",
-                                        (int)tables->processes[thread->process].process.pid, "tid", (int)thread->tid,
-                                        "name", json_text(tables_thread_name(tables, (uint32_t)i)), "kernel_name",
-                                        json_text(thread->name), "main", (int)thread->main, "interpreter",
-                                        (json_int_t)thread->interpreter, "samples", (json_int_t)row->samples, "start_s",
-                                        json_seconds(thread->start_ns), "end_s", json_end(row->end_ns)));
     }
     return list;
 }
@@ -172,6 +171,7 @@ static json_t *info_json(const struct info *info)
         { "missed", json_integer((json_int_t)tables->missed) },
         { "failed", json_integer((json_int_t)tables->failed) },
         { "failures", failures_json(tables) },
+        { "left_out", json_count(tables->left_out) },
         { "duration_s", json_seconds(duration_ns(tables)) },
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "mode", json_text(recording->mode) },
@@ -191,7 +191,7 @@ static json_t *info_json(const struct info *info)
         { "kernel", json_text(recording->kernel) },
         { "machine", json_text(recording->machine) },
         { "processes", processes_json(tables) },
-        { "threads", threads_json(tables) },
+        { "threads", info_threads_json(&info->threads, tables) },
         { "damage", damage_json(info) },
     };
     for (size_t i = 0; i < countof(members); i++)
@@ -269,6 +269,9 @@ static void print_totals(struct output *to, const struct info *info)
         if (tables->failures[cause])
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           failure_text((enum failure)cause));
+    if (tables->left_out)
+        output_format(to, "%-11s %" PRIu64 " looks at threads, whose samples the mode does not keep\n", "left out",
+                      tables->left_out);
     print_size(to, info);
     if (has_instructions(tables))
         output_format(to, "%-11s the instruction of each frame\n", "opcodes");
@@ -276,27 +279,6 @@ static void print_totals(struct output *to, const struct info *info)
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));
     output_string(to, "\n");
-}
-
-static void print_threads(struct output *to, const struct tables *tables)
-{
-    output_format(to, "\n%8s %8s %10s  %9s %9s  %s\n", "pid", "tid", "samples", "from s", "to s", "thread");
-    for (size_t i = 1; i < tables->threads_count; i++) {
-        const struct thread_row *row = &tables->threads[i];
-        if (row->thread.number == 0)
-            continue;
-        output_format(to, "%8" PRIu32 " %8" PRIu32 " %10" PRIu64 "  %9.3f ",
-                      tables->processes[row->thread.process].process.pid, row->thread.tid, row->samples,
-                      seconds(row->thread.start_ns));
-        if (row->end_ns)
-            output_format(to, "%9.3f  ", seconds(row->end_ns));
-        else
-            output_format(to, "%9s  ", "");
-        output_text(to, tables_thread_name(tables, (uint32_t)i));
-        if (row->thread.interpreter)
-            output_format(to, " (interpreter %" PRIu64 ")", row->thread.interpreter);
-        output_string(to, "\n");
-    }
 }
 
 /* What the recorder counted of its own work. */
@@ -322,7 +304,7 @@ static bool finish(void *self, struct fault *why)
     }
     print_program(to, &info->conversion->tables);
     print_totals(to, info);
-    print_threads(to, &info->conversion->tables);
+    info_threads_print(to, &info->threads, &info->conversion->tables);
     print_figures(to, &info->conversion->tables.figures);
     return true;
 }
@@ -334,8 +316,9 @@ int main(int argc, char **argv)
         .makes = "Tells what is in a recording, and whether it is whole.",
         .takes = TAKES_INFO,
         .start = start,
+        .take = take,
         .finish = finish,
-        .drop = free,
+        .drop = drop,
     };
     return convert_main(argc, argv, &info);
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/info_threads.h"
+
+#include "formats/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void info_threads_take(struct info_threads *threads, const struct sample *sample)
+{
+    if (!(sample->status & STATUS_RECORDED))
+        return;
+    threads->rows = alloc_grow(threads->rows, &threads->room, (size_t)sample->thread + 1, sizeof(*threads->rows));
+    threads->known = true;
+    struct doing *doing = &threads->rows[sample->thread];
+    const bool cpu_known = !(sample->status & STATUS_CPU_UNKNOWN);
+    doing->known++;
+    doing->cpu_known += cpu_known;
+    doing->cpu += cpu_known && (sample->status & STATUS_CPU);
+    doing->gil += (sample->status & STATUS_GIL) != 0;
+    doing->gil_wait += (sample->status & STATUS_GIL_WAIT) != 0;
+    doing->exception += (sample->status & STATUS_EXCEPTION) != 0;
+}
+
+static struct doing doing_of(const struct info_threads *threads, size_t number)
+{
+    return number < threads->room ? threads->rows[number] : (struct doing){ 0 };
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_seconds(uint64_t ns)
+{
+    return json_real((double)(ns / 1000) / 1e6);
+}
+
+/* To a hundredth of a percent; null when nothing is known. */
+static json_t *json_percent(uint64_t part, uint64_t whole)
+{
+    return whole ? json_real((double)(uint64_t)((double)part * 10000 / (double)whole + 0.5) / 100) : json_null();
+}
+
+static json_t *json_name(struct text text)
+{
+    return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
+}
+
+static json_t *thread_json(const struct tables *tables, size_t number, const struct doing *doing)
+{
+    const struct thread_row *row = &tables->threads[number];
+    const struct thread *thread = &row->thread;
+    json_t *all = json_pack(
+        "{s:i, s:i, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "pid", (int)tables->processes[thread->process].process.pid,
+        "tid", (int)thread->tid, "name", json_name(tables_thread_name(tables, (uint32_t)number)), "kernel_name",
+        json_name(thread->name), "main", (int)thread->main, "interpreter", (json_int_t)thread->interpreter, "samples",
+        (json_int_t)row->samples, "start_s", json_seconds(thread->start_ns), "end_s",
+        row->end_ns ? json_seconds(row->end_ns) : json_null());
+    const struct {
+        const char *key;
+        json_t *value;
+    } members[] = {
+        { "left_out", json_integer((json_int_t)row->left_out) },
+        { "cpu_s", row->cpu_known ? json_seconds(row->cpu_ns) : json_null() },
+        { "cpu_percent", json_percent(doing->cpu, doing->cpu_known) },
+        { "gil_percent", json_percent(doing->gil, doing->known) },
+        { "gil_wait_percent", json_percent(doing->gil_wait, doing->known) },
+        { "exception_percent", json_percent(doing->exception, doing->known) },
+    };
+    for (size_t i = 0; i < countof(members); i++)
+        json_object_set_new(all, members[i].key, members[i].value);
+    return all;
+}
+
+json_t *info_threads_json(const struct info_threads *threads, const struct tables *tables)
+{
+    json_t *list = json_array();
+    for (size_t i = 1; i < tables->threads_count; i++) {
+        const struct doing doing = doing_of(threads, i);
+        if (tables->threads[i].thread.number)
+            json_array_append_new(list, thread_json(tables, i, &doing));
+    }
+    return list;
+}
+
+/* ---- for people ---- */
+
+static void print_percent(struct output *to, uint64_t part, uint64_t whole)
+{
+    if (whole)
+        output_format(to, " %6.1f", (double)part * 100 / (double)whole);
+    else
+        output_format(to, " %6s", "");
+}
+
+static void print_doing(struct output *to, const struct thread_row *row, const struct doing *doing)
+{
+    if (row->cpu_known)
+        output_format(to, " %9.3f", seconds(row->cpu_ns));
+    else
+        output_format(to, " %9s", "");
+    print_percent(to, doing->cpu, doing->cpu_known);
+    print_percent(to, doing->gil, doing->known);
+    print_percent(to, doing->gil_wait, doing->known);
+    print_percent(to, doing->exception, doing->known);
+}
+
+static void print_thread(struct output *to, const struct info_threads *threads, const struct tables *tables,
+                         size_t number)
+{
+    const struct thread_row *row = &tables->threads[number];
+    const struct doing doing = doing_of(threads, number);
+    output_format(to, "%8" PRIu32 " %8" PRIu32 " %10" PRIu64, tables->processes[row->thread.process].process.pid,
+                  row->thread.tid, row->samples);
+    if (tables->left_out)
+        output_format(to, " %10" PRIu64, row->left_out);
+    if (threads->known)
+        print_doing(to, row, &doing);
+    output_format(to, "  %9.3f ", seconds(row->thread.start_ns));
+    if (row->end_ns)
+        output_format(to, "%9.3f  ", seconds(row->end_ns));
+    else
+        output_format(to, "%9s  ", "");
+    output_text(to, tables_thread_name(tables, (uint32_t)number));
+    if (row->thread.interpreter)
+        output_format(to, " (interpreter %" PRIu64 ")", row->thread.interpreter);
+    output_string(to, "\n");
+}
+
+/* Columns of which nothing is known are left away. */
+void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables)
+{
+    output_format(to, "\n%8s %8s %10s", "pid", "tid", "samples");
+    if (tables->left_out)
+        output_format(to, " %10s", "left out");
+    if (threads->known)
+        output_format(to, " %9s %6s %6s %6s %6s", "CPU s", "CPU %", "GIL %", "wait %", "exc. %");
+    output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
+    for (size_t i = 1; i < tables->threads_count; i++)
+        if (tables->threads[i].thread.number)
+            print_thread(to, threads, tables, i);
+}
+
+void info_threads_free(struct info_threads *threads)
+{
+    free(threads->rows);
+    *threads = (struct info_threads){ 0 };
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What pyreel-info tells of each thread: who it is, how often it was sampled, and what its samples found it doing. */
+#ifndef PYREEL_CONVERT_INFO_THREADS_H
+#define PYREEL_CONVERT_INFO_THREADS_H
+
+#include "formats/output.h"
+#include "formats/tables.h"
+
+#include <jansson.h>
+
+/* Of a thread: samples whose status is known, and those of them that had each bit. */
+struct doing {
+    uint64_t known, cpu_known;
+    uint64_t cpu, gil, gil_wait, exception;
+};
+
+/* By thread. `= {0}` is empty. */
+struct info_threads {
+    struct doing *rows;
+    size_t room;
+    bool known; /* of some thread */
+};
+
+void info_threads_take(struct info_threads *threads, const struct sample *sample);
+
+/* A list of objects; a table for people. */
+json_t *info_threads_json(const struct info_threads *threads, const struct tables *tables);
+void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables);
+
+void info_threads_free(struct info_threads *threads);
+
+#endif

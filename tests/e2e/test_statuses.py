@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""What threads did, from a recording that is known to the last tick (tests/make-statuses.c): 100 ticks of 1 ms, in
+which MainThread works for nine and sleeps in the tenth, and worker waits for the lock, each fourth time with an
+exception. The CPU time of MainThread's first tick is not known yet; 7 ticks of worker are left out."""
+
+import os
+import re
+
+import pytest
+
+import gecko_check
+import pprof_check
+from environment import BUILD, need_go
+from recording import collapsed, convert, info, run, succeed
+
+WITH_MODE = ["pprof", "collapsed", "gecko"]
+WORK, WAIT = "MainThread (4242);<module> (a.py:3);work (a.py:6)", "MainThread (4242);<module> (a.py:3);wait (a.py:10)"
+WORKER = "worker (4243);wait (a.py:10)"
+
+
+def make(path, *mode):
+    succeed(os.path.join(BUILD, "tests", "make-statuses"), path, *mode)
+    return path
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("modes") / "a.pyreel")
+
+
+def lines(path, *options):
+    return {stack: int(count) for stack, _, count in
+            (line.rpartition(" ") for line in collapsed(path, *options).splitlines())}
+
+
+def test_modes_keep_their_samples(path):
+    everything = {WORK: 90, WAIT: 10, WORKER: 100}
+    assert lines(path) == lines(path, "--mode", "wall") == everything
+    assert lines(path, "--mode", "cpu") == lines(path, "--mode=gil") == {WORK: 90}
+    assert lines(path, "--mode", "exception") == {WORKER: 25}
+
+
+def test_weights_are_microseconds(path):
+    assert lines(path, "--weight", "samples") == lines(path)
+    assert lines(path, "--weight", "wall") == {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}
+    assert lines(path, "--weight", "cpu") == {WORK: 89_000}
+    assert lines(path, "--weight", "gil") == {WORK: 90_000}
+    assert lines(path, "--weight", "gil_wait") == {WORKER: 100_000}
+    assert lines(path, "--weight", "gil_wait", "--mode", "exception") == {WORKER: 25_000}
+
+
+def test_a_mode_is_no_loss(path, tmp_path):
+    """That samples were left out on purpose is no damage."""
+    for name in WITH_MODE:
+        ended = convert(name, path, "--strict", "--mode", "cpu", "-v", "-o", tmp_path / "out")
+        assert (ended.code, ended.output) == (0, b""), ended
+        assert ended.messages.startswith(f"pyreel-{name}: wrote {tmp_path / 'out'}: 90 samples, "), ended
+
+
+def test_gecko_has_the_samples_of_the_mode(path, tmp_path):
+    for mode, wanted in (("wall", 200), ("cpu", 90), ("exception", 25)):
+        assert convert("gecko", path, "--mode", mode, "-o", tmp_path / "out").code == 0
+        profile = gecko_check.load(tmp_path / "out")
+        shown = [thread["samples"] for thread in profile["threads"]]
+        count = sum(sum(1 for stack in samples["stack"] if stack is not None) for samples in shown)
+        assert wanted <= count <= (200 if mode == "wall" else 199)
+
+
+def test_pprof_has_columns(path, tmp_path):
+    for options, default in (((), "wall"), (("--mode", "cpu"), "cpu"), (("--mode", "gil"), "wall")):
+        assert convert("pprof", path, *options, "-o", tmp_path / "out").code == 0
+        profile = pprof_check.load(tmp_path / "out")
+        assert pprof_check.check(profile) == []
+        text = succeed(*need_go(), "-raw", tmp_path / "out").text
+        shown = re.search(r"^Samples:\n(.*)$", text, re.MULTILINE)[1].split()
+        names = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
+        assert shown == [name + ("[dflt]" if name.startswith(default + "/") else "") for name in names]
+
+
+def test_go_pprof_shows_each_column(path, tmp_path):
+    assert convert("pprof", path, "-o", tmp_path / "out").code == 0
+    for column, total in (("wall", "200ms"), ("cpu", "89ms"), ("gil", "90ms"), ("gil_wait", "100ms"), ("samples", "200")):
+        ended = succeed(*need_go(), "-top", f"-sample_index={column}", tmp_path / "out")
+        assert f"Showing nodes accounting for {total}, 100% of {total} total" in ended.text, ended
+    text = succeed(*need_go(), "-tags", "-sample_index=cpu", "-unit=ms", tmp_path / "out").text
+    assert re.search(r"^ *thread: Total 89\.0ms\n +89\.0ms \( *100%\): MainThread$", text, re.MULTILINE), text
+
+
+def test_info_tells_what_threads_did(path):
+    figures = info(path)
+    assert figures["left_out"] == 7
+    main, worker = figures["threads"]
+    assert (main["left_out"], main["cpu_s"], main["cpu_percent"], main["gil_percent"]) == (0, 0.089, 90, 90)
+    assert (main["gil_wait_percent"], main["exception_percent"]) == (0, 0)
+    assert (worker["left_out"], worker["cpu_s"], worker["cpu_percent"], worker["gil_percent"]) == (7, 0, 0, 0)
+    assert (worker["gil_wait_percent"], worker["exception_percent"]) == (100, 25)
+    text = convert("info", path).text
+    assert re.search(r"^left out +7 looks at threads", text, re.MULTILINE), text
+    row = r"^ +4242 +4242 +100 +0 +0\.089 +90\.0 +90\.0 +0\.0 +0\.0 +0\.000 +MainThread$"
+    assert re.search(row, text, re.MULTILINE), text
+
+
+@pytest.mark.parametrize("name", WITH_MODE)
+def test_the_mode_of_the_recording_is_all_there_is(name, tmp_path):
+    only_cpu = make(tmp_path / "cpu.pyreel", "cpu")
+    for mode, code in (("cpu", 0), ("wall", 1), ("gil", 1)):
+        ended = convert(name, only_cpu, "--mode", mode, "-o", tmp_path / "out")
+        assert ended.code == code, ended
+        if code:
+            assert "pyreel-record -m cpu recorded it" in ended.messages and f"with -m {mode}" in ended.messages
+    assert convert(name, only_cpu, "-o", tmp_path / "out").code == 0
+
+
+@pytest.mark.parametrize("name", WITH_MODE)
+def test_what_was_not_recorded_cannot_be_kept(name, tmp_path):
+    """Nothing is written, and it says what would have recorded it."""
+    nothing, no_cpu = make(tmp_path / "old", "wall", "none"), make(tmp_path / "no-cpu", "wall", "no-cpu")
+    for path, mode in ((nothing, "cpu"), (nothing, "gil"), (nothing, "exception"), (no_cpu, "cpu")):
+        ended = convert(name, path, "--mode", mode, "-o", tmp_path / "out")
+        assert (ended.code, ended.output) == (1, b""), ended
+        assert f"{path}: no sample of it says" in ended.messages and f"pyreel-record -m {mode}" in ended.messages
+        assert not (tmp_path / "out").exists()
+    for path, mode in ((nothing, "wall"), (no_cpu, "gil")):
+        assert convert(name, path, "--mode", mode, "-o", tmp_path / "out").code == 0
+
+
+def test_weights_that_were_not_recorded(tmp_path):
+    nothing, no_cpu = make(tmp_path / "old", "wall", "none"), make(tmp_path / "no-cpu", "wall", "no-cpu")
+    for path, weight, word in ((nothing, "cpu", "-m cpu"), (nothing, "gil", "lock"), (nothing, "gil_wait", "lock"),
+                               (no_cpu, "cpu", "-m cpu")):
+        ended = convert("collapsed", path, "--weight", weight)
+        assert (ended.code, ended.output) == (1, b""), ended
+        assert f"no sample of {path} says" in ended.messages and word in ended.messages
+    assert lines(nothing, "--weight", "wall") == {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}
+    assert lines(no_cpu, "--weight", "gil") == {WORK: 90_000}
+
+
+def test_nothing_is_told_of_what_was_not_recorded(tmp_path):
+    nothing, no_cpu = make(tmp_path / "old", "wall", "none"), make(tmp_path / "no-cpu", "wall", "no-cpu")
+    known = ["cpu_s", "cpu_percent", "gil_percent", "gil_wait_percent", "exception_percent"]
+    assert [info(nothing)["threads"][0][key] for key in known] == [None] * 5
+    assert [info(no_cpu)["threads"][0][key] for key in known] == [None, None, 90, 0, 0]
+    assert "GIL" not in convert("info", nothing).text
+    columns = {}
+    for path in nothing, no_cpu:
+        assert convert("pprof", path, "-o", tmp_path / "out").code == 0
+        columns[path] = [pprof_check.load(tmp_path / "out")["sample_type"]]
+    assert [len(types) for types, in columns.values()] == [2, 4]
+
+
+def test_pprof_shows_cpu_time_first_when_that_was_recorded(tmp_path):
+    path = make(tmp_path / "cpu.pyreel", "cpu")
+    assert convert("pprof", path, "-o", tmp_path / "out").code == 0
+    assert "cpu/nanoseconds[dflt]" in succeed(*need_go(), "-raw", tmp_path / "out").text
+
+
+@pytest.mark.parametrize("name", ["pprof", "collapsed", "gecko", "info"])
+@pytest.mark.parametrize("option, belongs", [("--mode=on-cpu", WITH_MODE), ("--mode=", WITH_MODE), ("--mode", WITH_MODE),
+                                             ("--weight=exception", ["collapsed"]), ("--weight", ["collapsed"])])
+def test_misuse(path, tmp_path, name, option, belongs):
+    ended = run(os.path.join(BUILD, "convert", f"pyreel-{name}"), option, *([path] if "=" in option else []), cwd=tmp_path)
+    assert (ended.code, ended.output) == (2, b""), ended
+    assert f"Try 'pyreel-{name} --help'" in ended.messages
+    if name in belongs and "=" in option:
+        word, value = option.split("=")
+        assert f"{word} does not take '{value}'" in ended.messages
+    assert os.listdir(tmp_path) == []
