@@ -32,7 +32,7 @@ static const struct event one_process[] = {
     FRAME(3, 3, 0),
     FRAME(4, 4, 9),
     FRAME(5, 5, 0),
-    { EVENT_FRAME, .frame = { 6, 2, 8, 9, 4, 7 } }, /* another place in line 8: the same to a reader */
+    { EVENT_FRAME, .frame = { 6, 2, 8, 9, 4, 7, 0, 0 } }, /* another place in line 8: the same to a reader */
     FRAME(7, 2, 10),
     SAMPLE(1, 1, 0, 1, 2),
     SAMPLE(2, 1, 1, 6),

@@ -25,7 +25,7 @@ static const struct event story[] = {
     FUNCTION(2, 2, 3, 7),
     FRAME(1, 1, 3),
     FRAME(2, 2, 8),
-    { EVENT_FRAME, .frame = { 3, 2, 8, 8, 4, 7 } },
+    { EVENT_FRAME, .frame = { 3, 2, 8, 8, 4, 7, 0, 0 } },
     SAMPLE(1 * MS, 1, 0, 1, 2),
     SAMPLE(2 * MS, 1, 1, 3), /* another column of that line: one row with the one before */
     SAMPLE(3 * MS, 1, 1, 2, 2),

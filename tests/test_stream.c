@@ -31,9 +31,9 @@ static const struct event everything[] = {
     FUNCTION(2, 3, 2, 40),
     FUNCTION(3, 4, 0, 0),
     FRAME(1, 1, 3),
-    { EVENT_FRAME, .frame = { 2, 2, 41, 44, 0, 128 } },
-    { EVENT_FRAME, .frame = { 3, 2, 44, 41, 300, 7 } }, /* ends above its start, as tables may say */
-    { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1 } },
+    { EVENT_FRAME, .frame = { 2, 2, 41, 44, 0, 128, 0, 0 } },
+    { EVENT_FRAME, .frame = { 3, 2, 44, 41, 300, 7, 0, 0 } }, /* ends above its start, as tables may say */
+    { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0 } },
     SAMPLE(10 * MS, 1, 0, 1, 2),
     TICK(10 * MS),
     SAME(20 * MS, 1, 2), /* nothing changed */
@@ -324,7 +324,7 @@ static void many_deep_threads_come_back(void **state)
             if (thread % 5 == tick % 5 && depth)
                 continue;
             const uint32_t known = run.told.tables.threads[thread].depth, least = known < keep ? known : keep;
-            say(&run, (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0 } });
+            say(&run, (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0 } });
         }
         say(&run, (struct event)TICK(ns));
     }
