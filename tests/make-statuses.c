@@ -66,6 +66,7 @@ int main(int argc, char **argv)
     stream_writer_open(&writer, fd, CODEC_ZSTD, 3);
     bool good = tell(&writer, (struct event){ EVENT_RECORDING, .recording = { .format_version = 1,
                                                                               .pyreel_version = TEXT("0"),
+                                                                              .command = TEXT("pyreel-record -p 4242"),
                                                                               .mode = { mode, strlen(mode) },
                                                                               .start_unix_ns = 1700000000000000000,
                                                                               .interval_ns = MS,

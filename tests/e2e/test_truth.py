@@ -120,8 +120,22 @@ def test_all_counts_are_the_number_of_samples(recorded):
     assert stacks.total(recorded.threads) == samples
     assert gecko_check.summary(gecko_check.load(gecko(recorded.path)))["samples"] == samples
     summary = pprof_check.summary(pprof_check.load(pprof(recorded.path)))
-    assert summary["totals"] == [samples, samples * 1_000_000]
-    assert summary["sample_types"] == [("samples", "count"), ("wall", "nanoseconds")]
+    assert summary["totals"][:2] == [samples, samples * 1_000_000]
+    assert summary["sample_types"] == [("samples", "count")] + [(time, "nanoseconds")
+                                                                for time in ("wall", "cpu", "gil", "gil_wait")]
+
+
+def test_all_tell_the_same_of_the_cpu_and_the_lock(recorded):
+    threads = recorded.info["threads"]
+    _, _, cpu, gil, gil_wait = pprof_check.summary(pprof_check.load(pprof(recorded.path)))["totals"]
+    assert abs(cpu / 1e9 - sum(thread["cpu_s"] for thread in threads)) < 1e-5
+    for ns, percent in ((gil, "gil_percent"), (gil_wait, "gil_wait_percent")):
+        wanted = sum(thread["samples"] * thread[percent] / 100 for thread in threads if thread["samples"])
+        assert abs(ns / 1e6 - wanted) <= 1e-4 * recorded.info["samples"]
+    for weight, ns in (("cpu", cpu), ("gil", gil), ("gil_wait", gil_wait)):
+        lines = collapsed(recorded.path, "--weight", weight).splitlines()
+        shown = sum(int(line.rpartition(" ")[2]) for line in lines)
+        assert abs(shown - ns / 1000) <= 0.5 * recorded.info["stacks"] + 1
 
 
 def test_times_of_samples_follow_the_program(recorded):

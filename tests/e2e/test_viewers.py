@@ -73,7 +73,7 @@ def test_pprof_shows_the_source_in_its_web_view(recorded, tmp_path):
 def test_pprof_raw_accepts_every_sample(recorded):
     text = go_pprof("-raw", pprof(recorded.path))
     assert "samples/count wall/nanoseconds[dflt]" in text
-    values = re.findall(r"^ +(\d+) +(\d+): [\d ]+$", text, re.MULTILINE)
+    values = re.findall(r"^ +(\d+) +(\d+)(?: +\d+){3}: [\d ]+$", text, re.MULTILINE)
     assert sum(int(count) for count, _ in values) == recorded.info["samples"]
     assert all(int(wall) == int(count) * 1_000_000 for count, wall in values)
     assert re.search(r"^Period: 1000000$", text, re.MULTILINE)
