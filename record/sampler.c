@@ -132,9 +132,12 @@ static void refresh_name(struct sampler *sampler, struct told *told, uint64_t ti
     note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
 }
 
-/* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it. */
+/* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it: until it runs, it is to
+ * be left aside, and it may have been listed as the main thread. */
 static bool is_unborn(const struct sampler *sampler, const struct member *member)
 {
+    if (sampler->which == THREADS_MAIN && member->native_id != (uint32_t)sampler->target.ns_pid)
+        return true;
     if (member->native_id == 0)
         return true;
     if (member->walk.depth > 0)
