@@ -23,6 +23,8 @@ static const struct wording {
     { "cache_partial", "  stack partly as it was", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
     { "cache_missed", "  stack found anew", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
     { .name = "idle_ticks", .words = "ticks in which the process slept" },
+    { .name = "partial_ticks", .words = "ticks in which it should have been stopped, and ran" },
+    { .name = "stopped_ticks", .words = "ticks in which a signal had stopped it" },
     { "frames_cached", "frames known from last time", .part_of = { "frames_cached", "frames_read" } },
     { "frames_read", "frames found in memory", .part_of = { "frames_cached", "frames_read" } },
     { "code_hits", "code objects known", .part_of = { "code_hits", "code_reads" } },

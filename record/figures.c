@@ -20,6 +20,8 @@ static const struct row {
     { "cache_partial", offsetof(struct sampler_figures, unwind.partial), false },
     { "cache_missed", offsetof(struct sampler_figures, unwind.missed), false },
     { "idle_ticks", offsetof(struct sampler_figures, idle_ticks), false },
+    { "partial_ticks", offsetof(struct sampler_figures, partial_ticks), true },
+    { "stopped_ticks", offsetof(struct sampler_figures, stopped_ticks), true },
     { "frames_cached", offsetof(struct sampler_figures, unwind.frames_known), false },
     { "frames_read", offsetof(struct sampler_figures, unwind.frames_new), false },
     { "code_hits", offsetof(struct sampler_figures, unwind.code_known), false },

@@ -182,7 +182,7 @@ void signals_handle(const struct command *command)
     for (size_t i = 0; i < countof(handled); i++)
         if ((command || handled[i].stops) && !(handled[i].number == SIGHUP && under_nohup()))
             sigaction(handled[i].number, &action, NULL);
-    struct sigaction child = { .sa_handler = on_child };
+    struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
     sigemptyset(&child.sa_mask);
     sigaction(SIGCHLD, &child, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */

@@ -32,6 +32,7 @@
 #define LOOK_MOST_NS      16000000u   /* ... up to this */
 #define BECOME_PYTHON_NS  1000000000u /* a process that we attach to may be just about to become a Python */
 #define NAP_MOST_NS       100000000u  /* a sleep is no longer, so that the end of the target is noticed */
+#define SETTLE_NS         1000000u    /* the same while the target has a thread that waits for us */
 #define BELIEVE_NS        50000000u   /* a process that can't be read is looked at again for so long */
 
 /* One run of the program. */
@@ -41,6 +42,7 @@ struct session {
     struct recording_file file;
     struct stream_writer writer;
     struct sampler sampler;
+    struct freeze freeze;
     struct progress progress;
     pid_t pid;
     int pidfd;            /* of the process that we attached to; -1 where the kernel has none */
@@ -115,12 +117,21 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
     for (uint64_t now; (now = clock_now_ns()) < wake_ns;) {
         if (asked_to_stop(session))
             return false;
-        const bool long_sleep = wake_ns - now > NAP_MOST_NS;
-        clock_sleep_until(earlier(earlier(wake_ns, now + NAP_MOST_NS), session->deadline_ns));
+        const uint64_t nap_ns = freeze_settle(&session->freeze) ? SETTLE_NS : NAP_MOST_NS;
+        const bool long_sleep = wake_ns - now > nap_ns;
+        clock_sleep_until(earlier(earlier(wake_ns, now + nap_ns), session->deadline_ns));
         if (long_sleep && target_ended(session))
             return true;
     }
     return !asked_to_stop(session);
+}
+
+/* Waits for the end of the command, which must not wait for us meanwhile. */
+static void wait_for_command(struct session *session)
+{
+    while (freeze_settle(&session->freeze) && !launch_ended(&session->command))
+        clock_sleep_until(clock_now_ns() + SETTLE_NS);
+    launch_wait(&session->command);
 }
 
 /* ---- finding the target ---- */
@@ -134,7 +145,11 @@ static enum target_state find_python(struct session *session, struct target *tar
     uint64_t wait_ns = LOOK_FIRST_NS;
     for (;;) {
         struct fault why = { 0 };
-        const enum target_state state = target_open(target, session->pid, &why);
+        enum target_state state = target_open(target, session->pid, &why);
+        if (state == TARGET_READY && session->options.blocking && !freeze_open(&session->freeze, session->pid, &why)) {
+            target_close(target);
+            state = TARGET_UNSUPPORTED;
+        }
         const uint64_t now = clock_now_ns();
         if (state == TARGET_READY)
             return state;
@@ -228,17 +243,6 @@ static void sample(struct session *session, struct target *target)
 
 /* ---- the file ---- */
 
-/* Arguments as one line for people. The caller frees .bytes. */
-static struct text command_line(char **arguments)
-{
-    struct bytes joined = { 0 };
-    for (char **argument = arguments; *argument; argument++)
-        put_bytes(&joined, *argument, strlen(*argument) + 1);
-    const struct text quoted = quote_arguments((struct text){ (const char *)joined.at, joined.size });
-    bytes_free(&joined);
-    return quoted;
-}
-
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
@@ -253,6 +257,7 @@ static bool begin_recording(struct session *session, char **argv)
     session->sampler.with_status = true;
     session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
     session->sampler.instructions = options->opcodes;
+    session->sampler.freeze = options->blocking ? &session->freeze : NULL;
     session->sampler.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;
@@ -262,7 +267,7 @@ static bool begin_recording(struct session *session, char **argv)
     recording->pyreel_version = TEXT(PYREEL_VERSION);
     recording->mode = (struct text){ mode_names[options->mode], strlen(mode_names[options->mode]) };
     recording->threads_option = (struct text){ threads_names[options->which], strlen(threads_names[options->which]) };
-    recording->command = command_line(argv);
+    recording->command = quote_command(argv);
     recording->start_unix_ns = clock_unix_ns();
     recording->start_monotonic_ns = session->sampler.start_ns;
     recording->interval_ns = options->interval_ns;
@@ -301,6 +306,7 @@ static void summarise(const struct session *session, const char *path)
             " missed, %" PRIu64 " failed), %s; %s\n",
             path, f.samples, f.threads, f.threads == 1 ? "" : "s", (double)f.elapsed_ns / 1e9, f.ticks, f.missed,
             f.failed, size_text(size, f.bytes), end_reason_text(session->reason));
+    freeze_report(&session->freeze, f.ticks);
     if (f.samples == 0 && session->reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
                 session->reason == END_TARGET
@@ -332,6 +338,7 @@ static void close_session(struct session *session)
     if (session->pidfd >= 0)
         close(session->pidfd);
     sampler_close(&session->sampler);
+    freeze_close(&session->freeze);
     stream_writer_close(&session->writer);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
@@ -392,7 +399,7 @@ static int record_command(struct session *session, char **argv)
     if (!launch_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
     session->pid = command->pid;
-    const struct text line = command_line(options->command);
+    const struct text line = quote_command(options->command);
     const bool opened = recording_file_open(&session->file, options->output, command->pid, line, &session->why);
     free((char *)line.bytes);
     signals_handle(command);
@@ -413,11 +420,11 @@ static int record_command(struct session *session, char **argv)
     }
     sample_command(session);
     if (session->reason == END_TARGET)
-        launch_wait(command);
+        wait_for_command(session);
     const bool good = finish(session);
     if (session->reason == END_DURATION && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
-    launch_wait(command);
+    wait_for_command(session);
     return good ? launch_exit_code(command) : EXIT_OURS;
 }
 

@@ -27,6 +27,7 @@ enum option_number {
     OPTION_DEPTH,
     OPTION_NATIVE,
     OPTION_NO_GC,
+    OPTION_BLOCKING,
     OPTION_KILL,
     OPTION_OPCODES,
     OPTION_NO_CACHE,
@@ -49,6 +50,7 @@ static const struct argument rows[] = {
     { OPTION_DEPTH, 0, "max-depth", "N", 0, "frames to keep of a very deep stack, 100 to 100000 (20000)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
+    { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the program's threads while they are read" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the instruction of each frame" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
@@ -168,6 +170,9 @@ static bool apply(struct options *options, enum option_number number, const char
         return true;
     case OPTION_NO_GC:
         options->gc = false;
+        return true;
+    case OPTION_BLOCKING:
+        options->blocking = true;
         return true;
     case OPTION_KILL:
         options->kill = true;

@@ -25,6 +25,7 @@ struct options {
     bool stats;     /* print figures at the end */
     bool kill;      /* end the command when the duration is over */
     bool opcodes;   /* record the instruction of each frame */
+    bool blocking;  /* stop the target while it is read */
     enum stream_codec codec;
     int level;
     bool quiet, verbose;

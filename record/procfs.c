@@ -191,6 +191,16 @@ struct text quote_arguments(struct text arguments)
     return clean_and_free((struct text){ (const char *)quoted.at, quoted.size });
 }
 
+struct text quote_command(char **arguments)
+{
+    struct bytes joined = { 0 };
+    for (char **argument = arguments; *argument; argument++)
+        put_bytes(&joined, *argument, strlen(*argument) + 1);
+    const struct text quoted = quote_arguments((struct text){ (const char *)joined.at, joined.size });
+    bytes_free(&joined);
+    return quoted;
+}
+
 struct text procfs_command(pid_t pid)
 {
     const struct text arguments = read_proc(pid, "cmdline");

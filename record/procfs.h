@@ -36,6 +36,8 @@ struct text procfs_thread_name(pid_t pid, pid_t tid);
 
 /* Joins arguments, which have a NUL behind each, as procfs_command() does. */
 struct text quote_arguments(struct text arguments);
+/* The same for those of a main(). */
+struct text quote_command(char **arguments);
 
 /* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
 pid_t procfs_ns_pid(pid_t pid);

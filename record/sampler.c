@@ -283,7 +283,12 @@ static enum roster_state look(struct sampler *sampler, uint64_t time_ns)
         return ROSTER_READ;
     }
     const bool asked = !sampler->anew && idle_learn(&sampler->idle, sampler->target.pid);
-    const enum roster_state state = roster_read(&sampler->roster, asked ? clock_now_ns() : time_ns + sampler->start_ns);
+    if (sampler->freeze)
+        freeze_begin(sampler->freeze);
+    const bool later = asked || sampler->freeze;
+    const enum roster_state state = roster_read(&sampler->roster, later ? clock_now_ns() : time_ns + sampler->start_ns);
+    if (sampler->freeze)
+        freeze_end(sampler->freeze);
     /* Only a tick without failures can be repeated. */
     if (state != ROSTER_READ || sampler->roster.failed > 0)
         idle_forget(&sampler->idle);
@@ -360,6 +365,10 @@ struct sampler_figures sampler_figures(const struct sampler *sampler)
     struct sampler_figures figures = sampler->figures;
     figures.samples = sampler->samples;
     figures.code_reads = sampler->codes.last_number;
+    if (sampler->freeze) {
+        figures.partial_ticks = sampler->freeze->partial_count;
+        figures.stopped_ticks = sampler->freeze->stopped_count;
+    }
     if (!sampler->attached)
         return figures;
     const struct remote *remote = &sampler->target.remote;

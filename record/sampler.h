@@ -7,6 +7,7 @@
 #define PYREEL_RECORD_SAMPLER_H
 
 #include "record/expand.h"
+#include "record/freeze.h"
 #include "record/idle.h"
 #include "record/roster.h"
 #include "record/status.h"
@@ -29,9 +30,10 @@ struct sampler_figures {
     struct unwind_figures unwind;
     uint64_t samples;
     uint64_t failures[FAILURE_KINDS];
-    uint64_t idle_ticks;           /* known to be as the one before, without reading anything */
-    uint64_t code_reads;           /* code objects read */
-    uint64_t reads, pieces, bytes; /* of foreign memory: system calls, and what they brought */
+    uint64_t idle_ticks;                   /* known to be as the one before, without reading anything */
+    uint64_t partial_ticks, stopped_ticks; /* see struct freeze */
+    uint64_t code_reads;                   /* code objects read */
+    uint64_t reads, pieces, bytes;         /* of foreign memory: system calls, and what they brought */
 };
 
 struct sampler {
@@ -43,6 +45,7 @@ struct sampler {
     struct marks marks;       /* .native, .gc, .depth (0: all); the rest is ours */
     struct statuses statuses; /* .mode; the rest is ours */
     bool instructions;        /* those that frames stand at are recorded */
+    struct freeze *freeze;    /* stops the target while it is read; NULL: it runs on */
     struct sink sink;
 
     struct target target;

@@ -17,7 +17,7 @@ RECORD = [
     ["main"],
     ["figures", "options", "launch", "progress", "file", "host", "permission"],
     ["sampler"],
-    ["expand", "idle", "status"],
+    ["expand", "freeze", "idle", "status"],
     ["cpu", "roster"],
     ["unwind"],
     ["clock", "edges", "walk"],

@@ -57,12 +57,14 @@ struct options {
     uint64_t calls; /* 0: no matter how many */
     enum threads which;
     bool anew, instructions;
+    bool blocking;
     bool json;
 };
 
 struct bench {
     struct options options;
     struct sampler sampler;
+    struct freeze freeze;
     uint64_t calls, whole; /* whole: those in which no thread failed */
     uint64_t reading;      /* those that read the target's memory */
     uint64_t spent_ns;
@@ -132,7 +134,8 @@ static int apply(struct options *options, enum option_number number, const char 
         options->anew = true;
         return 0;
     case OPTION_BLOCKING:
-        return misuse("cannot do this yet: ", "--blocking");
+        options->blocking = true;
+        return 0;
     case OPTION_JSON:
         options->json = true;
         return 0;
@@ -306,7 +309,8 @@ int main(int argc, char **argv)
     int exit_code;
     if (!read_options(&bench.options, argc, argv, &exit_code))
         return exit_code;
-    if (!open_target(&target, bench.options.pid, &why)) {
+    if (!open_target(&target, bench.options.pid, &why) ||
+        (bench.options.blocking && !freeze_open(&bench.freeze, bench.options.pid, &why))) {
         fprintf(stderr, "bench-unwind: %s\n", why.text);
         return EXIT_FAILED;
     }
@@ -314,6 +318,7 @@ int main(int argc, char **argv)
                                       .which = bench.options.which,
                                       .anew = bench.options.anew,
                                       .instructions = bench.options.instructions,
+                                      .freeze = bench.options.blocking ? &bench.freeze : NULL,
                                       .sink = { .take = discard },
                                       .start_ns = clock_now_ns() };
     sampler_attach(&bench.sampler, &target);
@@ -323,6 +328,7 @@ int main(int argc, char **argv)
     else
         fprintf(stderr, "bench-unwind: %s\n", why.text);
     sampler_close(&bench.sampler);
+    freeze_close(&bench.freeze);
     bare_close();
     return good ? EXIT_SUCCESS : EXIT_FAILED;
 }
