@@ -104,10 +104,11 @@ static void reap(const struct freeze *freeze, pid_t tid)
 static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *thread, int options, bool *by_signal)
 {
     siginfo_t info = { 0 };
-    if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | options) != 0)
-        return errno == EINTR ? WAITED_RUNNING : WAITED_GONE;
-    if (info.si_pid == 0)
-        return WAITED_RUNNING;
+    const int done = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | options);
+    if (done != 0 && errno != EINTR)
+        return WAITED_GONE;
+    if (info.si_pid == 0) /* a child of ours can be waited for though another of its threads has the number now */
+        return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 ? WAITED_RUNNING : WAITED_GONE;
     if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
         reap(freeze, thread->tid);
         return WAITED_GONE;
@@ -253,6 +254,16 @@ static bool ask_all(struct freeze *freeze)
     return good;
 }
 
+/* A thread that runs another program waits for us to reap those that it ended, while we wait for it to stop. */
+static void reap_ended(struct freeze *freeze)
+{
+    for (size_t i = 0; i < freeze->count; i++) {
+        struct frozen_thread *thread = &freeze->threads[i];
+        if (thread->hold != HOLD_NONE && wait_for(freeze, thread, WNOHANG, &freeze->stopped) == WAITED_GONE)
+            thread->hold = HOLD_NONE;
+    }
+}
+
 /* Waits until a thread has stopped or can't run before it does. False when that took too long. */
 static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_ns)
 {
@@ -264,6 +275,7 @@ static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_
             forget(freeze, which);
         if (waited != WAITED_RUNNING)
             return true;
+        reap_ended(freeze);
         thread->late = state_of(freeze, thread->tid) == 'D';
         if (thread->late || clock_now_ns() >= give_up_ns)
             return thread->late;
