@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: MIT
+"""--blocking stops the program while it is read, and leaves nothing of that behind."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+import known_program
+import stacks
+from environment import need_command, need_root
+from recording import attach, collapsed, process_state, run_record, wait_until, whole
+
+STOPPED_REPORT = "the program was stopped by a signal"
+RAN_REPORT = "were taken while the program ran"
+
+
+def tracer(pid):
+    """Who traces a process; 0 when nobody does."""
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("TracerPid:"))
+
+
+def threads_of(pid):
+    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+
+
+def left_alone(pid):
+    """Whether none of its threads is traced or stopped."""
+    return all(tracer(tid) == 0 and process_state(tid) in "RSD" for tid in threads_of(pid))
+
+
+def run_ns(tid):
+    """For how long a thread had a processor. One that is stopped again and again has it for moments only."""
+    with open(f"/proc/{tid}/schedstat") as file:
+        return int(file.read().split()[0])
+
+
+# ---- what it is for ----
+
+def test_stacks_are_true(python, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    prefix = need_root() if python.root else ()
+    ended = run_record("--blocking", "-o", path, "--", *python.command, program("known"), "1.5", prefix=prefix)
+    assert ended.code == 0, ended
+    figures = whole(path)
+    assert figures["samples"] > 300
+    assert figures["failed"] <= 0.005 * figures["samples"], figures["failures"]
+    threads = stacks.of_collapsed(collapsed(path, "--full-paths"))
+    for (thread, _), seen in threads.items():
+        for stack in seen:
+            assert known_program.impossible(stack, thread, program("known")) is None, (thread, stack)
+
+
+def test_threads_that_come_and_go(python3, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    ended = run_record("--blocking", "-r", "2k", "-o", path, "--", python3, program("churn"), "2")
+    assert ended.code == 0, ended
+    figures = whole(path)
+    assert figures["failed"] <= 0.005 * figures["samples"], figures["failures"]
+    assert len(figures["threads"]) > 0.5 * int(ended.text)
+
+
+# ---- nothing is left behind ----
+
+def test_the_program_is_left_alone(start, python3, program, tmp_path):
+    target = start(python3, program("signals"))
+    attach(target, tmp_path / "a.pyreel", "--blocking", "-r", "5k", seconds=0.5)
+    assert len(threads_of(target.pid)) == 4
+    assert left_alone(target.pid)
+
+
+def test_a_recorder_that_is_killed_lets_the_program_run(start, start_recorder, python3, program, tmp_path):
+    target = start(python3, program("signals"))
+    for i in range(20):
+        recorder = start_recorder("-p", target.pid, "--blocking", "-r", "20k", "-o", tmp_path / f"{i}.pyreel")
+        wait_until(lambda: os.path.exists(tmp_path / f"{i}.pyreel"), "the recording begins")
+        time.sleep(random.uniform(0, 0.05))
+        recorder.signal(signal.SIGKILL)
+        recorder.process.wait()
+        wait_until(lambda: left_alone(target.pid), "it runs on", seconds=2)
+    assert target.running
+
+
+def test_a_recorder_that_is_stopped_from_the_terminal_lets_the_program_run(spinning, start_recorder, tmp_path):
+    recorder = start_recorder("-p", spinning.pid, "--blocking", "-r", "20k", "-o", tmp_path / "a.pyreel",
+                              process_group=0)
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    for _ in range(20):
+        time.sleep(random.uniform(0.01, 0.03))
+        recorder.signal(signal.SIGTSTP)
+        wait_until(lambda: process_state(recorder.pid) == "T", "the recorder stops")
+        assert left_alone(spinning.pid)
+        recorder.signal(signal.SIGCONT)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+
+
+def test_no_signal_is_lost_and_no_wait_ends_early(start, start_recorder, python3, program, tmp_path):
+    target = start(python3, program("signals"))
+    recorder = start_recorder("-p", target.pid, "--blocking", "-r", "5k", "-o", tmp_path / "a.pyreel")
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    for _ in range(1000):
+        os.kill(target.pid, signal.SIGRTMIN + 1)
+        time.sleep(random.uniform(0, 0.002))
+    os.kill(target.pid, signal.SIGTERM)
+    said = json.loads(target.read_line())
+    assert said["count"] == 1000
+    assert said["wrong"] == []
+    assert said["waits"] >= 5
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    assert whole(tmp_path / "a.pyreel")["ended"] == "the target ended"
+
+
+# ---- programs that end, or become others ----
+
+@pytest.mark.parametrize("code", ["import sys; sys.exit(7)", "import os; os._exit(7)",
+                                  "import threading; threading.Thread(target=lambda: None).start(); raise SystemExit(7)"])
+def test_the_exit_code_of_a_command(python3, tmp_path, code):
+    for rate in ("1k", "20k"):
+        ended = run_record("--blocking", "-r", rate, "-o", tmp_path / "a.pyreel", "--", python3, "-c", code)
+        assert ended.code == 7, ended
+        assert whole(tmp_path / "a.pyreel")["exit_code"] == 7
+
+
+def test_a_command_that_is_killed(python3, program, start_recorder, tmp_path):
+    recorder = start_recorder("--blocking", "-r", "20k", "-o", tmp_path / "a.pyreel", "--", python3, program("signals"))
+    pid = int(recorder.wait_for_output().split()[1])
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGKILL)
+    assert recorder.wait().code == 128 + signal.SIGKILL
+
+
+def test_a_program_that_is_killed_is_told_to_its_parent(start, start_recorder, python3, program, tmp_path):
+    target = start(python3, program("signals"))
+    recorder = start_recorder("-p", target.pid, "--blocking", "-r", "20k", "-o", tmp_path / "a.pyreel")
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    time.sleep(0.1)
+    os.kill(target.pid, signal.SIGKILL)
+    assert target.process.wait(timeout=10) == -signal.SIGKILL
+    assert recorder.wait().code == 0
+
+
+@pytest.mark.parametrize("rate", ["1k", "20k"])
+def test_a_program_with_threads_that_becomes_another(python3, program, tmp_path, rate):
+    """The kernel waits for the old threads to be reaped before the new program runs, and whoever traced them has to."""
+    ended = run_record("--blocking", "-r", rate, "-o", tmp_path / "a.pyreel", "--", python3, program("restarts"), "20")
+    assert ended.code == 5, ended
+    assert len(whole(tmp_path / "a.pyreel")["processes"]) > 5
+
+
+def test_a_command_that_runs_on(python3, tmp_path):
+    code = "import time; time.sleep(0.6); raise SystemExit(3)"
+    ended = run_record("--blocking", "-d", "0.2", "-o", tmp_path / "a.pyreel", "--", python3, "-c", code)
+    assert ended.code == 3, ended
+
+
+def test_a_main_thread_that_ended_before_the_others(start, python3, tmp_path):
+    code = ("import ctypes, os, platform, threading, time\n"
+            "def spin():\n    print('ready', os.getpid(), flush=True)\n    while True: pass\n"
+            "threading.Thread(target=spin).start()\n"
+            "libc = ctypes.CDLL(None)\n"
+            "libc.syscall({'x86_64': 60}.get(platform.machine(), 93), 0)\n")  # exit, of this thread alone
+    target = start(python3, "-c", code)
+    wait_until(lambda: process_state(target.pid) == "Z", "the main thread ends")
+    ended = run_record("-p", target.pid, "--blocking", "-d", "0.3", "-o", tmp_path / "a.pyreel")
+    assert ended.code in (0, 125), ended
+    assert RAN_REPORT not in ended.messages
+
+
+# ---- threads that can't be stopped, as they wait deep in the kernel ----
+
+def open_and_close(fifo):
+    with open(fifo, "w") as pipe:
+        pipe.write(repr(time.monotonic()))
+
+
+def test_a_thread_that_cannot_be_stopped(start, start_recorder, python3, program, tmp_path):
+    """At two ticks a second it must not wait for the next one, once it can go on."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    target = start(python3, program("spawns"), fifo)
+    wait_until(lambda: process_state(target.pid) == "D", "it waits")
+    attach(target, tmp_path / "killed.pyreel", "--blocking", "-r", "1k")  # ends while it waits
+    recorder = start_recorder("-p", target.pid, "--blocking", "-r", "2", "-o", tmp_path / "a.pyreel")
+    time.sleep(1.2)
+    open_and_close(fifo)
+    assert float(target.read_line()) < 0.2
+    ended = recorder.wait()
+    assert ended.code == 0 and RAN_REPORT not in ended.messages, ended
+    assert whole(tmp_path / "killed.pyreel")["samples"] > 100
+
+
+def test_a_command_that_cannot_be_stopped_runs_on(start_recorder, python3, program, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    recorder = start_recorder("--blocking", "-d", "0.4", "-o", tmp_path / "a.pyreel", "--", python3, program("spawns"), fifo)
+    pid = int(recorder.wait_for_output().split()[1])
+    wait_until(lambda: process_state(pid) == "D", "it waits")
+    time.sleep(0.6)
+    open_and_close(fifo)
+    assert recorder.wait().code == 4
+
+
+# ---- programs that are stopped, or traced ----
+
+def test_a_stopped_program_stays_stopped(spinning, tmp_path):
+    os.kill(spinning.pid, signal.SIGSTOP)
+    wait_until(lambda: process_state(spinning.pid) == "T", "the program stops")
+    ended = attach(spinning, tmp_path / "a.pyreel", "--blocking")
+    assert STOPPED_REPORT in ended.messages
+    figures = whole(tmp_path / "a.pyreel")
+    assert figures["samples"] > 50 and figures["failed"] == 0
+    seen = stacks.of_thread(stacks.of_collapsed(collapsed(tmp_path / "a.pyreel")), stacks.MAIN)
+    assert len(seen) == 1
+    assert process_state(spinning.pid) == "T" and tracer(spinning.pid) == 0
+    os.kill(spinning.pid, signal.SIGCONT)
+    wait_until(lambda: process_state(spinning.pid) == "R", "the program goes on")
+
+
+def test_a_program_that_is_stopped_and_goes_on(start, start_recorder, python3, program, tmp_path):
+    target = start(python3, program("signals"))
+    recorder = start_recorder("-p", target.pid, "--blocking", "-r", "5k", "-o", tmp_path / "a.pyreel")
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    for _ in range(30):
+        os.kill(target.pid, signal.SIGSTOP)
+        wait_until(lambda: process_state(target.pid) == "T", "the program stops")
+        ran, since = run_ns(target.pid), time.monotonic_ns()
+        time.sleep(random.uniform(0.01, 0.02))
+        assert run_ns(target.pid) - ran < (time.monotonic_ns() - since) / 2, "it runs"
+        os.kill(target.pid, signal.SIGCONT)
+        time.sleep(random.uniform(0, 0.02))
+    recorder.signal(signal.SIGINT)
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    assert STOPPED_REPORT in ended.messages
+    wait_until(lambda: left_alone(target.pid), "the program runs", seconds=2)
+
+
+def trace(start_process, pid):
+    """Has strace trace a process."""
+    process = start_process([need_command("strace"), "-qq", "-o", "/dev/null", "-p", str(pid)])
+    wait_until(lambda: tracer(pid) == process.pid, "it is traced")
+    return process
+
+
+@pytest.fixture
+def start_process():
+    started = []
+
+    def start(command):
+        started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_a_program_that_another_traces(spinning, start_process, tmp_path):
+    debugger = trace(start_process, spinning.pid)
+    ended = run_record("-p", spinning.pid, "--blocking", "-d", "0.3", "-o", tmp_path / "a.pyreel")
+    assert ended.code == 125, ended
+    assert f"process {debugger.pid} (strace) traces it" in ended.messages
+    assert not os.path.exists(tmp_path / "a.pyreel")
+    attach(spinning, tmp_path / "a.pyreel")  # without --blocking it works
+
+
+def test_a_program_that_another_traces_later(spinning, start_recorder, start_process, tmp_path):
+    recorder = start_recorder("-p", spinning.pid, "--blocking", "-o", tmp_path / "a.pyreel")
+    wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")
+    time.sleep(0.2)
+    debugger = trace(start_process, spinning.pid)
+    time.sleep(0.3)
+    recorder.signal(signal.SIGINT)
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    assert RAN_REPORT in ended.messages and f"process {debugger.pid} (strace) traces it" in ended.messages
+    assert whole(tmp_path / "a.pyreel")["figures"]["partial_ticks"] > 10
