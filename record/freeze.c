@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_NS    50000000u /* for all threads to stop */
+#define PATIENCE_NS    50000000u /* for all threads to stop, unless set */
 #define LOOK_AGAIN_NS  2000000u  /* at a thread that has not stopped: whether it waits deep in the kernel */
 #define ROUNDS_MOST    16        /* of looking for new threads */
 #define LINKS_OF_TASKS 2         /* /proc/PID/task has a link for each thread and these */
@@ -294,7 +294,7 @@ static bool wait_for_all(struct freeze *freeze, uint64_t give_up_ns)
 /* Threads that run may start others. Once as many stand still as there are, or no new one is found, all do. */
 static bool stop_all(struct freeze *freeze)
 {
-    const uint64_t give_up_ns = clock_now_ns() + PATIENCE_NS;
+    const uint64_t give_up_ns = clock_now_ns() + (freeze->patience_ns ? freeze->patience_ns : PATIENCE_NS);
     freeze->stopped = false;
     freeze_settle(freeze);
     for (int round = 0; round < ROUNDS_MOST; round++) {

@@ -33,6 +33,9 @@ struct frozen_thread {
 };
 
 struct freeze {
+    /* set by the caller */
+    uint64_t patience_ns; /* how long threads may take to stop; 0: as long as most do */
+
     pid_t pid;     /* 0: not open */
     bool child;    /* of ours: its end is for others to wait for */
     DIR *tasks;    /* /proc/PID/task */

@@ -101,6 +101,7 @@ static const struct {
         .codec = CODEC_ZSTD,
         .level = 3 },
       "x" },
+    { { "--blocking", "x" }, -1, { .interval_ns = 1000000, .blocking = true, .codec = CODEC_ZSTD, .level = 3 }, "x" },
     { { "--help" }, 0, { 0 }, NULL },
     { { "-V" }, 0, { 0 }, NULL },
     { { NULL }, 2, { 0 }, NULL },
@@ -133,10 +134,10 @@ static void assert_same_options(size_t i, const struct options *read)
     const bool same = read->pid == wanted->pid && read->interval_ns == wanted->interval_ns &&
                       read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
                       read->mode == wanted->mode && read->opcodes == wanted->opcodes && read->anew == wanted->anew &&
-                      read->stats == wanted->stats && read->kill == wanted->kill && read->codec == wanted->codec &&
-                      read->level == wanted->level && read->quiet == wanted->quiet &&
-                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
-                      !read->command == !lines[i].command;
+                      read->blocking == wanted->blocking && read->stats == wanted->stats &&
+                      read->kill == wanted->kill && read->codec == wanted->codec && read->level == wanted->level &&
+                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
+                      !read->output == !wanted->output && !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)

@@ -43,7 +43,7 @@ def test_the_unwinder_is_measured(spinning):
     assert spinning.running
 
 
-@pytest.mark.parametrize("options", [("--threads", "main"), ("--threads", "gil"), ("--no-cache",)], ids=" ".join)
+@pytest.mark.parametrize("options", [("--threads", "main"), ("--threads", "gil"), ("--no-cache",), ("--blocking",)], ids=" ".join)
 def test_what_is_measured_can_be_chosen(spinning, options):
     figures = figures_of(spinning.pid, *options)
     assert figures["calls"] > 10

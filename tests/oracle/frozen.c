@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The reference that live recordings are judged by: frozen PID COUNT OUTPUT.
  *
- * Takes COUNT samples of a process at random moments, each while the process is stopped, with the recorder's own code
- * and into a file of its own format. Nothing moves while it is read, so each stack is one that really was.
+ * Takes COUNT samples of a process at random moments, as `pyreel-record --blocking` does: each while the process is
+ * stopped, so that nothing moves while it is read and each stack is one that really was. The recorder itself looks at
+ * fixed times, from wherever it runs, which is not good enough for a reference.
  *
  * The process is kept on our own processor meanwhile. There the timer that wakes us interrupts it wherever it is; from
  * another processor a signal takes microseconds to arrive, and system calls, which look for one, would be caught far
@@ -16,7 +17,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,66 +24,18 @@
 
 #define PAUSE_LEAST_NS 200000u  /* between two samples, so that the program goes on ... */
 #define PAUSE_MOST_NS  3000000u /* ... for a time that nothing in it is in step with */
-#define LOOK_AGAIN_NS  20000u   /* while it stops, which it needs our processor for */
 #define STOP_MOST_NS   2000000000u
 
-/* The letter of a thread's state; 0 when it is gone. The name before it may have any characters in it. */
-static char thread_state(pid_t pid, const char *tid)
-{
-    char path[64];
-    char line[512];
-    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    const ssize_t size = read(fd, line, sizeof(line) - 1);
-    close(fd);
-    line[size > 0 ? size : 0] = '\0';
-    const char *end = strrchr(line, ')');
-    return end && end[1] == ' ' ? end[2] : 0;
-}
-
-/* Whether a thread does not run. One that is ending does not count: it runs no Python any more. */
-static bool is_stopped(pid_t pid, const char *tid, const void *unused)
-{
-    (void)unused;
-    const char state = thread_state(pid, tid);
-    return state == 'T' || state == 'Z' || state == 'X' || state == 0;
-}
-
-static bool keep_on(pid_t pid, const char *tid, const void *processors)
-{
-    (void)pid;
-    sched_setaffinity(atoi(tid), sizeof(cpu_set_t), processors);
-    return true;
-}
-
-/* Asks about each thread of a process until the answer is no. */
-static bool for_all(pid_t pid, bool (*ask)(pid_t, const char *, const void *), const void *with)
+static void keep_on(pid_t pid, const cpu_set_t *processors)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
-    if (!tasks)
-        return false;
-    bool yes = true;
-    for (const struct dirent *task; yes && (task = readdir(tasks));)
-        yes = task->d_name[0] == '.' || ask(pid, task->d_name, with);
-    closedir(tasks);
-    return yes;
-}
-
-static bool stop(pid_t pid, struct fault *why)
-{
-    if (kill(pid, SIGSTOP) != 0)
-        return fault(why, "there is no process %d, or it is not ours to stop", (int)pid);
-    const uint64_t give_up_ns = clock_now_ns() + STOP_MOST_NS;
-    while (!for_all(pid, is_stopped, NULL)) {
-        if (clock_now_ns() > give_up_ns)
-            return fault(why, "process %d does not stop", (int)pid);
-        clock_sleep_until(clock_now_ns() + LOOK_AGAIN_NS);
-    }
-    return true;
+    for (const struct dirent *task; tasks && (task = readdir(tasks));)
+        if (task->d_name[0] != '.')
+            sched_setaffinity(atoi(task->d_name), sizeof(*processors), processors);
+    if (tasks)
+        closedir(tasks);
 }
 
 static void pause_a_while(void)
@@ -98,13 +50,13 @@ static bool take_samples(struct sampler *sampler, pid_t pid, long count, struct 
 {
     for (long i = 0; i < count; i++) {
         pause_a_while();
-        const bool stopped = stop(pid, why);
-        const enum sampler_state state = stopped ? sampler_tick(sampler, 0, why) : SAMPLER_STUCK;
-        kill(pid, SIGCONT);
+        const enum sampler_state state = sampler_tick(sampler, 0, why);
         if (state == SAMPLER_LOST)
             return fault(why, "process %d has ended", (int)pid);
         if (state != SAMPLER_GOING)
             return false;
+        if (sampler->freeze->partial_count > 0)
+            return fault(why, "process %d does not stop", (int)pid);
     }
     return true;
 }
@@ -118,12 +70,12 @@ static void share_processor(pid_t pid, cpu_set_t *before)
     sched_getaffinity(pid, sizeof(*before), before);
     sched_setaffinity(0, sizeof(one), &one);
     for (int i = 0; i < 10; i++) /* a thread may have been started meanwhile */
-        for_all(pid, keep_on, &one);
+        keep_on(pid, &one);
 }
 
-static bool begin(struct stream_writer *writer, struct sampler *sampler, struct fault *why)
+static bool begin(struct stream_writer *writer, struct sampler *sampler, struct freeze *freeze, struct fault *why)
 {
-    *sampler = (struct sampler){ .interval_ns = PAUSE_MOST_NS, .sink = stream_writer_sink(writer) };
+    *sampler = (struct sampler){ .interval_ns = PAUSE_MOST_NS, .freeze = freeze, .sink = stream_writer_sink(writer) };
     sampler->start_ns = clock_now_ns();
     const struct event event = { .kind = EVENT_RECORDING,
                                  .recording = { .pyreel_version = TEXT(PYREEL_VERSION),
@@ -152,19 +104,25 @@ static bool record(pid_t pid, long count, int fd, struct fault *why)
     struct target target;
     struct stream_writer writer;
     struct sampler sampler;
+    struct freeze freeze = { .patience_ns = STOP_MOST_NS };
     if (target_open(&target, pid, why) != TARGET_READY)
         return fault(why, "process %d can't be read", (int)pid);
+    if (!freeze_open(&freeze, pid, why)) {
+        target_close(&target);
+        return false;
+    }
     cpu_set_t processors;
     share_processor(pid, &processors);
     clock_be_punctual();
     stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
-    bool good = begin(&writer, &sampler, why);
+    bool good = begin(&writer, &sampler, &freeze, why);
     sampler_attach(&sampler, &target);
     good = good && take_samples(&sampler, pid, count, why);
-    for_all(pid, keep_on, &processors);
+    keep_on(pid, &processors);
     sampler_detach(&sampler);
     good = good && finish(&writer, &sampler, why);
     sampler_close(&sampler);
+    freeze_close(&freeze);
     stream_writer_close(&writer);
     return good;
 }

@@ -202,11 +202,11 @@ class Run:
     def result(self, what):
         return os.path.join(self.results, f"{self.python.name}-{self.name}-{what}.pyreel")
 
-    def record(self, rate, seconds):
-        path = self.result(rate)
+    def record(self, rate, seconds, *more):
+        path = self.result("".join((rate, *more)))
         prefix = (*on_processor(-1), *self.prefix)
         waited_ns, started_ns = self.waited_ns(), time.monotonic_ns()
-        recording.attach(self.target, path, "-r", RATES[rate], seconds=seconds, prefix=prefix)
+        recording.attach(self.target, path, "-r", RATES[rate], *more, seconds=seconds, prefix=prefix)
         waited = (self.waited_ns() - waited_ns) / (time.monotonic_ns() - started_ns)
         assert self.target.running, f"{self.name} ended"
         return dataclasses.replace(judge(path, self.rules), waited=max(waited, 0.0))

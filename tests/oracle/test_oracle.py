@@ -26,3 +26,11 @@ def test_recording_is_true(python, name, folder, tmp_path):
     assert not live.broken(), f"{live.samples} samples, {live.failed} failed, impossible: {live.examples}"
     difference = oracle.largest_difference(live, reference, run.rules.slow)
     assert not difference.too_large, difference
+
+
+@pytest.mark.parametrize("name", ["generators", "short_generators", "chains", "coroutines", "threads_busy", "threads_short"])
+def test_a_stopped_program_has_no_impossible_stacks(name, folder, tmp_path):
+    for python in {python.version: python for python in PYTHONS}.values():
+        with oracle.running(python, name, folder, tmp_path) as run:
+            stopped = run.record("10000", SECONDS, "--blocking")
+        assert stopped.samples and not stopped.impossible, stopped.examples
