@@ -75,12 +75,30 @@ static bool is_sure_root(const struct unwinder *u, struct walk *walk)
     return walk->snapshot.twice && (!root || walker_sure(&u->walker, walk, root, root));
 }
 
+/* Whether the thread is elsewhere than in its last sample. */
+static bool has_moved(const struct unwinder *u, const struct walk *walk)
+{
+    const uint32_t joined = u->walker.joined;
+    if (walk->epoch != u->codes->epoch || joined + u->fresh_count != walk->depth)
+        return true;
+    for (uint32_t i = 0; i < u->fresh_count; i++) {
+        const struct link *now = &u->fresh[i], *last = &walk->links[joined + i];
+        if (now->address != last->address || now->code != last->code || now->instruction != last->instruction)
+            return true;
+    }
+    return false;
+}
+
 bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
 {
     struct snapshot *snapshot = &walk->snapshot;
     const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
     struct doubt doubt = doubt_calls(u, walk, above);
     const bool odd = is_odd(u, walk, above);
+    /* Nothing new. It must not count as seen again: a program that lost its processor half-way into a call would make
+     * that call known. */
+    if (doubt.unknown && !odd && !has_moved(u, walk))
+        return true;
     const bool sure = doubt.sure && (!odd || is_sure_root(u, walk));
     /* Some places are left too soon to be seen twice. What is above them is still true. */
     if (doubt.unknown && !odd && u->walker.joined + doubt.first > 0 && attempts >= CUT_ATTEMPTS) {
