@@ -336,7 +336,7 @@ void freeze_end(struct freeze *freeze)
 
 bool freeze_settle(struct freeze *freeze)
 {
-    bool left = false, unused;
+    bool left = false, unused = false;
     for (size_t i = freeze->count; i-- > 0;) {
         struct frozen_thread *thread = &freeze->threads[i];
         if (thread->hold != HOLD_ASKED)

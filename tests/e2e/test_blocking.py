@@ -243,10 +243,13 @@ def test_a_program_that_is_stopped_and_goes_on(start, start_recorder, python3, p
 
 
 def trace(start_process, pid):
-    """Has strace trace a process."""
-    process = start_process([need_command("strace"), "-qq", "-o", "/dev/null", "-p", str(pid)])
-    wait_until(lambda: tracer(pid) == process.pid, "it is traced")
-    return process
+    """Has strace trace a process. It can't while the process is frozen, and ends then."""
+    for _ in range(100):
+        process = start_process([need_command("strace"), "-qq", "-o", "/dev/null", "-p", str(pid)])
+        wait_until(lambda: tracer(pid) == process.pid or process.poll() is not None, "it is traced")
+        if process.poll() is None:
+            return process
+    raise AssertionError("strace can't trace it")
 
 
 @pytest.fixture

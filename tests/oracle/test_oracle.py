@@ -28,7 +28,7 @@ def test_recording_is_true(python, name, folder, tmp_path):
     assert not difference.too_large, difference
 
 
-@pytest.mark.parametrize("name", ["generators", "short_generators", "chains", "coroutines", "threads_busy", "threads_short"])
+@pytest.mark.parametrize("name", ["generators", "short_generators", "chains", "threads_busy", "threads_short"])
 def test_a_stopped_program_has_no_impossible_stacks(name, folder, tmp_path):
     for python in {python.version: python for python in PYTHONS}.values():
         with oracle.running(python, name, folder, tmp_path) as run:
