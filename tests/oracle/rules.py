@@ -35,6 +35,7 @@ import re
 
 Frame = collections.namedtuple("Frame", "function file line")
 NOTHING = ("<no Python frames>",)
+COLLECTING = ("<GC>",)  # its leaf, or further up while a destructor runs
 OPERATORS = {"->", "=", "<-", "<<-", "root", "anywhere", "most"}
 DUNDER = re.compile(r"__\w+__")
 
@@ -166,7 +167,7 @@ class Rules:
         """Why the program can't have had this stack, in words; None when it can."""
         frames = []
         for row in stack:
-            if row == NOTHING or is_between(row):
+            if row == NOTHING or row == COLLECTING or is_between(row):
                 continue
             if len(row) != 3:
                 return f"a frame without a source: {row}"
