@@ -84,7 +84,7 @@ static void start(struct listener *l, bool native, uint32_t depth)
     l->walk.links = l->links;
     /* Frames of functions; the marks' numbers are others. */
     for (int i = 0; i < 3; i++)
-        codes_mark(&l->codes, (struct text){ "f" + (i > 0), 1 - (size_t)(i > 0) });
+        codes_mark(&l->codes, i == 0 ? TEXT("f") : TEXT("g"));
 }
 
 static void stop(struct listener *l)

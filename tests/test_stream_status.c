@@ -111,9 +111,13 @@ static void cpu_time_of_lost_blocks_is_not_given_to_others(void **state)
     const size_t count = run_partly(story, REC | STATUS_CPU, MS, 3500);
     struct bytes bytes = stream_of(story, count, CODEC_PLAIN);
     unsigned blocks = 0;
-    for (size_t at = 8; at + 24 <= bytes.size; at += 24 + *(const uint32_t *)(const void *)(bytes.at + at + 12))
+    for (size_t at = 8; at + 24 <= bytes.size;) {
+        uint32_t stored;
+        memcpy(&stored, bytes.at + at + 12, sizeof(stored));
         if (blocks++ == 2)
             bytes.at[at + 30] ^= 1;
+        at += 24 + stored;
+    }
     struct playback playback = { 0 };
     playback_read(&playback, bytes.at, bytes.size);
     const struct tables *tables = &playback.journal.tables;
