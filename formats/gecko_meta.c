@@ -56,10 +56,14 @@ static void emit_product(struct emitter *json, uint32_t version_hex)
     emit_value(json, "misc", json_string(misc));
 }
 
-/* The window that the viewer opens with. The last sample needs its width, too. */
+/* The window that the viewer opens with. The last sample needs its width, too, as it and the markers are drawn. */
 static uint64_t end_ns(const struct gecko *gecko)
 {
-    const uint64_t last_ns = gecko->last_ns + gecko->tables->recording.interval_ns;
+    const uint64_t unit_ns = gecko->unit_ns ? gecko->unit_ns : 1;
+    const uint64_t drawn_ns = (gecko->last_ns + unit_ns / 2) / unit_ns * unit_ns;
+    const uint64_t width_ns = gecko->unit_ns ? gecko_interval_units(gecko) * unit_ns : 0;
+    const uint64_t interval_ns = gecko->tables->recording.interval_ns;
+    const uint64_t last_ns = drawn_ns + (width_ns > interval_ns ? width_ns : interval_ns);
     const uint64_t said_ns = gecko->tables->end.reason ? gecko->tables->end.time_ns : gecko->tables->last_ns;
     return said_ns > last_ns ? said_ns : last_ns;
 }

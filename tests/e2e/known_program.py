@@ -55,6 +55,7 @@ def loop_of(function):
 
 def impossible(stack, thread, path):
     """Why the program can't have had this stack in this thread, in words; None when it can."""
+    stack = tuple(frame for frame in stack if frame != ("<GC>",))  # which may be at work anywhere
     own = [i for i, frame in enumerate(stack) if len(frame) == 3 and frame[1] == path]
     if not own:
         return None  # starting up, ending, or a thread before and after its function

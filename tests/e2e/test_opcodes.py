@@ -58,9 +58,11 @@ def test_instructions_are_those_that_stand_in_the_code(python, program, start, t
     frames = hot_frames(recorded, path, said)
     assert sum(frames.values()) > 500
     begun = {frame: samples for frame, samples in frames.items() if frame.column >= 0}  # the others are just about to
+    # CPython 3.11 has an instruction that looks for its specialised form stand there for a moment.
+    begun = {f: n for f, n in begun.items() if f.instruction != f"{f.base}_ADAPTIVE"}
     wrong = {f: n for f, n in begun.items() if (*place(f), f.instruction, f.base) not in said[f.function]}
     assert not wrong
-    assert not [frame for frame in frames if frame not in begun and frame.instruction]
+    assert not [frame for frame in frames if frame.column < 0 and frame.instruction]
     seen = {(frame.function, frame.instruction, frame.base) for frame in frames}
     made = {**MADE, "lookups": [of_version(LOOKUPS, python.minor)], "leaf": [of_version(LOOPS, python.minor)]}
     for function, instructions in made.items():
