@@ -188,6 +188,12 @@ static void ask_for_holders(struct roster *roster)
     }
 }
 
+bool roster_holds(const struct roster *roster, const struct member *member)
+{
+    const struct gil *gil = &roster->target->interpreters[member->interpreter].gil;
+    return gil->known && gil->locked && gil->holder == member->address;
+}
+
 static void want(struct roster *roster, uint32_t place)
 {
     struct member *member = &roster->members[place];

@@ -66,4 +66,7 @@ void roster_repeat(struct roster *roster);
 /* The target's lists may have changed in a way that is not seen in its threads. */
 void roster_distrust(struct roster *roster);
 
+/* Whether the thread has the lock of its interpreter, as far as was read. */
+bool roster_holds(const struct roster *roster, const struct member *member);
+
 #endif

@@ -182,8 +182,7 @@ static bool tell_stack(struct sampler *sampler, struct told *told, struct walk *
 static uint32_t gc_place(const struct sampler *sampler, const struct member *member)
 {
     const struct interpreter *interpreter = &sampler->target.interpreters[member->interpreter];
-    const struct gil *gil = &interpreter->gil;
-    const bool holds = gil->known && gil->locked && gil->holder == member->address;
+    const bool holds = roster_holds(&sampler->roster, member);
     return sampler->marks.gc && interpreter->collecting && holds ? expand_gc(&member->walk, interpreter->gc_frame)
                                                                  : NO_GC;
 }

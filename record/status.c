@@ -38,8 +38,7 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
 uint32_t status_of(struct statuses *statuses, struct watch *watch, const struct roster *roster, struct member *member,
                    pid_t tid, uint64_t now_ns)
 {
-    const struct gil *gil = &roster->target->interpreters[member->interpreter].gil;
-    const bool holds = gil->known && gil->locked && gil->holder == member->address;
+    const bool holds = roster_holds(roster, member);
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const bool waits_are_kept = roster->target->runtime.layout.thread_gil_wait != 0;
     return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) |

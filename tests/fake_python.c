@@ -5,6 +5,7 @@
 #include "record/clock.h"
 #include "tests/fake_remote.h"
 #include "tests/published.h"
+#include "tests/testing.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -299,4 +300,18 @@ const char *fake_sample(struct fake_python *p, size_t thread)
         break;
     }
     return "?";
+}
+
+void fake_fill(struct fake_frame *frames, size_t count, uint64_t code, int unit)
+{
+    for (size_t i = 0; i < count; i++)
+        frames[i] = (struct fake_frame){ PLAIN, code, unit };
+}
+
+void fake_assert_depth(struct fake_python *p, size_t depth)
+{
+    const char *seen = fake_sample(p, 0);
+    if (p->threads[0].state != UNWOUND || p->threads[0].walk.depth != depth)
+        fail_msg("Python %x: %u frames and not %zu (%u attempts): %.100s", fake_layout(p)->version,
+                 p->threads[0].walk.depth, depth, p->threads[0].attempts, seen);
 }

@@ -123,6 +123,10 @@ uint64_t fake_leaf_at(const struct fake_python *p, size_t thread);
 
 /* Unwinds the thread: "<module>:3 f:11", or why not. Valid until the next call. */
 const char *fake_sample(struct fake_python *p, size_t thread);
+/* So many plain frames of this function. */
+void fake_fill(struct fake_frame *frames, size_t count, uint64_t code, int unit);
+/* Unwinds the first thread, whose stack must be so deep. */
+void fake_assert_depth(struct fake_python *p, size_t depth);
 /* The stack that a walk has. */
 const char *fake_walk_text(struct fake_python *p, const struct walk *walk);
 

@@ -11,20 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fill(struct fake_frame *frames, size_t count, uint64_t code, int unit)
-{
-    for (size_t i = 0; i < count; i++)
-        frames[i] = (struct fake_frame){ PLAIN, code, unit };
-}
-
-static void assert_depth(struct fake_python *p, size_t depth)
-{
-    const char *seen = fake_sample(p, 0);
-    if (p->threads[0].state != UNWOUND || p->threads[0].walk.depth != depth)
-        fail_msg("Python %x: %u frames and not %zu: %.100s", fake_layout(p)->version, p->threads[0].walk.depth, depth,
-                 seen);
-}
-
 static uint32_t chunk_bytes(struct fake_python *p)
 {
     const struct snapshot *s = &p->threads[0].walk.snapshot;
@@ -37,23 +23,23 @@ static void grow_and_shrink(struct fake_python *p)
 {
     static struct fake_frame frames[FAKE_FRAMES];
     const uint64_t f = fake_code(p, "f", 20, 9);
-    fill(frames, FAKE_FRAMES, f, 1);
+    fake_fill(frames, FAKE_FRAMES, f, 1);
     fake_stack(p, 0, frames, 2);
-    assert_depth(p, 2);
+    fake_assert_depth(p, 2);
     const uint32_t small = chunk_bytes(p);
     fake_stack(p, 0, frames, 100);
-    assert_depth(p, 100);
+    fake_assert_depth(p, 100);
     const uint32_t large = chunk_bytes(p);
     assert_true(large >= 100 * 100 && large > small && large <= FAKE_CHUNK);
     fake_stack(p, 0, frames, 2);
     for (int i = 0; i < 100; i++)
-        assert_depth(p, 2);
+        fake_assert_depth(p, 2);
     assert_int_equal(chunk_bytes(p), large); /* it was in use lately */
     for (int i = 0; i < 600; i++)
-        assert_depth(p, 2);
+        fake_assert_depth(p, 2);
     assert_true(chunk_bytes(p) <= small);
     fake_stack(p, 0, frames, 100);
-    assert_depth(p, 100);
+    fake_assert_depth(p, 100);
 }
 
 static void as_much_is_read_as_was_used_lately(void **state)
@@ -67,15 +53,15 @@ static void as_much_is_read_as_was_used_lately(void **state)
 static void come_and_go(struct fake_python *p)
 {
     static struct fake_frame frames[FAKE_FRAMES];
-    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
     fake_chunk(p, 0, 20);
     fake_chunk(p, 0, 40);
     static const size_t depths[] = { 10, 30, 60, 15, 60, 21, 20, 41, 1, 41, 41, 20, 60 };
     for (int round = 0; round < 3; round++) {
         for (size_t i = 0; i < countof(depths); i++) {
             fake_stack(p, 0, frames, depths[i]);
-            assert_depth(p, depths[i]);
-            assert_depth(p, depths[i]);
+            fake_assert_depth(p, depths[i]);
+            fake_assert_depth(p, depths[i]);
         }
     }
     assert_true(p->threads[0].walk.snapshot.chunks_count <= 3);
@@ -109,15 +95,15 @@ static void unmap(void *self, const struct piece *piece, size_t i)
 static void take_chunks_away(struct fake_python *p)
 {
     static struct fake_frame frames[FAKE_FRAMES];
-    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
     fake_chunk(p, 0, 20);
     fake_chunk(p, 0, 40);
     for (size_t pieces = 1; pieces < 12; pieces++) {
         for (int i = 0; i < 4; i++) {
             fake_stack(p, 0, frames, 5);
-            assert_depth(p, 5);
+            fake_assert_depth(p, 5);
             fake_stack(p, 0, frames, 60);
-            assert_depth(p, 60);
+            fake_assert_depth(p, 60);
         }
         struct unmapping u = { p, frames, 25, pieces, p->threads[0].chunks[2] };
         fake_remote_hook(unmap, &u);
@@ -129,7 +115,7 @@ static void take_chunks_away(struct fake_python *p)
             fail_msg("Python %x: %u frames, %lu calls, %.40s", fake_layout(p)->version, depth,
                      p->target.remote.calls - calls, seen);
         if (u.pieces == 0)
-            assert_depth(p, 25);
+            fake_assert_depth(p, 25);
         fake_remote_hide(0, 0);
     }
 }
@@ -144,14 +130,14 @@ static void a_chunk_may_be_gone(void **state)
 static void spare_chunks(struct fake_python *p)
 {
     static struct fake_frame frames[FAKE_FRAMES];
-    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
     fake_chunk(p, 0, 20);
     for (int i = 0; i < 10; i++) {
         fake_stack(p, 0, frames, i % 2 ? 30 : 10);
-        assert_depth(p, i % 2 ? 30 : 10);
+        fake_assert_depth(p, i % 2 ? 30 : 10);
     }
     fake_stack(p, 0, frames, 30);
-    assert_depth(p, 30);
+    fake_assert_depth(p, 30);
     assert_int_equal(p->threads[0].attempts, 1);
 }
 
@@ -167,7 +153,7 @@ static void gone_by_turns(struct fake_python *p)
     static struct fake_frame frames[FAKE_FRAMES];
     static const size_t depths[] = { 60, 10, 30, 60, 15, 12, 30, 10 };
     const uint64_t most = fake_layout(p)->interpreter_code_generation ? 1 : 2;
-    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
     fake_chunk(p, 0, 20);
     for (unsigned i = 0; i < 700; i++) {
         const size_t depth = depths[i % countof(depths)];
@@ -175,7 +161,7 @@ static void gone_by_turns(struct fake_python *p)
         const uint64_t gone = depth > 20 ? 0 : p->threads[0].chunks[1];
         fake_remote_hide(gone, gone ? FAKE_CHUNK : 0);
         const uint64_t calls = p->target.remote.calls;
-        assert_depth(p, depth);
+        fake_assert_depth(p, depth);
         /* Now and then, what is read is fitted. */
         if (i > 30 && (i % 256 > 60) && (p->threads[0].attempts != 1 || p->target.remote.calls - calls > most))
             fail_msg("Python %x, sample %u: %u attempts, %lu calls", fake_layout(p)->version, i, p->threads[0].attempts,
@@ -195,14 +181,14 @@ static void have_no_chunk(struct fake_python *p)
 {
     const struct layout *l = fake_layout(p);
     static struct fake_frame frames[3];
-    fill(frames, 3, fake_code(p, "f", 20, 9), 1);
+    fake_fill(frames, 3, fake_code(p, "f", 20, 9), 1);
     fake_stack(p, 0, frames, 3);
-    assert_depth(p, 3);
+    fake_assert_depth(p, 3);
     const uint64_t state = p->threads[0].address;
     fake_poke(p, fake_leaf_at(p, 0), l->thread_base_frame ? p->threads[0].base_frame : 0);
     fake_poke(p, state + l->thread_chunk, 0);
     fake_poke(p, state + l->thread_chunk + 8, 0);
-    assert_depth(p, 0);
+    fake_assert_depth(p, 0);
 }
 
 static void a_thread_without_a_chunk_has_no_frames(void **state)
@@ -229,16 +215,16 @@ static void fill_again(void *self, const struct piece *piece, size_t i)
 static void fresh_memory(struct fake_python *p)
 {
     static struct fake_frame frames[FAKE_FRAMES];
-    fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
     fake_chunk(p, 0, 20);
     fake_stack(p, 0, frames, 30);
     for (int i = 0; i < 4; i++)
-        assert_depth(p, 30);
+        fake_assert_depth(p, 30);
     const uint64_t at = p->threads[0].chunks[1] + fake_layout(p)->chunk_previous;
     struct refill refill = { p, at, fake_peek(p, at), 1 };
     fake_poke(p, at, 0);
     fake_remote_hook(fill_again, &refill);
-    assert_depth(p, 30);
+    fake_assert_depth(p, 30);
     fake_remote_hook(NULL, NULL);
     assert_int_equal(p->threads[0].attempts, 2);
 }
