@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +20,6 @@
 
 #define PATIENCE_NS    50000000u /* for all threads to stop, unless set */
 #define LOOK_AGAIN_NS  2000000u  /* at a thread that has not stopped: whether it waits deep in the kernel */
-#define ROUNDS_MOST    16        /* of looking for new threads */
 #define LINKS_OF_TASKS 2         /* /proc/PID/task has a link for each thread and these */
 
 /* ---- our own signals ---- */
@@ -86,6 +86,12 @@ static char state_of(const struct freeze *freeze, pid_t tid)
     return rest && rest[1] == ' ' ? rest[2] : 0;
 }
 
+static bool is_dead(const struct freeze *freeze, pid_t tid)
+{
+    const char state = state_of(freeze, tid);
+    return state == 'Z' || state == 'X';
+}
+
 enum waited {
     WAITED_STOPPED,
     WAITED_RUNNING, /* or interrupted by a signal */
@@ -107,8 +113,12 @@ static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *t
     const int done = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | options);
     if (done != 0 && errno != EINTR)
         return WAITED_GONE;
-    if (info.si_pid == 0) /* a child of ours can be waited for though another of its threads has the number now */
-        return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 ? WAITED_RUNNING : WAITED_GONE;
+    if (info.si_pid == 0) {
+        /* The end of a thread is told a moment later, that of a main one after the others have ended. Else it is not
+         * ours: a child can be waited for though another of its threads has the number now. */
+        const bool ours = ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 || is_dead(freeze, thread->tid);
+        return ours ? WAITED_RUNNING : WAITED_GONE;
+    }
     if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
         reap(freeze, thread->tid);
         return WAITED_GONE;
@@ -139,7 +149,7 @@ static bool seize(pid_t tid)
 enum asked {
     ASKED,
     ASKED_REFUSED,
-    ASKED_BUSY, /* it runs another program just now */
+    ASKED_BUSY, /* an alarm came first; maybe it runs another program just now */
     ASKED_DEAD,
     ASKED_GONE,
 };
@@ -156,10 +166,9 @@ static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread,
     *cause = errno;
     if (*cause == EAGAIN)
         return ASKED_BUSY;
-    const char state = *cause == ESRCH ? 0 : state_of(freeze, thread->tid);
-    if (state == 0)
+    if (*cause == ESRCH || state_of(freeze, thread->tid) == 0)
         return ASKED_GONE;
-    return state == 'Z' || state == 'X' ? ASKED_DEAD : ASKED_REFUSED;
+    return is_dead(freeze, thread->tid) ? ASKED_DEAD : ASKED_REFUSED;
 }
 
 /* Whether it was let go of. It is not when it was killed, or its process ran another program, just now. */
@@ -242,9 +251,9 @@ static bool ask_all(struct freeze *freeze)
             note_refusal(freeze, freeze->threads[i].tid, cause);
             good = false;
             break;
-        case ASKED_BUSY:
-            return false;
-        case ASKED_DEAD: /* a main thread that ended before the others: still listed, and nothing else */
+        case ASKED_BUSY: /* the next round asks again */
+            break;
+        case ASKED_DEAD:
             break;
         case ASKED_GONE:
             forget(freeze, i);
@@ -254,7 +263,8 @@ static bool ask_all(struct freeze *freeze)
     return good;
 }
 
-/* A thread that runs another program waits for us to reap those that it ended, while we wait for it to stop. */
+/* A thread that runs another program waits for us to reap those that it ended, while we wait for it to stop. They stay
+ * in the list, for the caller is in the middle of it, until they are asked again. */
 static void reap_ended(struct freeze *freeze)
 {
     for (size_t i = 0; i < freeze->count; i++) {
@@ -276,7 +286,7 @@ static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_
         if (waited != WAITED_RUNNING)
             return true;
         reap_ended(freeze);
-        thread->late = state_of(freeze, thread->tid) == 'D';
+        thread->late = state_of(freeze, thread->tid) == 'D' || is_dead(freeze, thread->tid);
         if (thread->late || clock_now_ns() >= give_up_ns)
             return thread->late;
     }
@@ -291,22 +301,38 @@ static bool wait_for_all(struct freeze *freeze, uint64_t give_up_ns)
     return good;
 }
 
-/* Threads that run may start others. Once as many stand still as there are, or no new one is found, all do. */
+/* Those that stand still. So does a main thread that ended before the others: it stays in the kernel's list, others
+ * that have ended soon leave it. */
+static size_t number_of_standing(const struct freeze *freeze)
+{
+    size_t standing = 0;
+    for (size_t i = 0; i < freeze->count; i++) {
+        const struct frozen_thread *thread = &freeze->threads[i];
+        standing += thread->hold != HOLD_NONE || (thread->tid == freeze->pid && is_dead(freeze, thread->tid));
+    }
+    return standing;
+}
+
+/* Threads that run may start others. Once as many stand still as there are, all do. To find no new one is not enough:
+ * the list ends early at a thread that goes just then. Where the number is not told, there is nothing better. */
 static bool stop_all(struct freeze *freeze)
 {
     const uint64_t give_up_ns = clock_now_ns() + (freeze->patience_ns ? freeze->patience_ns : PATIENCE_NS);
     freeze->stopped = false;
     freeze_settle(freeze);
-    for (int round = 0; round < ROUNDS_MOST; round++) {
+    do {
         const bool asked = ask_all(freeze);
         const bool stopped = wait_for_all(freeze, give_up_ns);
         if (!asked || !stopped)
             return false;
-        if (freeze->count > 0 && freeze->count == number_of_tasks(freeze))
+        const size_t number = number_of_tasks(freeze);
+        if (freeze->count > 0 && number_of_standing(freeze) == number)
             return true;
-        if (!list_threads(freeze))
+        if (!list_threads(freeze) && number == 0)
             return true;
-    }
+        reap_ended(freeze);
+        sched_yield(); /* to one that ends and is still counted */
+    } while (clock_now_ns() < give_up_ns);
     return false;
 }
 

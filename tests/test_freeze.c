@@ -21,6 +21,7 @@
 
 #define FREEZES 200
 #define THREADS 5
+#define CROWD   4
 
 struct shared {
     _Atomic uint64_t counts, births, signals;
@@ -173,6 +174,24 @@ static void test_threads_that_are_born_and_end(void **state)
     assert_stands_still(bear_threads);
 }
 
+static void keep_busy(void)
+{
+    for (volatile int i = 0;; i++)
+        ;
+}
+
+/* With more to do than processors, a thread that ends stays in the lists for as long as it waits for one. */
+static void test_threads_that_end_slowly(void **state)
+{
+    (void)state;
+    pid_t others[CROWD];
+    for (size_t i = 0; i < CROWD; i++)
+        others[i] = start(keep_busy);
+    assert_stands_still(bear_threads);
+    for (size_t i = 0; i < CROWD; i++)
+        end(others[i]);
+}
+
 static void test_no_main_thread(void **state)
 {
     (void)state;
@@ -310,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_one_thread),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_threads_that_are_born_and_end),
+        cmocka_unit_test(test_threads_that_end_slowly),
         cmocka_unit_test(test_no_main_thread),
         cmocka_unit_test(test_signals_arrive),
         cmocka_unit_test(test_a_stopped_process_stays_stopped),
