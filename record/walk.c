@@ -270,6 +270,14 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
     return TORN;
 }
 
+/* Whether a frame that nothing leads to from below has not returned. While it is traced, before 3.14, one that has may
+ * seem to wait: where it returns, another instruction hides that. */
+static bool is_alive(const struct walker *w, const struct seen *seen)
+{
+    const bool hidden = !w->layout->stack_is_pointer && seen_kind(w, seen) & OPCODE_HIDES;
+    return seen->life == RUNNING || (seen->life == CALLING && !hidden);
+}
+
 /* The frame that a waiting one has called. ACCEPTED: it is in the copy; TORN: there is none, the caller is in C or
  * about to go on. `behind` is where the data stack goes on. */
 static enum attempt find_callee(struct walker *w, struct walk *walk, const struct seen *caller, uint64_t behind,
@@ -289,7 +297,7 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
     const enum attempt looked = seen_look(w, walk, behind, callee);
     if (looked != ACCEPTED)
         return looked == LEARNED ? LEARNED : TORN;
-    return !callee->stray && (callee->life == RUNNING || callee->life == CALLING) ? ACCEPTED : TORN;
+    return !callee->stray && is_alive(w, callee) ? ACCEPTED : TORN;
 }
 
 static enum attempt go_down(struct walker *w, struct walk *walk, struct seen leaf)

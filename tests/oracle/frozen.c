@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reference that live recordings are judged by: frozen PID COUNT OUTPUT.
+/* The reference that live recordings are judged by: frozen PID COUNT OUTPUT [STEPS].
  *
  * Takes COUNT samples of a process at random moments, as `pyreel-record --blocking` does: each while the process is
  * stopped, so that nothing moves while it is read and each stack is one that really was. The recorder itself looks at
@@ -7,24 +7,32 @@
  *
  * The process is kept on our own processor meanwhile. There the timer that wakes us interrupts it wherever it is; from
  * another processor a signal takes microseconds to arrive, and system calls, which look for one, would be caught far
- * more often than their time is worth. */
+ * more often than their time is worth.
+ *
+ * With STEPS, the main thread is stopped instead, and goes on by single instructions of the processor, so many after
+ * each pause, with a sample between any two. So each state is looked at that a thread can be interrupted in, however
+ * short. The times of such a recording mean nothing. */
 #include "formats/start.h"
 #include "formats/stream_write.h"
 #include "record/clock.h"
 #include "record/sampler.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PAUSE_LEAST_NS 200000u  /* between two samples, so that the program goes on ... */
 #define PAUSE_MOST_NS  3000000u /* ... for a time that nothing in it is in step with */
 #define STOP_MOST_NS   2000000000u
+#define STEP_LEAST_NS  10000u /* a step and its sample take longer */
 
 static void keep_on(pid_t pid, const cpu_set_t *processors)
 {
@@ -46,19 +54,57 @@ static void pause_a_while(void)
         clock_sleep_until(wake_ns);
 }
 
-static bool take_samples(struct sampler *sampler, pid_t pid, long count, struct fault *why)
+static bool take_sample(struct sampler *sampler, struct fault *why)
+{
+    const enum sampler_state state = sampler_tick(sampler, 0, why);
+    return state == SAMPLER_GOING || (state == SAMPLER_LOST && fault(why, "the process has ended"));
+}
+
+static bool take_samples(struct sampler *sampler, long count, struct fault *why)
 {
     for (long i = 0; i < count; i++) {
         pause_a_while();
-        const enum sampler_state state = sampler_tick(sampler, 0, why);
-        if (state == SAMPLER_LOST)
-            return fault(why, "process %d has ended", (int)pid);
-        if (state != SAMPLER_GOING)
+        if (!take_sample(sampler, why))
             return false;
         if (sampler->freeze->partial_count > 0)
-            return fault(why, "process %d does not stop", (int)pid);
+            return fault(why, "the process does not stop");
     }
     return true;
+}
+
+/* Waits until the thread that we trace has stopped. A signal that comes is lost: none does in a program of the oracle.
+ */
+static bool wait_for_stop(pid_t tid, struct fault *why)
+{
+    int status;
+    const bool stopped = waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
+    return stopped || fault(why, "thread %d has ended", (int)tid);
+}
+
+static bool step(struct sampler *sampler, pid_t tid, long steps, struct fault *why)
+{
+    for (long i = 0; i < steps; i++) {
+        if (!take_sample(sampler, why))
+            return false;
+        ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL);
+        if (!wait_for_stop(tid, why))
+            return false;
+    }
+    return true;
+}
+
+static bool take_steps(struct sampler *sampler, pid_t tid, long count, long steps, struct fault *why)
+{
+    bool good = true;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        return fault(why, "thread %d can't be traced: %s", (int)tid, strerror(errno));
+    for (long i = 0; good && i < count; i += steps) {
+        pause_a_while();
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+        good = wait_for_stop(tid, why) && step(sampler, tid, steps, why);
+        ptrace(PTRACE_CONT, tid, NULL, NULL);
+    }
+    return good; /* our end lets go of it */
 }
 
 /* Brings the process to the processor that we are on, and gives back where it was. */
@@ -75,7 +121,8 @@ static void share_processor(pid_t pid, cpu_set_t *before)
 
 static bool begin(struct stream_writer *writer, struct sampler *sampler, struct freeze *freeze, struct fault *why)
 {
-    *sampler = (struct sampler){ .interval_ns = PAUSE_MOST_NS, .freeze = freeze, .sink = stream_writer_sink(writer) };
+    const uint64_t interval_ns = freeze ? PAUSE_MOST_NS : STEP_LEAST_NS;
+    *sampler = (struct sampler){ .interval_ns = interval_ns, .freeze = freeze, .sink = stream_writer_sink(writer) };
     sampler->start_ns = clock_now_ns();
     const struct event event = { .kind = EVENT_RECORDING,
                                  .recording = { .pyreel_version = TEXT(PYREEL_VERSION),
@@ -84,7 +131,7 @@ static bool begin(struct stream_writer *writer, struct sampler *sampler, struct 
                                                 .command = TEXT("frozen"),
                                                 .start_unix_ns = clock_unix_ns(),
                                                 .start_monotonic_ns = sampler->start_ns,
-                                                .interval_ns = PAUSE_MOST_NS,
+                                                .interval_ns = interval_ns,
                                                 .time_unit_ns = 1000,
                                                 .attached = 1 } };
     return stream_write(writer, &event, why);
@@ -99,7 +146,7 @@ static bool finish(struct stream_writer *writer, const struct sampler *sampler, 
     return stream_write(writer, &event, why);
 }
 
-static bool record(pid_t pid, long count, int fd, struct fault *why)
+static bool record(pid_t pid, long count, long steps, int fd, struct fault *why)
 {
     struct target target;
     struct stream_writer writer;
@@ -107,7 +154,7 @@ static bool record(pid_t pid, long count, int fd, struct fault *why)
     struct freeze freeze = { .patience_ns = STOP_MOST_NS };
     if (target_open(&target, pid, why) != TARGET_READY)
         return fault(why, "process %d can't be read", (int)pid);
-    if (!freeze_open(&freeze, pid, why)) {
+    if (steps == 0 && !freeze_open(&freeze, pid, why)) {
         target_close(&target);
         return false;
     }
@@ -115,9 +162,10 @@ static bool record(pid_t pid, long count, int fd, struct fault *why)
     share_processor(pid, &processors);
     clock_be_punctual();
     stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
-    bool good = begin(&writer, &sampler, &freeze, why);
+    bool good = begin(&writer, &sampler, steps ? NULL : &freeze, why);
     sampler_attach(&sampler, &target);
-    good = good && take_samples(&sampler, pid, count, why);
+    if (good)
+        good = steps ? take_steps(&sampler, pid, count, steps, why) : take_samples(&sampler, count, why);
     keep_on(pid, &processors);
     sampler_detach(&sampler);
     good = good && finish(&writer, &sampler, why);
@@ -131,10 +179,11 @@ int main(int argc, char **argv)
 {
     struct fault why = { 0 };
     program_start(EXIT_FAILURE);
-    const pid_t pid = argc == 4 ? atoi(argv[1]) : 0;
-    const long count = argc == 4 ? atol(argv[2]) : 0;
-    if (pid <= 0 || count <= 0) {
-        fprintf(stderr, "usage: frozen PID COUNT OUTPUT\n");
+    const bool given = argc == 4 || argc == 5;
+    const pid_t pid = given ? atoi(argv[1]) : 0;
+    const long count = given ? atol(argv[2]) : 0, steps = argc == 5 ? atol(argv[4]) : 0;
+    if (pid <= 0 || count <= 0 || steps < 0) {
+        fprintf(stderr, "usage: frozen PID COUNT OUTPUT [STEPS]\n");
         return EXIT_MISUSE;
     }
     srandom((unsigned)clock_now_ns());
@@ -143,7 +192,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "frozen: cannot write %s\n", argv[3]);
         return EXIT_FAILURE;
     }
-    const bool good = record(pid, count, fd, &why);
+    const bool good = record(pid, count, steps, fd, &why);
     if (!good)
         fprintf(stderr, "frozen: %s\n", why.text);
     return close(fd) == 0 && good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -212,8 +212,15 @@ class Run:
         return dataclasses.replace(judge(path, self.rules), waited=max(waited, 0.0))
 
     def reference(self, count):
-        path = self.result("reference")
-        recording.succeed(*self.prefix, FROZEN, self.target.pid, count, path)
+        return self.frozen("reference", count)
+
+    def steps(self, count, steps):
+        return self.frozen("steps", count, steps)
+
+    def frozen(self, what, *numbers):
+        path = self.result(what)
+        count, *steps = numbers
+        recording.succeed(*self.prefix, FROZEN, self.target.pid, count, path, *steps)
         assert self.target.running, f"{self.name} ended"
         return judge(path, self.rules)
 
