@@ -72,6 +72,8 @@ static void leave_out(struct keep *keep, struct tables *tables, const struct sam
     struct thread_row *row = &tables->threads[sample->thread];
     row->samples--;
     row->left_out++;
+    if (sample->task)
+        tables->tasks[sample->task].samples--;
     tables->samples--;
     tables->left_out++;
     keep->dropped++;

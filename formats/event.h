@@ -28,6 +28,7 @@ enum event_kind {
     EVENT_THREAD,
     EVENT_THREAD_NAME,
     EVENT_THREAD_END,
+    EVENT_TASK,
     EVENT_STRING,
     EVENT_FUNCTION,
     EVENT_FRAME,
@@ -77,6 +78,17 @@ struct thread {
     uint64_t interpreter;
     uint64_t start_ns; /* when the recorder first saw it */
     struct text name;  /* the kernel's name for it (comm) */
+    uint32_t task;     /* 0: a thread proper. Else the entry stands for one asyncio task, wherever that runs or waits:
+                        * its tid and interpreter are those of the thread whose loop owns it (0 when that is not
+                        * known), its name is the task's */
+};
+
+/* An asyncio task, the same one for as long as it is the same object with the same name and coroutine. */
+struct task {
+    uint32_t number;
+    uint32_t process;
+    struct text name;
+    uint64_t start_ns; /* when the recorder first saw it */
 };
 
 struct function {
@@ -118,6 +130,7 @@ struct sample {
     uint32_t status; /* of enum status */
     uint64_t cpu_ns; /* CPU time that the thread has used since its sample before, without that in ticks which were
                       * left out; 0 when it is not known */
+    uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not asked for */
     uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
 };
 
@@ -188,6 +201,7 @@ struct event {
         struct process process;
         struct thread thread;
         struct change change;
+        struct task task;
         struct string string;
         struct function function;
         struct frame frame;

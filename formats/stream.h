@@ -40,6 +40,8 @@ enum stream_note {
     NOTE_FIGURE,
     NOTE_STATUS,
     NOTE_LEFT_OUT,
+    NOTE_TASK,
+    NOTE_RUNS,
 };
 
 #endif

@@ -136,6 +136,8 @@ static void put_thread(struct writing *w, const struct event *event)
     put_number(w->to, thread->main);
     put_time(w, thread->start_ns);
     put_text(w->to, thread->name);
+    if (thread->task)
+        put_number(w->to, thread->task);
 }
 
 static void take_thread(struct reading *r, struct event *event)
@@ -148,6 +150,26 @@ static void take_thread(struct reading *r, struct event *event)
     thread->main = take_number(&r->from) != 0;
     thread->start_ns = take_time(r);
     thread->name = take_text(&r->from);
+    if (!r->from.bad && cursor_left(&r->from) > 0)
+        thread->task = take_number32(&r->from); /* else it is a thread proper */
+}
+
+static void put_task(struct writing *w, const struct event *event)
+{
+    const struct task *task = &event->task;
+    put_number(w->to, task->number);
+    put_number(w->to, task->process);
+    put_time(w, task->start_ns);
+    put_text(w->to, task->name);
+}
+
+static void take_task(struct reading *r, struct event *event)
+{
+    struct task *task = &event->task;
+    task->number = take_number32(&r->from);
+    task->process = take_number32(&r->from);
+    task->start_ns = take_time(r);
+    task->name = take_text(&r->from);
 }
 
 static void put_change(struct writing *w, const struct event *event)
@@ -230,6 +252,7 @@ static const struct {
     [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
     [NOTE_FIGURE] = { EVENT_FIGURE, put_figure, take_figure },
     [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
+    [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
 };
 
 enum stream_note note_of(enum event_kind kind)

@@ -75,7 +75,8 @@ static bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint
                                        .frames = d->reader->frames,
                                        .time_ns = tick_time_ns(d->reader),
                                        .status = status,
-                                       .cpu_ns = cpu_ns } };
+                                       .cpu_ns = cpu_ns,
+                                       .task = stream_runs_task(&d->reader->threads[number].runs, d->reader->block) } };
     return sink_take(d->to, &event, d->why);
 }
 
@@ -236,11 +237,34 @@ static bool read_status(struct decoding *d, struct cursor fields)
     return true;
 }
 
+static bool read_runs(struct decoding *d, struct cursor fields)
+{
+    struct stream_reader *reader = d->reader;
+    struct reader_thread *thread = thread_row(reader, take_number(&fields));
+    const uint32_t task = take_number32(&fields);
+    if (fields.bad || d->from.bad || !thread || !d->in_tick)
+        return broken(d);
+    thread->runs.task = task;
+    thread->runs.block = reader->block;
+    return true;
+}
+
+/* A definition that the sink has taken. */
+static void learn_thread(struct stream_reader *reader, const struct thread *thread)
+{
+    if (thread->number > reader->last_thread)
+        reader->last_thread = thread->number;
+    if (thread->task)
+        thread_row(reader, thread->number)->runs.entry = thread->task;
+}
+
 static bool give_note(struct decoding *d, uint64_t note)
 {
     const struct cursor fields = take_part(&d->from, take_number(&d->from));
     if (note == NOTE_STATUS)
         return read_status(d, fields);
+    if (note == NOTE_RUNS)
+        return read_runs(d, fields);
     struct event event = { 0 };
     const enum note_taken taken = take_note(fields, note, d->reader->unit_ns, &event);
     if (d->from.bad || taken == NOTE_BROKEN)
@@ -249,8 +273,8 @@ static bool give_note(struct decoding *d, uint64_t note)
         return true; /* of a later version of pyreel */
     if (!sink_take(d->to, &event, d->why))
         return false;
-    if (event.kind == EVENT_THREAD && event.thread.number > d->reader->last_thread)
-        d->reader->last_thread = event.thread.number;
+    if (event.kind == EVENT_THREAD)
+        learn_thread(d->reader, &event.thread);
     return true;
 }
 

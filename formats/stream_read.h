@@ -7,6 +7,7 @@
 
 #include "formats/block_read.h"
 #include "formats/sink.h"
+#include "formats/stream_runs.h"
 #include "formats/stream_status.h"
 
 struct reader_thread {
@@ -18,6 +19,7 @@ struct reader_thread {
     uint64_t cpu_units; /* CPU time at its last sample, ... */
     uint64_t losses;    /* ... before which so much had been lost */
     bool sampled;       /* it had one with a status */
+    struct stream_runs runs;
 };
 
 struct stream_reader {

@@ -175,18 +175,35 @@ static void put_failed(struct stream_writer *writer, const struct failed *failed
         writer->threads[writer->roster[i]].tick = writer->tick;
 }
 
+/* A note whose fields are numbers. */
+static void put_numbers_note(struct stream_writer *writer, enum stream_note note, const uint64_t *numbers, size_t count)
+{
+    struct bytes *fields = &writer->note;
+    fields->size = 0;
+    for (size_t i = 0; i < count; i++)
+        put_number(fields, numbers[i]);
+    put_tag(writer, RECORD_NOTE, note);
+    put_number(&writer->open, fields->size);
+    put_bytes(&writer->open, fields->at, fields->size);
+}
+
 static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
 {
     struct stream_status *status = &writer->threads[number].status;
     *status = (struct stream_status){ writer->block, bits, cpu_units, writer->last_units };
-    struct bytes *fields = &writer->note;
-    fields->size = 0;
-    put_number(fields, number);
-    put_number(fields, bits);
-    put_number(fields, cpu_units);
-    put_tag(writer, RECORD_NOTE, NOTE_STATUS);
-    put_number(&writer->open, fields->size);
-    put_bytes(&writer->open, fields->at, fields->size);
+    put_numbers_note(writer, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
+}
+
+/* Tells which task the thread runs when that is another one than the block says. */
+static void follow_runs(struct stream_writer *writer, const struct sample *sample)
+{
+    struct stream_runs *runs = &writer->threads[sample->thread].runs;
+    if (sample->task == stream_runs_task(runs, writer->block))
+        return;
+    begin_tick(writer, sample->time_ns);
+    runs->task = sample->task;
+    runs->block = writer->block;
+    put_numbers_note(writer, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
 }
 
 /* Tells what a reader would not find out by itself. */
@@ -234,6 +251,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         return true;
     }
     follow_status(writer, sample);
+    follow_runs(writer, sample);
     const bool known = thread->block == writer->block;
     thread->block = writer->block;
     thread->tick = writer->tick;
@@ -337,6 +355,8 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     put_note(writer, event);
     if (event->kind == EVENT_MISSED)
         writer->missed += event->missed;
+    if (event->kind == EVENT_THREAD && event->thread.task)
+        thread_row(writer, event->thread.number)->runs.entry = event->thread.task;
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;

@@ -9,6 +9,7 @@
 
 #include "formats/block_write.h"
 #include "formats/sink.h"
+#include "formats/stream_runs.h"
 #include "formats/stream_status.h"
 
 struct stream_thread {
@@ -20,6 +21,7 @@ struct stream_thread {
     uint64_t block;  /* the block (counted from 1) that knows its stack */
     uint64_t cpu_ns; /* CPU time of its samples so far */
     struct stream_status status;
+    struct stream_runs runs;
 };
 
 struct stream_writer {

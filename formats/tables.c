@@ -69,6 +69,11 @@ static bool known_thread(const struct tables *tables, uint32_t number)
     return number < tables->threads_count && tables->threads[number].thread.number;
 }
 
+static bool known_task(const struct tables *tables, uint32_t number)
+{
+    return number < tables->tasks_count && tables->tasks[number].task.number;
+}
+
 static bool known_string(const struct tables *tables, uint32_t number)
 {
     return number < tables->strings_count && tables->strings[number].bytes;
@@ -96,7 +101,7 @@ static bool take_process(struct tables *tables, const struct process *given, str
 
 static bool take_thread(struct tables *tables, const struct thread *given, struct fault *why)
 {
-    const bool whole = known_process(tables, given->process);
+    const bool whole = known_process(tables, given->process) && (!given->task || known_task(tables, given->task));
     if (!whole && !is_loss(tables, "thread", given->number, why))
         return false;
     if (!next_number(tables, "thread", given->number, &tables->threads_count, why))
@@ -131,6 +136,22 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
     }
     disown(&row->thread.name);
     row->thread.name = own(change->name);
+    return true;
+}
+
+static bool take_task(struct tables *tables, const struct task *given, struct fault *why)
+{
+    const bool whole = known_process(tables, given->process);
+    if (!whole && !is_loss(tables, "task", given->number, why))
+        return false;
+    if (!next_number(tables, "task", given->number, &tables->tasks_count, why))
+        return false;
+    tables->tasks = with_room(tables->tasks, &tables->tasks_room, tables->tasks_count, sizeof(*tables->tasks));
+    if (!whole)
+        return true;
+    struct task *task = &tables->tasks[given->number].task;
+    *task = *given;
+    task->name = own(given->name);
     return true;
 }
 
@@ -188,6 +209,28 @@ static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
     return number;
 }
 
+/* The stack of a sample is true whatever it ran: one whose task was lost has none. */
+static bool check_task(const struct tables *tables, struct sample *sample, struct fault *why)
+{
+    if (sample->task == 0 || known_task(tables, sample->task))
+        return true;
+    sample->task = 0;
+    return is_loss(tables, "the task of a sample of thread", sample->thread, why);
+}
+
+static void count_sample(struct tables *tables, const struct sample *sample)
+{
+    struct thread_row *row = &tables->threads[sample->thread];
+    row->samples++;
+    row->cpu_ns += sample->cpu_ns;
+    row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
+    tables->samples++;
+    if (sample->task == 0)
+        return;
+    tables->tasks[sample->task].samples++;
+    tables->tasks[sample->task].thread = sample->thread;
+}
+
 static bool take_sample(struct tables *tables, struct sample *sample, struct fault *why)
 {
     sample->stack = STACK_LOST;
@@ -211,15 +254,14 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     sample->stack = stack;
     if (stack == STACK_LOST && !is_loss(tables, "a sample of thread", sample->thread, why))
         return false;
+    if (!check_task(tables, sample, why))
+        return false;
     tables->last_ns = sample->time_ns;
     if (stack == STACK_LOST) {
         tables->lost_samples++;
         return true;
     }
-    row->samples++;
-    row->cpu_ns += sample->cpu_ns;
-    row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
-    tables->samples++;
+    count_sample(tables, sample);
     return true;
 }
 
@@ -254,6 +296,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         return take_thread_change(tables, event->kind, &event->change, why);
+    case EVENT_TASK:
+        return take_task(tables, &event->task, why);
     case EVENT_STRING:
         return take_string(tables, &event->string, why);
     case EVENT_FUNCTION:
@@ -296,6 +340,12 @@ struct text tables_function_name(const struct tables *tables, uint32_t function)
 struct text tables_function_file(const struct tables *tables, uint32_t function)
 {
     return tables_string(tables, tables->functions[function].file);
+}
+
+const struct task_row *tables_task(const struct tables *tables, uint32_t task)
+{
+    static const struct task_row none;
+    return known_task(tables, task) ? &tables->tasks[task] : &none;
 }
 
 struct text tables_thread_name(const struct tables *tables, uint32_t thread)
@@ -342,11 +392,14 @@ void tables_free(struct tables *tables)
         disown(&tables->threads[i].thread.name);
         free(tables->threads[i].stacks);
     }
+    for (size_t i = 0; i < tables->tasks_count; i++)
+        disown(&tables->tasks[i].task.name);
     free(tables->strings);
     free(tables->functions);
     free(tables->frames);
     free(tables->processes);
     free(tables->threads);
+    free(tables->tasks);
     free(tables->stacks);
     pairs_free(&tables->stack_numbers);
     figures_free(&tables->figures);

@@ -33,6 +33,12 @@ struct process_row {
     uint64_t end_ns; /* 0 while it has not ended */
 };
 
+struct task_row {
+    struct task task;
+    uint64_t samples; /* of threads that ran it, or of its own entry; without the lost ones */
+    uint32_t thread;  /* that had the last of them */
+};
+
 struct thread_row {
     struct thread thread; /* name: its last one */
     uint64_t end_ns;      /* 0 while it has not ended */
@@ -53,10 +59,11 @@ struct tables {
     struct frame *frames;
     struct process_row *processes;
     struct thread_row *threads;
+    struct task_row *tasks;
     struct stack *stacks;
-    size_t strings_count, functions_count, frames_count, processes_count, threads_count,
+    size_t strings_count, functions_count, frames_count, processes_count, threads_count, tasks_count,
         stacks_count; /* with entry 0 */
-    size_t strings_room, functions_room, frames_room, processes_room, threads_room, stacks_room;
+    size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
     struct pairs stack_numbers;
     bool forgiving;  /* definitions were lost: numbers may jump */
     uint32_t jumped; /* numbers passed over so far */
@@ -76,6 +83,9 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 struct text tables_string(const struct tables *tables, uint32_t string);
 struct text tables_function_name(const struct tables *tables, uint32_t function);
 struct text tables_function_file(const struct tables *tables, uint32_t function);
+
+/* A task; an empty row for number 0 and for one whose definition was lost. */
+const struct task_row *tables_task(const struct tables *tables, uint32_t task);
 
 /* What a person calls this thread: "MainThread" for a process's main thread (whose kernel name is that of the
  * program), else its name, else "Thread". */

@@ -65,9 +65,12 @@ static void note_process(struct lines *to, const struct process *p)
 
 static void note_thread(struct lines *to, const struct thread *t)
 {
-    add_line(to,
-             "thread %" PRIu32 " of %" PRIu32 " tid %" PRIu32 " main %d interpreter %" PRIu64 " at %" PRIu64 " '%.*s'",
-             t->number, t->process, t->tid, t->main, t->interpreter, t->start_ns, SHOWN(t->name));
+    char task[24] = "";
+    if (t->task)
+        snprintf(task, sizeof(task), " task %" PRIu32, t->task);
+    add_line(
+        to, "thread %" PRIu32 " of %" PRIu32 " tid %" PRIu32 " main %d interpreter %" PRIu64 " at %" PRIu64 " '%.*s'%s",
+        t->number, t->process, t->tid, t->main, t->interpreter, t->start_ns, SHOWN(t->name), task);
 }
 
 static void note_frame(struct lines *to, const struct frame *f)
@@ -105,10 +108,12 @@ static void note_sample(struct journal *journal, const struct sample *sample)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, sample->stack);
-    char status[48] = "";
+    char status[48] = "", task[24] = "";
     if (sample->status || sample->cpu_ns)
         snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, sample->status, sample->cpu_ns);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%.*s", sample->time_ns, sample->thread, status,
+    if (sample->task)
+        snprintf(task, sizeof(task), " task %" PRIu32, sample->task);
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%.*s", sample->time_ns, sample->thread, status, task,
              (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
@@ -144,6 +149,10 @@ static void note_event(struct journal *journal, const struct event *event)
         break;
     case EVENT_THREAD_END:
         add_line(notes, "thread %" PRIu32 " ends at %" PRIu64, event->change.number, event->change.time_ns);
+        break;
+    case EVENT_TASK:
+        add_line(notes, "task %" PRIu32 " of %" PRIu32 " at %" PRIu64 " '%.*s'", event->task.number,
+                 event->task.process, event->task.start_ns, SHOWN(event->task.name));
         break;
     case EVENT_STRING:
         add_line(notes, "string %" PRIu32 " '%.*s'", event->string.number, SHOWN(event->string.text));

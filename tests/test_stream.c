@@ -324,7 +324,8 @@ static void many_deep_threads_come_back(void **state)
             if (thread % 5 == tick % 5 && depth)
                 continue;
             const uint32_t known = run.told.tables.threads[thread].depth, least = known < keep ? known : keep;
-            say(&run, (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0 } });
+            say(&run,
+                (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0, 0 } });
         }
         say(&run, (struct event)TICK(ns));
     }

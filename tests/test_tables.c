@@ -97,6 +97,10 @@ static const struct {
     { { EVENT_THREAD_END, .change = { .number = 3 } }, "news of thread 3 names something that is not defined" },
     { { EVENT_THREAD_NAME, .change = { .number = 0 } }, "news of thread 0 names something that is not defined" },
     { { EVENT_PROCESS_END, .change = { .number = 2 } }, "the end of process 2 names something that is not defined" },
+    { TASK(2, 1, "early"), "task 2 is defined where 1 was due" },
+    { TASK(1, 2, "t"), "task 1 names something that is not defined" },
+    { TASK_ENTRY(3, 1, 9, 1, "t"), "thread 3 names something that is not defined" },
+    { TASK_SAMPLE(9, 1, 1, 0, 1), "the task of a sample of thread 1 names something that is not defined" },
     { FIGURE("Reads", 1), "a figure has no proper name" },
     { { .kind = 0 }, "an event of unknown kind 0" },
 };
@@ -157,6 +161,11 @@ static const struct {
     { { EVENT_THREAD_END, .change = { .number = 4 } }, 0 }, /* news of what was lost is no news */
     { THREAD(6, 3, 9, "t"), 0 },                            /* of a lost process */
     { SAMPLE(9, 6, 0, 1), STACK_LOST },
+    { TASK(3, 1, "t"), 0 },
+    { TASK_SAMPLE(10, 1, 3, 0, 1), 1 },
+    { TASK_SAMPLE(11, 1, 2, 1, 2), 3 },    /* what task it ran is lost, its stack is not */
+    { TASK_ENTRY(7, 1, 9, 2, "lost"), 0 }, /* nobody knows what this stands for */
+    { TASK_SAMPLE(12, 7, 2, 0, 1), STACK_LOST },
 };
 
 static void forgives_what_a_lost_block_took(void **state)
@@ -171,8 +180,11 @@ static void forgives_what_a_lost_block_took(void **state)
         if (event.kind == EVENT_SAMPLE)
             assert_int_equal(event.sample.stack, forgiven[i].stack);
     }
-    assert_int_equal(tables.samples, 3);
-    assert_int_equal(tables.lost_samples, 7);
+    assert_int_equal(tables.samples, 5);
+    assert_int_equal(tables.lost_samples, 8);
+    assert_int_equal(tables.tasks[3].samples, 1);
+    assert_int_equal(tables.tasks[2].samples, 0);
+    assert_int_equal(tables_task(&tables, 2)->task.number, 0);
     assert_int_equal(tables_string(&tables, 7).size, 0);
     tables_free(&tables);
 }
@@ -245,6 +257,10 @@ static void names_can_be_looked_up(void **state)
     assert_text(tables_string(&tables, 2), "main");
     assert_int_equal(tables_string(&tables, 0).size, 0);
     assert_int_equal(tables_string(&tables, 5).size, 0);
+    assert_int_equal(tables_task(&tables, 1)->task.number, 0);
+    struct event task = TASK(1, 1, "fetch");
+    assert_true(tables_take(&tables, &task, NULL));
+    assert_text(tables_task(&tables, 1)->task.name, "fetch");
     tables_free(&tables);
 }
 
@@ -261,7 +277,7 @@ static void deep_stacks_cost_what_changed(void **state)
     assert_true(tables_take(&tables, &all, NULL));
     for (uint32_t i = 0; i < 1000; i++) {
         struct event leaf = { EVENT_SAMPLE,
-                              .sample = { 1, countof(deep) - 1, 1, (uint32_t[]){ 1 + i % 4 }, i, 0, 0, 0 } };
+                              .sample = { 1, countof(deep) - 1, 1, (uint32_t[]){ 1 + i % 4 }, i, 0, 0, 0, 0 } };
         assert_true(tables_take(&tables, &leaf, NULL));
     }
     assert_int_equal(tables.stacks_count, 1 + countof(deep) + 3);

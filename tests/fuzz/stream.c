@@ -41,6 +41,7 @@ static void check_sample(const struct tables *tables, const struct sample *sampl
         require(tables->frames[frame].function < tables->functions_count);
     }
     require(depth == tables->threads[sample->thread].depth);
+    require(sample->task == tables_task(tables, sample->task)->task.number);
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
