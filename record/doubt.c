@@ -57,7 +57,7 @@ static void see_calls(struct unwinder *u, const struct link *above)
 {
     const struct link *caller = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
-        if (!is_known(u, caller, &u->fresh[i]))
+        if (!is_known(u, caller, &u->fresh[i]) && !u->fresh[i].suspended)
             edges_see(&u->edges, caller->frame, u->fresh[i].frame, u->fresh[i].code->function);
 }
 
@@ -89,10 +89,21 @@ static bool has_moved(const struct unwinder *u, const struct walk *walk)
     return false;
 }
 
+/* What an instruction has on its stack is not noted at each one: a caller may seem to go on with a generator that it
+ * had there before. So one that did not run is only believed where it was seen to. */
+static void leave_out_suspended(struct unwinder *u, const struct link *above)
+{
+    const struct link *caller = above;
+    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
+        if (caller && u->fresh[i].suspended && !is_known(u, caller, &u->fresh[i]))
+            u->fresh_count = i;
+}
+
 bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
 {
     struct snapshot *snapshot = &walk->snapshot;
     const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
+    leave_out_suspended(u, above);
     struct doubt doubt = doubt_calls(u, walk, above);
     const bool odd = is_odd(u, walk, above);
     /* Nothing new. It must not count as seen again: a program that lost its processor half-way into a call would make

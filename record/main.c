@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TIME_UNITS        50          /* to the interval: what a sample's time is rounded to */
+#define TIME_UNITS        10          /* to the interval: what a sample's time is rounded to */
 #define TIME_UNIT_MOST_NS 100000u     /* however slow the rate */
 #define LOOK_FIRST_NS     500000u     /* between two looks for a Python that is not there yet; doubles ... */
 #define LOOK_MOST_NS      16000000u   /* ... up to this */

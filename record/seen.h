@@ -23,6 +23,7 @@ struct seen {
     enum life life;
     bool entered_c; /* the frame that it called was called through C */
     bool stray;     /* not on the data stack */
+    bool suspended; /* see struct link */
     size_t chunk;   /* else in this one */
 };
 

@@ -32,7 +32,9 @@ static void add_up(struct walker *w, const struct seen *seen)
     if (seen->code->hidden)
         return;
     w->up = alloc_grow(w->up, &w->up_room, w->up_count + 1, sizeof(*w->up));
-    w->up[w->up_count++] = (struct link){ seen->address, seen->code, seen->instruction, 0, false, 0 };
+    w->up[w->up_count++] = (struct link){ .address = seen->address,
+                                          .code = seen->code,
+                                          .instruction = seen->instruction };
 }
 
 /* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
@@ -264,7 +266,8 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
         if (looked != ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
             continue;
         /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
-        const bool resumed = callee->previous == caller->address || !(kind & OPCODE_HIDES);
+        callee->suspended = callee->previous != caller->address;
+        const bool resumed = !callee->suspended || !(kind & OPCODE_HIDES);
         return resumed && seen_still_there(w, walk, caller, false) ? ACCEPTED : TORN;
     }
     return TORN;
@@ -312,9 +315,11 @@ static enum attempt go_down(struct walker *w, struct walk *walk, struct seen lea
             return found == LEARNED ? LEARNED : ACCEPTED;
         w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
         if (!callee.code->hidden)
-            w->down[w->down_count++] = (struct link){
-                callee.address, callee.code, callee.instruction, 0, l->frame_entry && callee.here[l->frame_entry], 0
-            };
+            w->down[w->down_count++] = (struct link){ .address = callee.address,
+                                                      .code = callee.code,
+                                                      .instruction = callee.instruction,
+                                                      .from_c = l->frame_entry && callee.here[l->frame_entry],
+                                                      .suspended = callee.suspended };
         if (!callee.stray)
             behind = callee.address + seen_bytes(l, callee.code);
         leaf = callee;

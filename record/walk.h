@@ -39,6 +39,7 @@ struct link {
     uint64_t instruction; /* address */
     uint32_t frame;       /* as defined to the sink; 0: not looked up yet */
     bool from_c;          /* C code called it */
+    bool suspended;       /* a generator that was when it was read: its caller may have gone on long before */
     uint8_t opcode;       /* that stands there; 0: not known, or not asked for */
 };
 
