@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 #include "formats/stream_fields.h"
 #include "formats/stream_notes.h"
+#include "formats/stream_time.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct decoding {
     struct fault *why;
     uint64_t ticks_left;   /* that the block may still have */
     uint64_t samples_left; /* that it may still have without a record each */
+    uint32_t frames_left;  /* that it may still name; repeated ones take no bytes */
     bool in_tick;
     bool all_failed; /* the tick samples nothing */
 };
@@ -106,12 +108,13 @@ static bool close_tick(struct decoding *d)
 static bool open_tick(struct decoding *d, int64_t jitter)
 {
     struct stream_reader *reader = d->reader;
-    const int64_t step = (int64_t)reader->interval_units + jitter;
-    const uint64_t most = UINT64_MAX / reader->unit_ns - reader->tick_units;
-    if (step < 0 || (uint64_t)step > most || d->ticks_left == 0)
+    const uint64_t due = stream_due(reader->tick_units, reader->interval_ns, reader->unit_ns);
+    const uint64_t most = UINT64_MAX / reader->unit_ns, time = due + (uint64_t)jitter;
+    const bool wraps = jitter < 0 ? time > due : time < due;
+    if (wraps || time < reader->tick_units || time > most || d->ticks_left == 0)
         return broken(d);
     d->ticks_left--;
-    reader->tick_units += (uint64_t)step;
+    reader->tick_units = time;
     reader->tick++;
     d->in_tick = true;
     d->all_failed = false;
@@ -169,15 +172,33 @@ static void leave_roster(struct stream_reader *reader, uint32_t number)
     thread->listed = 0;
 }
 
+/* Frames that repeat those a little before them. False: the file is broken. */
+static bool repeat_frames(struct decoding *d, uint32_t *at, uint32_t count)
+{
+    uint32_t *frames = d->reader->frames;
+    const uint32_t distance = take_number32(&d->from);
+    const uint32_t length = take_number32(&d->from);
+    if (d->from.bad || distance == 0 || distance > *at || length > count - *at)
+        return false;
+    for (uint32_t i = 0; i < length; i++, ++*at)
+        frames[*at] = frames[*at - distance];
+    return true;
+}
+
 static bool take_frames(struct decoding *d, uint32_t count)
 {
-    /* A frame takes at least a byte. */
-    if (count > cursor_left(&d->from) || count > STACK_DEPTH_LIMIT)
-        return broken(d);
     struct stream_reader *reader = d->reader;
+    if (count > STACK_DEPTH_LIMIT || count > d->frames_left)
+        return broken(d);
+    d->frames_left -= count;
     reader->frames = alloc_grow(reader->frames, &reader->frames_room, count, sizeof(uint32_t));
-    for (uint32_t i = 0; i < count; i++)
-        reader->frames[i] = take_number32(&d->from);
+    for (uint32_t i = 0; i < count && !d->from.bad;) {
+        const uint32_t frame = take_number32(&d->from);
+        if (frame != 0)
+            reader->frames[i++] = frame;
+        else if (!repeat_frames(d, &i, count))
+            return broken(d);
+    }
     return !d->from.bad;
 }
 
@@ -321,7 +342,8 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
                           .to = to,
                           .why = why,
                           .ticks_left = 2000000000u / reader->interval_ns + 2,
-                          .samples_left = SAMPLES_LIMIT };
+                          .samples_left = SAMPLES_LIMIT,
+                          .frames_left = STREAM_BLOCK_LIMIT };
     reader->tick_units = take_number(&d.from);
     bool going = !d.from.bad && reader->tick_units <= UINT64_MAX / reader->unit_ns ? true : broken(&d);
     while (going && cursor_left(&d.from) > 0)
@@ -352,7 +374,6 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
         return fault(why, "its header is damaged");
     reader->interval_ns = recording->interval_ns;
     reader->unit_ns = recording->time_unit_ns;
-    reader->interval_units = (reader->interval_ns + reader->unit_ns / 2) / reader->unit_ns;
     return sink_take(to, &event, why);
 }
 

@@ -27,7 +27,7 @@ struct stream_reader {
     uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
     uint32_t sequence;          /* of the next block expected */
     bool complete;              /* the END block has been given */
-    uint64_t interval_ns, unit_ns, interval_units;
+    uint64_t interval_ns, unit_ns;
 
     struct reader_thread *threads; /* by number */
     size_t threads_room;

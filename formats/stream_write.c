@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 #include "formats/stream_fields.h"
 #include "formats/stream_notes.h"
+#include "formats/stream_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #define BLOCK_NS    1000000000u         /* so is one this old */
 
 #define CPU_SLACK_NS 1000000 /* that the CPU time may be off, besides an interval */
+
+#define PERIOD_MOST    4 /* frames of a recursion's round ... */
+#define REPEATED_LEAST 8 /* ... that is worth being looked for */
 
 /* A record must leave the block below its limit, however deep the stack. */
 #define RECORD_ROOM(frames) ((size_t)64 + (size_t)(frames)*5)
@@ -64,6 +68,11 @@ static uint64_t units(const struct stream_writer *writer, uint64_t time_ns)
     return time > writer->last_units ? time : writer->last_units;
 }
 
+static uint64_t due(const struct stream_writer *writer)
+{
+    return stream_due(writer->last_units, writer->interval_ns, writer->unit_ns);
+}
+
 /* Starts the tick that a record is about to be put into. */
 static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
 {
@@ -72,7 +81,7 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     begin_block(writer);
     write_idle_ticks(writer);
     const uint64_t time = units(writer, time_ns);
-    const int64_t jitter = (int64_t)(time - writer->last_units - writer->interval_units);
+    const int64_t jitter = (int64_t)(time - due(writer));
     put_tag(writer, RECORD_TICK, (uint64_t)jitter << 1 ^ (jitter < 0 ? UINT64_MAX : 0));
     writer->last_units = time;
     writer->tick_open = true;
@@ -123,7 +132,7 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
 /* Whether one more interval would keep the block's first samples in memory for longer than a second. */
 static bool block_due(const struct stream_writer *writer)
 {
-    const uint64_t age_units = writer->last_units - writer->block_units + writer->interval_units;
+    const uint64_t age_units = due(writer) - writer->block_units;
     return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns > BLOCK_NS;
 }
 
@@ -131,12 +140,12 @@ static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct faul
 {
     writer->ticks++;
     close_roster(writer, time_ns);
-    if (!writer->tick_open && units(writer, time_ns) != writer->last_units + writer->interval_units)
+    if (!writer->tick_open && units(writer, time_ns) != due(writer))
         begin_tick(writer, time_ns);
     if (!writer->tick_open) {
         begin_block(writer);
         writer->idle++;
-        writer->last_units += writer->interval_units;
+        writer->last_units = due(writer);
     }
     writer->tick_open = false;
     writer->tick++;
@@ -151,11 +160,32 @@ static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t n
     return &writer->threads[number];
 }
 
+/* How many frames from `at` on are those `distance` before them. */
+static uint32_t repeated(const uint32_t *frames, uint32_t count, uint32_t at, uint32_t distance)
+{
+    uint32_t length = 0;
+    while (at + length < count && frames[at + length] == frames[at + length - distance])
+        length++;
+    return length;
+}
+
+/* A recursion repeats a few frames many times: they are told once. */
 static void put_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
 {
     put_number(&writer->open, count);
-    for (uint32_t i = 0; i < count; i++)
-        put_number(&writer->open, frames[i]);
+    for (uint32_t at = 0; at < count;) {
+        uint32_t distance = 0, length = 0;
+        while (distance < PERIOD_MOST && distance < at && length < REPEATED_LEAST)
+            length = repeated(frames, count, at, ++distance);
+        if (length < REPEATED_LEAST) {
+            put_number(&writer->open, frames[at++]);
+            continue;
+        }
+        put_number(&writer->open, 0);
+        put_number(&writer->open, distance);
+        put_number(&writer->open, length);
+        at += length;
+    }
 }
 
 static void put_failed(struct stream_writer *writer, const struct failed *failed)
@@ -220,7 +250,7 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const uint64_t expected = stream_status_cpu(told, now);
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
     const bool known = told->block == writer->block && told->bits == bits;
-    if (known && (bits & STATUS_CPU_UNKNOWN || off <= writer->interval_units + CPU_SLACK_NS / writer->unit_ns))
+    if (known && (bits & STATUS_CPU_UNKNOWN || off <= (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns))
         return;
     begin_tick(writer, sample->time_ns);
     put_status(writer, sample->thread, bits,
@@ -310,7 +340,7 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
     if (complete.time_unit_ns == 0)
         complete.time_unit_ns = 1;
     writer->unit_ns = complete.time_unit_ns;
-    writer->interval_units = (complete.interval_ns + writer->unit_ns / 2) / writer->unit_ns;
+    writer->interval_ns = complete.interval_ns ? complete.interval_ns : 1;
 
     struct bytes fields = { 0 };
     put_recording(&fields, &complete);

@@ -29,8 +29,7 @@ struct stream_writer {
     struct bytes open; /* payload of the open block */
     struct bytes note; /* fields of the note being written */
 
-    uint64_t unit_ns;
-    uint64_t interval_units;
+    uint64_t interval_ns, unit_ns;
     uint64_t block;       /* which one is open, from 1 */
     uint64_t block_units; /* time of its base */
     uint64_t last_units;  /* time of the latest tick that is written or waits in `idle` */

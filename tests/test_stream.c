@@ -303,6 +303,32 @@ static void a_change_is_told_from_the_nearer_end(void **state)
     end_long_run(&run);
 }
 
+/* A recursion's rounds are told once, whatever is above and below them. */
+static void a_recursion_takes_few_bytes(void **state)
+{
+    (void)state;
+    static uint32_t frames[3000];
+    struct long_run run;
+    for (uint32_t round = 1; round <= 3; round++) {
+        begin_long_run(&run, CODEC_PLAIN);
+        for (uint32_t i = 0; i < countof(frames); i++)
+            frames[i] = i < 2 || i > 2900 ? 1 + i * i % 3 : 1 + i % round;
+        const size_t before = run.writer.open.size;
+        say(&run, (struct event){ EVENT_SAMPLE, .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0 } });
+        say(&run, (struct event)TICK(MS));
+        assert_in_range(run.writer.open.size - before, 12, 60);
+        say(&run, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .wait_status = -1 } });
+        struct bytes bytes = file_bytes(run.fd);
+        struct playback playback = { 0 };
+        playback_read(&playback, bytes.at, bytes.size);
+        assert_true(playback_whole(&playback));
+        assert_same_lines(journal_ticks(&playback.journal), journal_ticks(&run.told));
+        playback_free(&playback);
+        bytes_free(&bytes);
+        end_long_run(&run);
+    }
+}
+
 /* Deep stacks and many threads, some of them new in the middle of a second. */
 static void many_deep_threads_come_back(void **state)
 {
@@ -378,6 +404,7 @@ int main(void)
         cmocka_unit_test(no_more_than_a_second_is_in_memory_only),
         cmocka_unit_test(a_thread_that_does_not_move_costs_nothing),
         cmocka_unit_test(a_change_is_told_from_the_nearer_end),
+        cmocka_unit_test(a_recursion_takes_few_bytes),
         cmocka_unit_test(many_deep_threads_come_back),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_sample_can_not_keep_what_was_not_there),

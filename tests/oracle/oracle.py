@@ -29,7 +29,7 @@ FROZEN = os.path.join(environment.BUILD, "tests", "oracle", "frozen")
 PROGRAMS = os.path.join(HERE, "programs")
 NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(PROGRAMS, "*.py")))
 
-RATES = {"10000": "10000", "max": "100000"}
+RATES = {"1000": "1000", "10000": "10000", "max": "100000"}
 IMPOSSIBLE_MOST = 0.0001  # of the samples
 FAILED_MOST = 0.005  # of the samples that were to be taken
 SIGMAS = 5  # a share may differ by so many times its sampling error ...
