@@ -21,6 +21,7 @@ struct settings {
     bool functions;    /* leave lines out: a frame is its function */
     bool no_threads;   /* collapsed: merge the threads */
     bool full_paths;   /* collapsed: do not shorten files */
+    bool opcodes;      /* show instructions */
     bool json, verify; /* info */
     enum mode mode;
     enum collapsed_weight weight; /* collapsed */
@@ -34,6 +35,7 @@ enum option_set {
     TAKES_INFO = 1 << 3,
     TAKES_MODE = 1 << 4,
     TAKES_WEIGHT = 1 << 5,
+    TAKES_OPCODES = 1 << 6,
 };
 
 enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };

@@ -15,6 +15,7 @@ enum option_number {
     OPTION_WEIGHT,
     OPTION_NO_THREADS,
     OPTION_FULL_PATHS,
+    OPTION_OPCODES,
     OPTION_JSON,
     OPTION_VERIFY,
     OPTION_STRICT,
@@ -31,6 +32,7 @@ static const struct argument rows[] = {
     { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "samples, or us of wall|cpu|gil|gil_wait" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, TAKES_PATHS, "do not shorten file names" },
+    { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf" },
     { OPTION_JSON, 0, "json", NULL, TAKES_INFO, "print JSON" },
     { OPTION_VERIFY, 0, "verify", NULL, TAKES_INFO, "fail unless every block is there and decodes" },
     { OPTION_STRICT, 0, "strict", NULL, 0, "fail when it is damaged or not complete" },
@@ -78,6 +80,9 @@ static bool apply(struct settings *settings, enum option_number number)
         return true;
     case OPTION_FULL_PATHS:
         settings->full_paths = true;
+        return true;
+    case OPTION_OPCODES:
+        settings->opcodes = true;
         return true;
     case OPTION_JSON:
         settings->json = true;

@@ -58,6 +58,7 @@ static bool finish(void *self, struct fault *why)
         .functions = conversion->settings.functions,
         .no_threads = conversion->settings.no_threads,
         .full_paths = conversion->settings.full_paths,
+        .opcodes = conversion->settings.opcodes,
     };
     tally_sort(&to->tally);
     collapsed_write(&conversion->output, &conversion->tables, &to->tally, &style);
@@ -77,7 +78,7 @@ static const struct converter to_collapsed = {
     .suffix = NULL,
     .binary = false,
     .packing = PACK_NEVER,
-    .takes = TAKES_MODE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS,
+    .takes = TAKES_MODE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS | TAKES_OPCODES,
     .start = start,
     .take = take,
     .finish = finish,

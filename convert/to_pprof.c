@@ -39,7 +39,11 @@ static bool finish(void *self, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
     const bool of_cpu = settings->mode == MODE_CPU || mode_named(conversion->tables.recording.mode) == MODE_CPU;
-    const struct pprof_style style = { .functions = settings->functions, .cpu_first = of_cpu };
+    const struct pprof_style style = {
+        .functions = settings->functions,
+        .cpu_first = of_cpu,
+        .opcodes = settings->opcodes,
+    };
     tally_sort(&to->tally);
     const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->tally, &style);
     if (stacks > MANY_STACKS && !settings->quiet)
@@ -61,7 +65,7 @@ static const struct converter to_pprof = {
     .suffix = ".pb.gz",
     .binary = true,
     .packing = PACK_ALWAYS,
-    .takes = TAKES_MODE | TAKES_FUNCTIONS,
+    .takes = TAKES_MODE | TAKES_FUNCTIONS | TAKES_OPCODES,
     .start = start,
     .take = take,
     .finish = finish,

@@ -3,7 +3,9 @@
 
 #include "formats/alloc.h"
 #include "formats/bytes.h"
+#include "formats/owners.h"
 #include "formats/paths.h"
+#include "formats/task_mark.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,10 +36,12 @@ struct collapsed {
     const struct collapsed_style *style;
     bool processes; /* several: each is named */
     struct paths paths;
+    struct owners owners;
 
     struct intern frames; /* every frame as it is shown */
     struct bytes frame;   /* one in the making */
     uint32_t *marks;      /* of the tables' frames: their numbers in `frames` */
+    uint32_t *opcodes;    /* of their instructions; 0: there is none, or it is not wanted */
     struct outline outline;
     struct line_node *nodes; /* by number in the outline */
 };
@@ -91,8 +95,10 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
 {
     const struct tables *tables = collapsed->tables;
     struct bytes *to = &collapsed->frame;
-    put_name(to, tables_function_name(tables, frame->function));
-    if (tables->functions[frame->function].file == 0)
+    const struct text name = tables_function_name(tables, frame->function);
+    const bool bare = tables->functions[frame->function].file == 0;
+    put_name(to, bare && collapsed->style->no_threads ? task_mark_merged(name) : name);
+    if (bare)
         return frame_mark(collapsed);
     const struct text file = tables_function_file(tables, frame->function);
     put_string(to, " (");
@@ -105,15 +111,29 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
     return frame_mark(collapsed);
 }
 
+static uint32_t mark_opcode(struct collapsed *collapsed, const struct frame *frame)
+{
+    if (!collapsed->style->opcodes || !frame->instruction)
+        return 0;
+    put_string(&collapsed->frame, "[");
+    put_name(&collapsed->frame, tables_string(collapsed->tables, frame->instruction));
+    put_string(&collapsed->frame, "]");
+    return frame_mark(collapsed);
+}
+
 static void mark_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
     collapsed->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->marks));
+    collapsed->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->opcodes));
     put_string(&collapsed->frame, NO_PYTHON_FRAMES);
     collapsed->marks[0] = frame_mark(collapsed);
-    for (size_t i = 1; i < tables->frames_count; i++)
-        if (tables->frames[i].number)
-            collapsed->marks[i] = mark_python_frame(collapsed, &tables->frames[i]);
+    for (size_t i = 1; i < tables->frames_count; i++) {
+        if (!tables->frames[i].number)
+            continue;
+        collapsed->marks[i] = mark_python_frame(collapsed, &tables->frames[i]);
+        collapsed->opcodes[i] = mark_opcode(collapsed, &tables->frames[i]);
+    }
 }
 
 static uint32_t mark_process(struct collapsed *collapsed, const struct process *process)
@@ -134,10 +154,17 @@ static uint32_t mark_interpreter(struct collapsed *collapsed, uint64_t interpret
 
 static uint32_t mark_thread(struct collapsed *collapsed, uint32_t number)
 {
-    put_name(&collapsed->frame, tables_thread_name(collapsed->tables, number));
+    put_name(&collapsed->frame, owners_name(&collapsed->owners, collapsed->tables, number));
     put_string(&collapsed->frame, " (");
     put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
     put_string(&collapsed->frame, ")");
+    return frame_mark(collapsed);
+}
+
+static uint32_t mark_task(struct collapsed *collapsed, uint32_t task)
+{
+    put_string(&collapsed->frame, "task ");
+    put_name(&collapsed->frame, tables_task(collapsed->tables, task)->task.name);
     return frame_mark(collapsed);
 }
 
@@ -153,8 +180,12 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
     }
     if (thread->interpreter)
         root = outline_child(outline, root, mark_interpreter(collapsed, thread->interpreter));
-    if (!collapsed->style->no_threads)
+    if (collapsed->style->no_threads)
+        return root;
+    if (thread->tid || !thread->task) /* nobody knows where an orphaned task belongs */
         root = outline_child(outline, root, mark_thread(collapsed, number));
+    if (thread->task)
+        root = outline_child(outline, root, mark_task(collapsed, thread->task));
     return root;
 }
 
@@ -183,6 +214,14 @@ static uint64_t weigh(const struct collapsed *collapsed, uint64_t sum)
     return ((weights[weight].intervals ? sum * collapsed->tables->recording.interval_ns : sum) + 500) / 1000;
 }
 
+static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t stack)
+{
+    const struct tables *tables = collapsed->tables;
+    const uint32_t node = outline_place(&collapsed->outline, tables, collapsed->marks, root, stack);
+    const uint32_t opcode = stack ? collapsed->opcodes[tables->stacks[stack].frame] : 0;
+    return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
+}
+
 static void count_samples(struct collapsed *collapsed, const struct tally *tally)
 {
     const struct tables *tables = collapsed->tables;
@@ -192,7 +231,7 @@ static void count_samples(struct collapsed *collapsed, const struct tally *tally
         const struct tally_row *row = &tally->rows[i];
         if (!roots[row->thread])
             roots[row->thread] = thread_root(collapsed, row->thread);
-        nodes[i] = outline_place(&collapsed->outline, tables, collapsed->marks, roots[row->thread], row->stack);
+        nodes[i] = leaf_node(collapsed, roots[row->thread], row->stack);
     }
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.numbers.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < tally->count; i++)
@@ -299,10 +338,12 @@ static bool several_processes(const struct tables *tables)
 static void drop(struct collapsed *collapsed)
 {
     paths_free(&collapsed->paths);
+    owners_free(&collapsed->owners);
     intern_free(&collapsed->frames);
     bytes_free(&collapsed->frame);
     outline_free(&collapsed->outline);
     free(collapsed->marks);
+    free(collapsed->opcodes);
     free(collapsed->nodes);
 }
 
@@ -311,6 +352,7 @@ void collapsed_write(struct output *to, const struct tables *tables, const struc
 {
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
     paths_find(&collapsed.paths, tables);
+    owners_find(&collapsed.owners, tables);
     mark_frames(&collapsed);
     count_samples(&collapsed, tally);
 

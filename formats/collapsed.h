@@ -9,6 +9,13 @@
  * one) and the thread. A frame is `function (file:line)`; `function (file)` where the line is not wanted or not known;
  * the bare name for marks that have no file, such as <GC>. A thread without Python frames has <no Python frames>.
  *
+ * An entry that stands for an asyncio task has `task NAME` behind the thread that owns it. When threads are merged that
+ * is left out, too, and marks of tasks without a name of their own, such as <task Task-17>, become <task>: what
+ * thousands of tasks do alike is one stack then.
+ *
+ * With instructions, that of the leaf is a frame of its own, [LOAD_ATTR_SLOT], so that the function stays one box of
+ * a flame graph, with its instructions above it.
+ *
  * A file is told from where Python looks for modules: behind the last `site-packages/` (or Debian's `dist-packages/`),
  * else behind the last `lib/python3.N/`, else from the working folder of the first process that has it below its own,
  * else from the folder of the program itself: the file of a `<module>` that nobody called. Any other stays whole.
@@ -43,6 +50,7 @@ struct collapsed_style {
     bool functions;  /* without lines */
     bool no_threads; /* without the thread, so that threads are merged */
     bool full_paths; /* files as recorded */
+    bool opcodes;    /* with the instruction of the leaf */
 };
 
 /* Writes all lines. The tally has been sorted. Failures of writing stay in `to`. */

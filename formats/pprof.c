@@ -2,7 +2,7 @@
 #include "formats/pprof.h"
 
 #include "formats/alloc.h"
-#include "formats/pprof_tables.h"
+#include "formats/pprof_labels.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 
 #define PACKET_SAMPLES      256
 #define PACKET_LOCATIONS    ((size_t)64 << 10) /* of all its samples, unless one alone has more */
-#define LABELS              4
 #define COMMENT_SIZE        240
 #define COMMENTED_PROCESSES 8
 
@@ -30,18 +29,13 @@ static const struct {
 #define WALL    1 /* among them */
 #define CPU     2
 
-/* Made when the first sample of the thread is written. */
-struct thread_labels {
-    Perftools__Profiles__Label labels[LABELS];
-    Perftools__Profiles__Label *list[LABELS];
-    bool made;
-};
-
 /* Samples that wait to be written together. */
 struct packet {
     Perftools__Profiles__Sample samples[PACKET_SAMPLES];
     Perftools__Profiles__Sample *list[PACKET_SAMPLES];
     int64_t values[PACKET_SAMPLES][COLUMNS];
+    Perftools__Profiles__Label labels[PACKET_SAMPLES][PPROF_LABELS];
+    Perftools__Profiles__Label *label_lists[PACKET_SAMPLES][PPROF_LABELS];
     size_t count;
     uint64_t *locations; /* of all the stacks, one behind the other */
     size_t locations_used, locations_room;
@@ -56,9 +50,9 @@ struct pprof {
     struct pprof_tables refers;
     uint32_t *marks;        /* of frames: their places */
     struct outline outline; /* under a node for each mapping */
-    struct tally rows;      /* by (thread, node) */
+    struct tally rows;      /* by (what the labels say, node) */
+    struct pprof_labels labels;
 
-    struct thread_labels *threads; /* by number */
     struct packet packet;
     uint8_t *packed;
     size_t packed_room;
@@ -128,6 +122,17 @@ static void map_main_program(struct pprof *pprof)
     pprof_mapping(&pprof->refers, TEXT("python"));
 }
 
+static uint32_t said_of(struct pprof *pprof, const struct tally_row *row)
+{
+    struct pprof_said said = { .thread = row->thread, .task = row->task };
+    if (pprof->style->opcodes && row->stack) {
+        const struct frame *leaf = &pprof->tables->frames[pprof->tables->stacks[row->stack].frame];
+        said.instruction = leaf->instruction;
+        said.base = leaf->base;
+    }
+    return pprof_labels_number(&pprof->labels, &said);
+}
+
 /* Stacks that differ in nothing we write become one, and their samples are counted together. */
 static void merge_rows(struct pprof *pprof)
 {
@@ -136,44 +141,12 @@ static void merge_rows(struct pprof *pprof)
         const struct tally_row *row = &pprof->tally->rows[i];
         const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
-        const uint32_t node = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
-        tally_add(&pprof->rows, row->thread, node, row->sums);
+        struct tally_row merged = *row;
+        merged.thread = said_of(pprof, row);
+        merged.task = 0;
+        merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
+        tally_add(&pprof->rows, &merged);
     }
-}
-
-static Perftools__Profiles__Label text_label(struct pprof *pprof, struct text key, struct text text)
-{
-    Perftools__Profiles__Label label = PERFTOOLS__PROFILES__LABEL__INIT;
-    label.key = pprof_string(&pprof->refers, key);
-    label.str = pprof_string(&pprof->refers, text);
-    return label;
-}
-
-/* The unit makes a 0, the main interpreter's number, a label like any other; without one it would be none. */
-static Perftools__Profiles__Label number_label(struct pprof *pprof, struct text key, uint64_t number)
-{
-    Perftools__Profiles__Label label = PERFTOOLS__PROFILES__LABEL__INIT;
-    label.key = pprof_string(&pprof->refers, key);
-    label.num = (int64_t)number;
-    label.num_unit = pprof_string(&pprof->refers, TEXT("id"));
-    return label;
-}
-
-static Perftools__Profiles__Label **thread_labels(struct pprof *pprof, uint32_t number)
-{
-    struct thread_labels *thread = &pprof->threads[number];
-    if (thread->made)
-        return thread->list;
-    const struct thread *row = &pprof->tables->threads[number].thread;
-    const struct process *process = &pprof->tables->processes[row->process].process;
-    thread->labels[0] = text_label(pprof, TEXT("thread"), tables_thread_name(pprof->tables, number));
-    thread->labels[1] = number_label(pprof, TEXT("thread_id"), row->tid);
-    thread->labels[2] = number_label(pprof, TEXT("pid"), process->pid);
-    thread->labels[3] = number_label(pprof, TEXT("interpreter"), row->interpreter);
-    for (size_t i = 0; i < LABELS; i++)
-        thread->list[i] = &thread->labels[i];
-    thread->made = true;
-    return thread->list;
 }
 
 static void write_packet(struct pprof *pprof)
@@ -221,6 +194,16 @@ static size_t fill_values(const struct pprof *pprof, int64_t *values, const stru
     return count;
 }
 
+static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
+{
+    struct packet *packet = &pprof->packet;
+    Perftools__Profiles__Label *made = packet->labels[packet->count];
+    sample->label = packet->label_lists[packet->count];
+    sample->n_label = pprof_labels_make(&pprof->labels, said, &pprof->refers, made);
+    for (size_t i = 0; i < sample->n_label; i++)
+        sample->label[i] = &made[i];
+}
+
 static void add_sample(struct pprof *pprof, const struct tally_row *row)
 {
     const struct outline_node *nodes = pprof->outline.nodes;
@@ -238,14 +221,12 @@ static void add_sample(struct pprof *pprof, const struct tally_row *row)
     sample->location_id = locations;
     sample->value = packet->values[packet->count];
     sample->n_value = fill_values(pprof, sample->value, row);
-    sample->n_label = LABELS;
-    sample->label = thread_labels(pprof, row->thread);
+    label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
 }
 
 static void write_samples(struct pprof *pprof)
 {
-    pprof->threads = alloc_zeroed(pprof->tables->threads_count + 1, sizeof(*pprof->threads));
     for (size_t i = 0; i < pprof->rows.count; i++)
         add_sample(pprof, &pprof->rows.rows[i]);
     write_packet(pprof);
@@ -339,8 +320,8 @@ static void drop(struct pprof *pprof)
     pprof_tables_free(&pprof->refers);
     outline_free(&pprof->outline);
     tally_free(&pprof->rows);
+    pprof_labels_free(&pprof->labels);
     free(pprof->marks);
-    free(pprof->threads);
     free(pprof->packet.locations);
     free(pprof->packed);
     free(pprof);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A tally as a pprof profile (schemas/profile.proto): each row a sample with a count and times, the stack as
- * locations, and labels that name the thread.
+ * locations, and labels that name the thread and what it ran.
  *
  *     samples/count, wall/nanoseconds (shown first; count x interval)
  *     cpu/nanoseconds, if it is known of some samples
  *     gil/nanoseconds, gil_wait/nanoseconds (count x interval), if the status is known of some
- *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0
+ *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more in formats/pprof_labels.h
  *
  * The message is never in memory as a whole. Samples are packed a few hundred at a time, each packet a small Profile of
  * its own: profiles one after the other are one profile. What they refer to is numbered at first use and follows at the
@@ -25,6 +25,7 @@
 struct pprof_style {
     bool functions; /* a location is a whole function, on its first line */
     bool cpu_first; /* show CPU time first, not wall-clock time, if it is known */
+    bool opcodes;   /* samples say the instruction of the leaf */
 };
 
 /* Writes the profile; returns how many samples (distinct stacks with their labels) it has. The tally has been sorted.

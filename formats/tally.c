@@ -5,28 +5,41 @@
 
 #include <stdlib.h>
 
-void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, const uint64_t *sums)
+/* Set in the number of a runner. No file defines so many threads. */
+#define RUNNER 0x80000000u
+
+static uint32_t runner_of(struct tally *tally, uint32_t thread, uint32_t task)
 {
     bool added;
-    const uint32_t number = pairs_number(&tally->numbers, thread, stack, &added);
+    return task ? RUNNER | pairs_number(&tally->runners, thread, task, &added) : thread;
+}
+
+void tally_add(struct tally *tally, const struct tally_row *given)
+{
+    bool added;
+    const uint32_t runner = runner_of(tally, given->thread, given->task);
+    const uint32_t number = pairs_number(&tally->numbers, runner, given->stack, &added);
     if (added) {
         tally->rows = alloc_grow(tally->rows, &tally->room, number, sizeof(*tally->rows));
-        tally->rows[tally->count++] = (struct tally_row){ .thread = thread, .stack = stack };
+        tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
     }
     for (size_t i = 0; i < SUMS; i++)
-        tally->rows[number - 1].sums[i] += sums[i];
+        tally->rows[number - 1].sums[i] += given->sums[i];
 }
 
 void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status & STATUS_RECORDED ? sample->status : STATUS_CPU_UNKNOWN;
-    const uint64_t sums[SUMS] = {
-        [SUM_SAMPLES] = 1,
-        [SUM_CPU_NS] = sample->cpu_ns,
-        [SUM_GIL] = (status & STATUS_GIL) != 0,
-        [SUM_GIL_WAIT] = (status & STATUS_GIL_WAIT) != 0,
-    };
-    tally_add(tally, sample->thread, sample->stack, sums);
+    const struct tally_row row = { sample->thread,
+                                   sample->task,
+                                   sample->stack,
+                                   {
+                                       [SUM_SAMPLES] = 1,
+                                       [SUM_CPU_NS] = sample->cpu_ns,
+                                       [SUM_GIL] = (status & STATUS_GIL) != 0,
+                                       [SUM_GIL_WAIT] = (status & STATUS_GIL_WAIT) != 0,
+                                   } };
+    tally_add(tally, &row);
     tally->samples++;
     tally->with_status += (status & STATUS_RECORDED) != 0;
     tally->with_cpu += !(status & STATUS_CPU_UNKNOWN);
@@ -44,11 +57,14 @@ static int compare_rows(const void *a, const void *b)
     const struct tally_row *left = a, *right = b;
     if (left->thread != right->thread)
         return left->thread < right->thread ? -1 : 1;
+    if (left->task != right->task)
+        return left->task < right->task ? -1 : 1;
     return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
 void tally_sort(struct tally *tally)
 {
+    pairs_free(&tally->runners);
     pairs_free(&tally->numbers);
     if (tally->count > 0)
         qsort(tally->rows, tally->count, sizeof(*tally->rows), compare_rows);
@@ -56,6 +72,7 @@ void tally_sort(struct tally *tally)
 
 void tally_free(struct tally *tally)
 {
+    pairs_free(&tally->runners);
     pairs_free(&tally->numbers);
     free(tally->rows);
     *tally = (struct tally){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting instead of keeping. A tally holds one row for each distinct pair of thread and stack and how many samples
- * it had, doing what, so what it takes grows with distinct stacks and not with samples.
+/* Counting instead of keeping. A tally holds one row for each distinct thread, asyncio task that it ran, and stack, and
+ * how many samples that had, doing what, so what it takes grows with distinct stacks and not with samples.
  *
  * An outline tells stacks once more, as an output shows them. To the tables two frames on one line are two frames when
  * their columns differ; to an output they may be the same. So the output gives each frame a mark, frames that look
@@ -27,12 +27,14 @@ enum tally_sum {
 
 struct tally_row {
     uint32_t thread;
+    uint32_t task;  /* 0: none */
     uint32_t stack; /* 0: no Python frames */
     uint64_t sums[SUMS];
 };
 
 struct tally {
-    struct pairs numbers; /* of (thread, stack): row + 1 */
+    struct pairs runners; /* of (thread, task), of those that have one */
+    struct pairs numbers; /* of (thread or runner, stack): row + 1 */
     struct tally_row *rows;
     size_t count, room;
     uint64_t samples;               /* all */
@@ -42,13 +44,13 @@ struct tally {
 /* Counts a sample. Rows stand in the order of first sight. */
 void tally_sample(struct tally *tally, const struct sample *sample);
 
-/* Adds to all sums of `thread` with `stack`, and to nothing else. */
-void tally_add(struct tally *tally, uint32_t thread, uint32_t stack, const uint64_t *sums);
+/* Adds to all sums of the row that has the thread, task and stack of `given`, and to nothing else. */
+void tally_add(struct tally *tally, const struct tally_row *given);
 
 /* Whether something is known of a sum: of some samples at least. */
 bool tally_knows(const struct tally *tally, enum tally_sum sum);
 
-/* Ends the counting: rows are sorted by thread, then stack, and nothing can be added any more. */
+/* Ends the counting: rows are sorted by thread, task, then stack, and nothing can be added any more. */
 void tally_sort(struct tally *tally);
 
 void tally_free(struct tally *tally);

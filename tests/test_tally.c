@@ -13,6 +13,7 @@ static void assert_rows(const struct tally *tally, const struct tally_row *wante
     assert_int_equal(tally->count, count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(tally->rows[i].thread, wanted[i].thread);
+        assert_int_equal(tally->rows[i].task, wanted[i].task);
         assert_int_equal(tally->rows[i].stack, wanted[i].stack);
         for (size_t k = 0; k < SUMS; k++)
             assert_int_equal(tally->rows[i].sums[k], wanted[i].sums[k]);
@@ -22,23 +23,47 @@ static void assert_rows(const struct tally *tally, const struct tally_row *wante
 static void counts_each_stack_of_each_thread(void **state)
 {
     (void)state;
-    static const struct tally_row given[] = { { 2, 5, { 1 } },   { 1, 9, { 1 } }, { 2, 5, { 3, 4, 2, 1 } },
-                                              { 1, 2, { 10 } },  { 2, 0, { 1 } }, { 1, 9, { 1, 7 } },
-                                              { 1, 9, { 5, 1 } } };
+    static const struct tally_row given[] = { { 2, 0, 5, { 1 } },   { 1, 0, 9, { 1 } }, { 2, 0, 5, { 3, 4, 2, 1 } },
+                                              { 1, 0, 2, { 10 } },  { 2, 0, 0, { 1 } }, { 1, 0, 9, { 1, 7 } },
+                                              { 1, 0, 9, { 5, 1 } } };
     static const struct tally_row seen[] = {
-        { 2, 5, { 4, 4, 2, 1 } }, { 1, 9, { 7, 8 } }, { 1, 2, { 10 } }, { 2, 0, { 1 } }
+        { 2, 0, 5, { 4, 4, 2, 1 } }, { 1, 0, 9, { 7, 8 } }, { 1, 0, 2, { 10 } }, { 2, 0, 0, { 1 } }
     };
     static const struct tally_row sorted[] = {
-        { 1, 2, { 10 } }, { 1, 9, { 7, 8 } }, { 2, 0, { 1 } }, { 2, 5, { 4, 4, 2, 1 } }
+        { 1, 0, 2, { 10 } }, { 1, 0, 9, { 7, 8 } }, { 2, 0, 0, { 1 } }, { 2, 0, 5, { 4, 4, 2, 1 } }
     };
     struct tally tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        tally_add(&tally, given[i].thread, given[i].stack, given[i].sums);
+        tally_add(&tally, &given[i]);
     assert_rows(&tally, seen, countof(seen));
     tally_sort(&tally);
     assert_rows(&tally, sorted, countof(sorted));
     tally_free(&tally);
     tally_sort(&tally);
+    tally_free(&tally);
+}
+
+/* The same stack of the same thread is another row when another task runs it. */
+static void tells_tasks_apart(void **state)
+{
+    (void)state;
+    static const struct sample given[] = {
+        { .thread = 2, .stack = 5 },
+        { .thread = 1, .stack = 5, .task = 7 },
+        { .thread = 1, .stack = 5, .task = 3 },
+        { .thread = 1, .stack = 5 },
+        { .thread = 1, .stack = 5, .task = 7 },
+        { .thread = 2, .stack = 5, .task = 7 },
+        { .thread = 1, .stack = 4, .task = 7 },
+    };
+    static const struct tally_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
+                                               { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++)
+        tally_sample(&tally, &given[i]);
+    tally_sort(&tally);
+    assert_rows(&tally, wanted, countof(wanted));
+    assert_int_equal(tally.samples, countof(given));
     tally_free(&tally);
 }
 
@@ -56,7 +81,7 @@ static void sums_up_what_samples_did(void **state)
         { { .thread = 1, .stack = 2, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
         { { .thread = 1, .stack = 3, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
-    static const struct tally_row wanted[] = { { 1, 2, { 4, 711, 2, 1 } }, { 1, 3, { 1, 0, 0, 0 } } };
+    static const struct tally_row wanted[] = { { 1, 0, 2, { 4, 711, 2, 1 } }, { 1, 0, 3, { 1, 0, 0, 0 } } };
     struct tally tally = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
         tally_sample(&tally, &given[i].sample);
@@ -106,6 +131,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_each_stack_of_each_thread),
+        cmocka_unit_test(tells_tasks_apart),
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
     };
