@@ -4,7 +4,8 @@
 
 static void *start(struct conversion *conversion)
 {
-    return gecko_start(&conversion->tables, &conversion->output);
+    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
+    return gecko_start(&conversion->tables, &conversion->output, style);
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -27,7 +28,7 @@ static const struct converter to_gecko = {
     .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
     .suffix = ".json.gz",
     .packing = PACK_BY_NAME,
-    .takes = TAKES_MODE,
+    .takes = TAKES_MODE | TAKES_OPCODES,
     .start = start,
     .take = take,
     .finish = finish,

@@ -9,11 +9,12 @@
 /* A millisecond and its decimal parts; a sample's time is rounded to one of them. */
 static const uint64_t units_ns[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
 
-struct gecko *gecko_start(const struct tables *tables, struct output *output)
+struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style)
 {
     struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
     gecko->tables = tables;
     gecko->json.to = output;
+    gecko->opcodes.shown = style.opcodes;
     return gecko;
 }
 
@@ -48,7 +49,9 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
     if (gecko->unit_ns == 0)
         choose_unit(gecko);
-    struct gecko_thread *thread = gecko_thread_make(gecko, sample->thread);
+    const uint32_t host = gecko_tasks_host(gecko, sample->thread);
+    struct gecko_thread *thread = gecko_thread_make(gecko, host);
+    thread->shared |= host != sample->thread;
     struct spool_column *samples = &thread->samples;
     /* Rounded before differences are taken, so that errors do not add up. The viewer accepts times that go back and
      * draws nonsense, so a recording that has them is mended here. */
@@ -56,6 +59,7 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     if (time < samples->last.time)
         time = samples->last.time;
     gecko_take_status(gecko, thread, sample, time);
+    gecko_opcodes_take(gecko, sample->stack);
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
     if (gecko->last_ns < sample->time_ns)
         gecko->last_ns = sample->time_ns;
@@ -63,12 +67,13 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
 {
-    if (number >= gecko->threads_room)
+    if (number >= gecko->threads_room || gecko_tasks_shared(gecko, number))
         return;
     struct gecko_thread *thread = &gecko->threads[number];
     spool_settle(&gecko->spool, &thread->samples);
     spool_settle(&gecko->spool, &thread->cpu);
     spool_settle(&gecko->spool, &thread->states);
+    spool_settle(&gecko->spool, &thread->tasks);
 }
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
@@ -92,6 +97,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     struct emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
     gecko_lines_make(gecko);
+    gecko_opcodes_settle(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
@@ -114,9 +120,13 @@ void gecko_drop(struct gecko *gecko)
         spool_drop(&gecko->threads[i].samples);
         spool_drop(&gecko->threads[i].cpu);
         spool_drop(&gecko->threads[i].states);
+        spool_drop(&gecko->threads[i].tasks);
     }
     free(gecko->threads);
     spool_close(&gecko->spool);
+    gecko_tasks_free(&gecko->tasks);
+    gecko_opcodes_free(&gecko->opcodes);
+    intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
     gecko_lines_free(gecko);
     free(gecko);

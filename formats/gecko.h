@@ -9,8 +9,13 @@
  * in the tables, and its number there is its row here: row 0, "none" in the tables, is a frame that stands for "no
  * Python frames", so that stack 0 is a stack like any other.
  *
+ * An entry that stands for an asyncio task is a thread of its own, behind the true ones of its process; of very many
+ * tasks only the first have one each, and the others share one. With instructions each stack ends in a frame for that
+ * of its leaf, [LOAD_ATTR_SLOT], so that functions stay whole.
+ *
  * The parts, one file each: gecko.c the samples and the order of all, gecko_status.c what threads were doing,
- * gecko_markers.c how that is shown, gecko_threads.c who is who,
+ * gecko_tasks.c which tasks they ran, gecko_opcodes.c at which instruction,
+ * gecko_markers.c and gecko_states.c how all that is shown, gecko_threads.c who is who,
  * gecko_tables.c what threads share, gecko_sources.c what a file's path says,
  * gecko_meta.c what the viewer should know of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_H
@@ -22,8 +27,12 @@
 
 struct gecko;
 
+struct gecko_style {
+    bool opcodes; /* show instructions */
+};
+
 /* Starts a profile that goes to `output`. Both stay the caller's and must outlive it; `output` is not closed. */
-struct gecko *gecko_start(const struct tables *tables, struct output *output);
+struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style);
 
 /* Takes an event that the tables have accepted; no samples with a stack that is lost. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);

@@ -20,6 +20,8 @@ static const struct category {
                             [ORIGIN_PACKAGE] = "Packages" } },
     [CATEGORY_NATIVE] = { "Native", "blue", { "Other" } },
     [CATEGORY_GC] = { "GC", "orange", { "Other" } },
+    [CATEGORY_TASK] = { "Asyncio", "purple", { "Other" } },
+    [CATEGORY_INSTRUCTION] = { "Instructions", "lightblue", { "Other" } },
 };
 
 static json_t *text_value(struct text text)
@@ -36,11 +38,24 @@ static json_t *category_value(const struct category *category)
                      subcategories);
 }
 
-static json_t *category_values(void)
+/* A breakdown of a function by them shows what its instructions were specialised from. */
+static void add_bases(json_t *category, const struct gecko *gecko)
+{
+    json_t *subcategories = json_object_get(category, "subcategories");
+    for (uint32_t i = 0; i < gecko->opcodes.bases_count; i++)
+        json_array_append_new(subcategories, text_value(tables_string(gecko->tables, gecko->opcodes.bases[i])));
+}
+
+static json_t *category_values(const struct gecko *gecko)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < countof(categories); i++)
+    for (size_t i = 0; i < countof(categories); i++) {
+        if (i == CATEGORY_INSTRUCTION && !gecko->opcodes.shown)
+            continue;
         json_array_append_new(all, category_value(&categories[i]));
+        if (i == CATEGORY_INSTRUCTION)
+            add_bases(json_array_get(all, i), gecko);
+    }
     return all;
 }
 
@@ -162,6 +177,8 @@ static json_t *extra_values(const struct gecko *gecko)
     if (tables->left_out)
         add_count(rows, "Left out by the mode", tables->left_out);
     add_states(rows, gecko);
+    if (tables->tasks_count > 1)
+        add_count(rows, "Asyncio tasks", tables->tasks_count - 1);
     add_text(rows, "Host", recording->host);
     add_text(rows, "Kernel", recording->kernel);
     add_text(rows, "Recorded with", recording->command);
@@ -202,7 +219,7 @@ void gecko_emit_meta(struct gecko *gecko)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     emit_value(json, "initialVisibleThreads", gecko_visible_lines(gecko));
     emit_value(json, "initialSelectedThreads", gecko_selected_lines(gecko));
-    emit_value(json, "categories", category_values());
+    emit_value(json, "categories", category_values(gecko));
     emit_value(json, "extra", extra_values(gecko));
     emit_close(json, '}');
 }

@@ -10,7 +10,14 @@
 /* Rows of meta.categories; a file's origin (formats/paths.h) is Python's subcategory. A function has one subcategory
  * whatever it does: a viewer greys a call tree node whose samples disagree. "Idle" is missing on purpose: a stack is
  * the same whether its thread waits or runs, and what tells them apart are the CPU times and markers. */
-enum gecko_category { CATEGORY_OTHER, CATEGORY_PYTHON, CATEGORY_NATIVE, CATEGORY_GC };
+enum gecko_category {
+    CATEGORY_OTHER,
+    CATEGORY_PYTHON,
+    CATEGORY_NATIVE,
+    CATEGORY_GC,
+    CATEGORY_TASK,        /* marks of asyncio tasks */
+    CATEGORY_INSTRUCTION, /* there only when instructions are shown */
+};
 
 /* A source file. */
 struct gecko_source {
@@ -42,10 +49,12 @@ struct gecko_thread {
     struct spool_column samples;
     struct spool_column cpu;    /* per sample: CPU time so far; 1: not known, instead of a stack */
     struct spool_column states; /* per change: since when; the set, instead of a stack */
+    struct spool_column tasks;  /* per change: since when; the task that it runs, instead of a stack */
     uint64_t cpu_from;          /* samples before the first that has a CPU time */
     uint64_t cpu_ns;            /* used so far */
     uint64_t tick;              /* in which it was looked at last */
     uint32_t seen;              /* states that it ever had */
+    bool shared;                /* it has the samples of many tasks */
 };
 
 /* A process as the viewer should name it. */
@@ -58,7 +67,45 @@ struct gecko_process {
 struct gecko_line {
     uint32_t thread; /* 0: there is none, the line only makes the profile one that opens */
     uint32_t process;
-    bool main;
+    bool main, task;
+};
+
+/* Entries that stand for an asyncio task. `= {0}` is empty. */
+struct gecko_tasks {
+    uint32_t *hosts; /* by thread: whose line its samples are on; 0: not decided */
+    size_t hosts_room;
+    uint32_t *shared; /* by process: the entry whose line those share that have none of their own */
+    size_t shared_room;
+    uint32_t lines; /* entries that have their own */
+    bool run;       /* threads were seen to run tasks */
+};
+
+/* An instruction, with which stacks end: a frame and a function of its own, behind all others. */
+struct gecko_opcode {
+    uint32_t instruction, base; /* strings */
+    size_t name;                /* string: [LOAD_ATTR_SLOT] */
+    uint32_t subcategory;
+};
+
+/* A stack of the tables with the instruction at its leaf: a stack of its own, behind all others. */
+struct gecko_leaf {
+    uint32_t stack, opcode;
+};
+
+#define GECKO_BASES 250 /* subcategories; the viewer takes 256 at most */
+
+/* `= {0}` is empty, and shows none. */
+struct gecko_opcodes {
+    bool shown;
+    struct pairs numbers; /* of (instruction, base): row + 1 */
+    struct gecko_opcode *rows;
+    size_t rows_room;
+    uint32_t *leaf_of; /* by stack: its place in `leaves` + 1 */
+    size_t leaf_of_room;
+    struct gecko_leaf *leaves;
+    size_t leaves_count, leaves_room;
+    uint32_t bases[GECKO_BASES]; /* strings, in the order of the subcategories behind "Other" */
+    uint32_t bases_count;
 };
 
 struct gecko {
@@ -76,9 +123,12 @@ struct gecko {
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
     uint64_t state_units[STATES]; /* of all threads together; known once their markers are written */
+    struct gecko_tasks tasks;
+    struct gecko_opcodes opcodes;
 
     /* Made when all is known. */
     struct gecko_sources sources;
+    struct intern strings;           /* behind those of the tables and the names of packages */
     struct gecko_process *processes; /* by number; [0] stands for none */
     size_t processes_count;
     struct gecko_line *lines;
@@ -108,15 +158,76 @@ uint64_t gecko_interval_units(const struct gecko *gecko);
 /* Writes the column of CPU times of a thread's samples; none when no sample of the recording has one. */
 void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
 
+/* What the samples of a thread are part of: its own line, or one that many tasks share. */
+uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
+/* Whether the line of this entry is a shared one. */
+bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread);
+/* Takes which task a sample found its thread running; `time` as above. */
+void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
+/* From now on the thread runs this task. */
+void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
+void gecko_tasks_free(struct gecko_tasks *tasks);
+
+/* Takes the stack of a sample, whose leaf may have an instruction. */
+void gecko_opcodes_take(struct gecko *gecko, uint32_t stack);
+/* Names them, once there are no more. */
+void gecko_opcodes_settle(struct gecko *gecko);
+/* The row of a stack with the instruction of its leaf; its own row when it has none or none is shown. */
+uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack);
+void gecko_opcodes_free(struct gecko_opcodes *opcodes);
+
+/* An interval on a thread's line, and the stack of the sample that it begins with. */
+struct gecko_marker {
+    uint64_t start, end;
+    uint32_t stack;
+    uint32_t subject; /* the state, the task, the frame */
+};
+
+/* Makes the markers of a thread, kind after kind. A kind uses what it needs. */
+struct gecko_marker_reader {
+    struct gecko *gecko;
+    const struct gecko_thread *thread;
+    struct spool_reader changes, samples;
+    struct spool_sample change, sample; /* those that are read */
+    uint64_t end;                       /* of the thread's last sample */
+    uint64_t now;
+    uint32_t states, ended; /* after the change at `now`; ended by it, and not given yet */
+    bool stacks;            /* are wanted */
+    bool over;
+    struct gecko_marker open[STATES];
+};
+
+struct gecko_marker_kind {
+    /* Goes to the first marker: `sample` is the first sample, `over` is false. */
+    void (*begin)(struct gecko_marker_reader *reader);
+    /* Gives the next one; false when there is none. */
+    bool (*next)(struct gecko_marker_reader *reader, struct gecko_marker *marker);
+    struct text (*name)(const struct gecko_marker *marker);
+    /* Writes the members of its data. */
+    void (*emit_data)(struct gecko *gecko, const struct gecko_marker *marker);
+    /* Adds what the viewer should know of those that there are. */
+    void (*add_schemas)(const struct gecko *gecko, json_t *schemas);
+};
+
+extern const struct gecko_marker_kind gecko_state_markers, gecko_task_markers, gecko_opcode_markers;
+
+/* For the kinds: the stack of the sample at a time that does not go back; the members that the data of all have; the
+ * parts of a schema, in which the field `shown` is the label. */
+uint32_t gecko_stack_at(struct gecko_marker_reader *reader, uint64_t time);
+void gecko_emit_type(struct gecko *gecko, const char *type, const char *color);
+void gecko_emit_place(struct gecko *gecko, const struct gecko_marker *marker);
+void gecko_add_field(json_t *fields, const char *key, const char *label, const char *format);
+void gecko_add_place_field(json_t *fields);
+json_t *gecko_schema(const char *name, const char *description, bool overview, const char *shown, json_t *fields);
+
 /* Writes the markers of a thread. */
 void gecko_emit_markers(struct gecko *gecko, const struct gecko_thread *thread);
 /* What the viewer should know of markers: [] when there are none. */
 json_t *gecko_marker_schema(const struct gecko *gecko);
-const char *gecko_state_name(enum gecko_state state);
 /* The states that a status stands for. */
 uint32_t gecko_states_of(uint32_t status);
-/* The place of its name among the strings. */
-size_t gecko_state_string(const struct gecko *gecko, enum gecko_state state);
+/* The place of a text among the strings, which has it from now on. The sources have been found. */
+size_t gecko_string(struct gecko *gecko, struct text text);
 
 /* Decides which threads are shown, in which order and under which names. */
 void gecko_lines_make(struct gecko *gecko);

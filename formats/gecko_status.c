@@ -58,9 +58,12 @@ void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const s
 {
     const uint64_t unseen = thread->samples.last.time + gecko_interval_units(gecko);
     /* What it did in ticks in which it was left out or absent, nobody knows. */
-    if (thread->samples.count && !in_sequence(gecko, thread))
+    if (thread->samples.count && !in_sequence(gecko, thread)) {
         change_states(gecko, thread, unseen < time ? unseen : time, 0);
+        gecko_tasks_change(gecko, thread, unseen < time ? unseen : time, 0);
+    }
     change_states(gecko, thread, time, gecko_states_of(sample->status));
+    gecko_tasks_take(gecko, thread, sample, time);
     take_cpu(gecko, thread, sample);
     thread->tick = gecko->tick;
 }
@@ -70,7 +73,7 @@ void gecko_take_left_out(struct gecko *gecko, const struct left_out *left_out)
 {
     const struct tables *tables = gecko->tables;
     if (left_out->thread < tables->threads_count && tables->threads[left_out->thread].thread.number)
-        add_cpu_ns(gecko_thread_make(gecko, left_out->thread), left_out->cpu_ns);
+        add_cpu_ns(gecko_thread_make(gecko, gecko_tasks_host(gecko, left_out->thread)), left_out->cpu_ns);
 }
 
 /* A tick in which a thread could not be read does not end what it was doing. */

@@ -2,7 +2,9 @@
 #include "formats/gecko_parts.h"
 
 #include "formats/alloc.h"
+#include "formats/task_mark.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NOTHING INT64_MIN /* a cell that is null */
@@ -31,35 +33,60 @@ static int64_t or_nothing(uint32_t number)
     return number ? (int64_t)number : NOTHING;
 }
 
+/* Behind the rows of a table, those of instructions; the place of a row among them. */
+static bool behind(size_t count, size_t row, size_t *place)
+{
+    *place = row - with_entry_0(count);
+    return row >= with_entry_0(count);
+}
+
 static size_t stack_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->stacks_count);
+    return with_entry_0(gecko->tables->stacks_count) + gecko->opcodes.leaves_count;
 }
 
 static int64_t stack_frame(const struct gecko *gecko, size_t row)
 {
+    size_t leaf;
+    if (behind(gecko->tables->stacks_count, row, &leaf))
+        return (int64_t)(with_entry_0(gecko->tables->frames_count) + gecko->opcodes.leaves[leaf].opcode);
     return row ? gecko->tables->stacks[row].frame : 0;
 }
 
 static int64_t stack_prefix(const struct gecko *gecko, size_t row)
 {
+    size_t leaf;
+    if (behind(gecko->tables->stacks_count, row, &leaf))
+        return gecko->opcodes.leaves[leaf].stack;
     return row ? or_nothing(gecko->tables->stacks[row].caller) : NOTHING;
 }
 
 static size_t frame_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->frames_count);
+    return with_entry_0(gecko->tables->frames_count) + gecko->opcodes.numbers.count;
 }
 
-/* The frame of a row; one that knows nothing for row 0 and for definitions that a damaged recording has lost. */
+/* The instruction of a row; NULL for a row that is a true frame. */
+static const struct gecko_opcode *opcode_at(const struct gecko *gecko, size_t count, size_t row)
+{
+    size_t place;
+    return behind(count, row, &place) ? &gecko->opcodes.rows[place] : NULL;
+}
+
+/* The frame of a row; one that knows nothing for row 0, instructions, and definitions that a damaged recording has
+ * lost. */
 static const struct frame *frame_at(const struct gecko *gecko, size_t row)
 {
     static const struct frame unknown = { .column = -1 };
-    return row && gecko->tables->frames[row].number ? &gecko->tables->frames[row] : &unknown;
+    const bool known = row && row < gecko->tables->frames_count && gecko->tables->frames[row].number;
+    return known ? &gecko->tables->frames[row] : &unknown;
 }
 
 static int64_t frame_function(const struct gecko *gecko, size_t row)
 {
+    size_t opcode;
+    if (behind(gecko->tables->frames_count, row, &opcode))
+        return (int64_t)(with_entry_0(gecko->tables->functions_count) + opcode);
     return frame_at(gecko, row)->function;
 }
 
@@ -77,18 +104,22 @@ static int64_t frame_column(const struct gecko *gecko, size_t row)
 
 static size_t function_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->functions_count);
+    return with_entry_0(gecko->tables->functions_count) + gecko->opcodes.numbers.count;
 }
 
 /* The place of a function's file in the sources + 1; 0 when it has none. */
 static uint32_t source_of(const struct gecko *gecko, size_t function)
 {
-    const uint32_t file = function ? gecko->tables->functions[function].file : 0;
+    const bool known = function && function < gecko->tables->functions_count;
+    const uint32_t file = known ? gecko->tables->functions[function].file : 0;
     return file ? gecko->sources.by_file[file] : 0;
 }
 
 static int64_t function_name(const struct gecko *gecko, size_t row)
 {
+    const struct gecko_opcode *opcode = opcode_at(gecko, gecko->tables->functions_count, row);
+    if (opcode)
+        return (int64_t)opcode->name;
     return row ? gecko->tables->functions[row].name : 0;
 }
 
@@ -107,7 +138,8 @@ static int64_t function_resource(const struct gecko *gecko, size_t row)
 
 static int64_t function_line(const struct gecko *gecko, size_t row)
 {
-    return row ? or_nothing(gecko->tables->functions[row].first_line) : NOTHING;
+    const bool known = row && row < gecko->tables->functions_count;
+    return known ? or_nothing(gecko->tables->functions[row].first_line) : NOTHING;
 }
 
 /* Marks of the recorder that stand among the functions without being one. */
@@ -123,6 +155,8 @@ static const struct mark {
  * been waiting or may have run C code, and we don't know which. */
 static int64_t frame_category(const struct gecko *gecko, size_t row)
 {
+    if (opcode_at(gecko, gecko->tables->frames_count, row))
+        return CATEGORY_INSTRUCTION;
     const size_t function = (size_t)frame_function(gecko, row);
     if (function == 0)
         return CATEGORY_OTHER;
@@ -130,11 +164,16 @@ static int64_t frame_category(const struct gecko *gecko, size_t row)
     for (size_t i = 0; i < countof(marks); i++)
         if (name.size == marks[i].name.size && memcmp(name.bytes, marks[i].name.bytes, name.size) == 0)
             return marks[i].category;
+    if (gecko->tables->functions[function].file == 0 && task_mark(name))
+        return CATEGORY_TASK;
     return CATEGORY_PYTHON;
 }
 
 static int64_t frame_subcategory(const struct gecko *gecko, size_t row)
 {
+    const struct gecko_opcode *opcode = opcode_at(gecko, gecko->tables->frames_count, row);
+    if (opcode)
+        return opcode->subcategory;
     const uint32_t source = source_of(gecko, (size_t)frame_function(gecko, row));
     const bool python = frame_category(gecko, row) == CATEGORY_PYTHON;
     return source && python ? (int64_t)gecko->sources.rows[source - 1].origin : 0;
@@ -156,10 +195,12 @@ static int64_t package_name(const struct gecko *gecko, size_t row)
     return (int64_t)(string_rows(gecko) + row);
 }
 
-/* And behind those, the names of markers. */
-size_t gecko_state_string(const struct gecko *gecko, enum gecko_state state)
+/* And behind those, what else there is. */
+size_t gecko_string(struct gecko *gecko, struct text text)
 {
-    return string_rows(gecko) + package_rows(gecko) + (size_t)state;
+    bool added;
+    const char *bytes = text.size ? text.bytes : "";
+    return string_rows(gecko) + package_rows(gecko) + intern_number(&gecko->strings, bytes, text.size, &added) - 1;
 }
 
 static size_t source_rows(const struct gecko *gecko)
@@ -275,6 +316,18 @@ static void emit_table(struct gecko *gecko, const struct table *table)
     emit_close(&gecko->json, '}');
 }
 
+/* In the order of their numbers. */
+static void emit_own_strings(struct gecko *gecko)
+{
+    const struct intern *strings = &gecko->strings;
+    struct text *list = alloc_zeroed((size_t)strings->count + 1, sizeof(*list));
+    for (size_t i = 0; i < strings->room; i++)
+        list[strings->slots[i].number] = (struct text){ strings->slots[i].bytes, strings->slots[i].size };
+    for (uint32_t i = 1; i <= strings->count; i++)
+        emit_text(&gecko->json, NULL, list[i]);
+    free(list);
+}
+
 static void emit_strings(struct gecko *gecko)
 {
     struct emitter *json = &gecko->json;
@@ -284,8 +337,7 @@ static void emit_strings(struct gecko *gecko)
         emit_text(json, NULL, tables_string(gecko->tables, i));
     for (size_t i = 1; i <= package_rows(gecko); i++)
         emit_text(json, NULL, gecko->sources.packages[i]);
-    for (enum gecko_state state = 0; gecko->seen && state < STATES; state++)
-        emit_value(json, NULL, json_string(gecko_state_name(state)));
+    emit_own_strings(gecko);
     emit_close(json, ']');
 }
 

@@ -63,7 +63,7 @@ static bool is_shown(const struct gecko *gecko, uint32_t number)
     return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
 }
 
-/* By process, the main thread first, then as they came. */
+/* By process, the main thread first, tasks last, else as they came. */
 static int by_place(const void *left, const void *right)
 {
     const struct gecko_line *a = left, *b = right;
@@ -71,6 +71,8 @@ static int by_place(const void *left, const void *right)
         return a->process < b->process ? -1 : 1;
     if (a->main != b->main)
         return a->main ? -1 : 1;
+    if (a->task != b->task)
+        return b->task ? -1 : 1;
     return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
@@ -89,9 +91,9 @@ static void make_lines(struct gecko *gecko)
     for (uint32_t i = 1; i < tables->threads_count; i++) {
         const struct thread *thread = &tables->threads[i].thread;
         if (is_shown(gecko, i))
-            gecko->lines[gecko->lines_count++] = (struct gecko_line){ .thread = i,
-                                                                      .process = thread->process,
-                                                                      .main = is_main(thread) };
+            gecko->lines[gecko->lines_count++] = (struct gecko_line){
+                .thread = i, .process = thread->process, .main = is_main(thread), .task = thread->task != 0
+            };
     }
     qsort(gecko->lines, gecko->lines_count, sizeof(*gecko->lines), by_place);
     keep_one_main(gecko);
@@ -154,7 +156,8 @@ static void emit_name(struct gecko *gecko, const struct gecko_line *line)
         emit_text(&gecko->json, "name", (struct text){ title, strlen(title) });
         return;
     }
-    const struct text name = tables_thread_name(gecko->tables, line->thread);
+    const struct text name = gecko_tasks_shared(gecko, line->thread) ? TEXT("other tasks")
+                                                                     : tables_thread_name(gecko->tables, line->thread);
     if (thread->interpreter == 0) {
         emit_text(&gecko->json, "name", name);
         return;
@@ -172,6 +175,12 @@ static void emit_tid(struct gecko *gecko, const struct gecko_line *line, struct 
     const struct thread *thread = thread_of(gecko, line);
     if (thread->number == 0) { /* Linux gives a main thread the number of its process. */
         emit_integer(&gecko->json, "tid", process_of(gecko, line->process)->process.pid);
+        return;
+    }
+    if (line->task) { /* Its thread's number is that thread's. */
+        char text[48];
+        const int size = snprintf(text, sizeof(text), "%" PRIu32 " task %" PRIu32, thread->tid, thread->task);
+        emit_text(&gecko->json, "tid", (struct text){ text, (size_t)size });
         return;
     }
     const uint64_t key[] = { thread->process, thread->tid, thread->interpreter };
@@ -217,7 +226,7 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
         end_ns = process_row->end_ns;
     emit_life(json, "registerTime", thread_of(gecko, line)->start_ns, "unregisterTime", end_ns);
     emit_literal(json, "pausedRanges", "[]");
-    /* One kind of them is for there, see gecko_markers.c. */
+    /* One kind of them is for there, see gecko_states.c. */
     const bool waits = gecko_thread(gecko, line->thread)->seen & 1u << STATE_GIL_WAIT;
     emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }
@@ -232,7 +241,7 @@ static void emit_samples(struct gecko *gecko, const struct gecko_thread *thread,
     emit_open(json, "samples", '{');
     emit_open(json, "stack", '[');
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
-        emit_integer(json, NULL, sample.stack);
+        emit_integer(json, NULL, gecko_opcodes_leaf(gecko, sample.stack));
     emit_close(json, ']');
     emit_open(json, "time", '[');
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
@@ -265,6 +274,7 @@ void gecko_emit_threads(struct gecko *gecko)
 }
 
 struct ranked {
+    unsigned behind; /* threads, tasks, what tasks share */
     uint64_t samples;
     size_t place;
 };
@@ -272,17 +282,24 @@ struct ranked {
 static int by_samples(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
+    if (a->behind != b->behind)
+        return a->behind < b->behind ? -1 : 1;
     if (a->samples != b->samples)
         return a->samples > b->samples ? -1 : 1;
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Places of the lines, the one with most samples first. The caller frees the array. */
+/* Places of the lines, the one with most samples first, threads ahead of tasks unless there is nothing to see of them.
+ * The caller frees the array. */
 static struct ranked *rank_lines(const struct gecko *gecko)
 {
     struct ranked *ranked = alloc_zeroed(gecko->lines_count, sizeof(*ranked));
-    for (size_t i = 0; i < gecko->lines_count; i++)
-        ranked[i] = (struct ranked){ gecko_samples(gecko, gecko->lines[i].thread)->count, i };
+    for (size_t i = 0; i < gecko->lines_count; i++) {
+        const uint32_t thread = gecko->lines[i].thread;
+        const uint64_t samples = gecko_samples(gecko, thread)->count;
+        const unsigned behind = (gecko->lines[i].task || samples == 0) + gecko_tasks_shared(gecko, thread);
+        ranked[i] = (struct ranked){ behind, samples, i };
+    }
     qsort(ranked, gecko->lines_count, sizeof(*ranked), by_samples);
     return ranked;
 }

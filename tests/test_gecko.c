@@ -133,7 +133,7 @@ static json_t *write_profile_of(const struct event *events, size_t count, size_t
     struct fault why = { 0 };
     close(mkstemp(path));
     assert_true(output_open(&output, path, false, NULL));
-    struct gecko *gecko = gecko_start(&tables, &output);
+    struct gecko *gecko = gecko_start(&tables, &output, (struct gecko_style){ 0 });
     for (size_t i = 0; i < count; i++)
         take(gecko, &tables, events[i]);
     for (size_t i = 0; i < flips; i++) {

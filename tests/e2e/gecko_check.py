@@ -314,7 +314,7 @@ class Checker:
         self.expect(self.cell_is_good("stackTable", stack), f"{which} has stack {stack!r}")
         for field in schema["fields"]:
             value = data[field["key"]]
-            kind = "stringArray" if field["format"] == "unique-string" else "string"
+            kind = {"unique-string": "stringArray", "integer": "integer"}.get(field["format"], "string")
             self.expect(self.cell_is_good(kind, value), f"{which}: {field['key']} is {value!r}")
 
 
