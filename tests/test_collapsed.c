@@ -57,6 +57,44 @@ static const struct event two_processes[] = {
     SAMPLE(1, 1, 0, 1),
 };
 
+/* A loop that runs two tasks, entries for a task and for an orphan; frame 2 is at two instructions in turn. */
+static const struct event tasks[] = {
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    TASK(1, 1, "Task-1"),
+    TASK(2, 1, "a;b"),
+    TASK_ENTRY(2, 1, 4242, 1, "Task-1"),
+    TASK_ENTRY(3, 1, 0, 2, "a;b"),
+    STRING(1, "<module>"),
+    STRING(2, "f"),
+    STRING(3, "/home/u/a.py"),
+    STRING(4, "<task Task-1>"),
+    STRING(5, "<task a;b>"),
+    STRING(6, "LOAD_ATTR_SLOT"),
+    STRING(7, "LOAD_ATTR"),
+    STRING(8, "<task Task-2 (2 parents)>"),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FUNCTION(3, 4, 0, 0),
+    FUNCTION(4, 5, 0, 0),
+    FUNCTION(5, 8, 3, 0), /* it has a file, so it is no mark */
+    FUNCTION(6, 8, 0, 0),
+    FRAME(1, 1, 3),
+    FRAME(2, 3, 0),
+    FRAME(3, 4, 0),
+    { EVENT_FRAME, .frame = { 4, 2, 8, 8, 1, 2, 6, 7 } },
+    { EVENT_FRAME, .frame = { 5, 2, 8, 8, 1, 2, 7, 7 } },
+    { EVENT_FRAME, .frame = { 6, 2, 8, 8, 3, 4, 7, 7 } },
+    FRAME(7, 5, 0),
+    FRAME(8, 6, 0),
+    TASK_SAMPLE(1, 1, 1, 0, 1, 2, 4),
+    TASK_SAMPLE(2, 1, 2, 1, 3, 4, 5),
+    TASK_SAMPLE(3, 1, 2, 3, 6),
+    TASK_SAMPLE(3, 2, 1, 0, 8, 4),
+    TASK_SAMPLE(3, 3, 2, 0, 7, 3),
+    SAME(4, 1, 1),
+};
+
 #define REC STATUS_RECORDED
 
 static const struct event at_work[] = {
@@ -82,6 +120,30 @@ static const struct {
     struct collapsed_style style;
     const char *text;
 } cases[] = {
+    { tasks,
+      countof(tasks),
+      { 0 },
+      "MainThread (4242);<module> (a.py:3) 1\n"
+      "MainThread (4242);<module> (a.py:3);<task Task-1>;f (a.py:8) 1\n"
+      "MainThread (4242);<module> (a.py:3);<task a:b>;f (a.py:8);f (a.py:8) 2\n"
+      "MainThread (4242);task Task-1;<task Task-2 (2 parents)>;f (a.py:8) 1\n"
+      "task a:b;<task Task-2 (2 parents)> (a.py);<task a:b> 1\n" },
+    { tasks,
+      countof(tasks),
+      { .no_threads = true, .functions = true },
+      "<module> (a.py) 1\n"
+      "<module> (a.py);<task a:b>;f (a.py);f (a.py) 2\n"
+      "<module> (a.py);<task>;f (a.py) 1\n"
+      "<task Task-2 (2 parents)> (a.py);<task a:b> 1\n"
+      "<task>;f (a.py) 1\n" },
+    { tasks,
+      countof(tasks),
+      { .opcodes = true, .no_threads = true },
+      "<module> (a.py:3) 1\n"
+      "<module> (a.py:3);<task a:b>;f (a.py:8);f (a.py:8);[LOAD_ATTR] 2\n"
+      "<module> (a.py:3);<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n"
+      "<task Task-2 (2 parents)> (a.py);<task a:b> 1\n"
+      "<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n" },
     { one_process,
       countof(one_process),
       { 0 },

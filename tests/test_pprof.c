@@ -55,6 +55,33 @@ static const struct event status_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
 };
 
+/* A thread that runs two tasks, and one at two instructions; an entry of a task, and one of an orphan without a name.
+ */
+static const struct event task_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    TASK(1, 1, "fetch"),
+    TASK(2, 1, ""),
+    TASK_ENTRY(2, 1, 4242, 1, "fetch"),
+    TASK_ENTRY(3, 1, 0, 2, ""),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    STRING(3, "LOAD_ATTR_SLOT"),
+    STRING(4, "LOAD_ATTR"),
+    FUNCTION(1, 1, 2, 7),
+    FRAME(1, 1, 8),
+    { EVENT_FRAME, .frame = { 2, 1, 8, 8, 4, 7, 3, 4 } },
+    { EVENT_FRAME, .frame = { 3, 1, 8, 8, 4, 7, 4, 0 } },
+    SAMPLE(1 * MS, 1, 0, 1),
+    TASK_SAMPLE(2 * MS, 1, 1, 0, 2),
+    TASK_SAMPLE(3 * MS, 1, 1, 0, 3),
+    TASK_SAMPLE(4 * MS, 1, 2, 0, 3),
+    TASK_SAMPLE(4 * MS, 2, 1, 0, 2),
+    TASK_SAMPLE(4 * MS, 3, 2, 0, 1),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 6, 0, 0, 0 } },
+};
+
 static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style, size_t rows)
 {
     char path[] = "/tmp/pyreel-pprof.XXXXXX";
@@ -241,6 +268,61 @@ static void what_is_not_known_has_no_column(void **state)
     bytes_free(&bytes);
 }
 
+/* "thread=MainThread thread_id=4242 pid=4242 interpreter=0 task=fetch task_id=1: 1" */
+static void put_labels(char *room, size_t size, const Perftools__Profiles__Profile *profile,
+                       const Perftools__Profiles__Sample *sample)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sample->n_label; i++) {
+        const Perftools__Profiles__Label *label = sample->label[i];
+        assert_string_equal(string(profile, label->num_unit), label->str ? "" : "id");
+        used += (size_t)snprintf(room + used, size - used, label->str ? "%s=%s " : "%s=", string(profile, label->key),
+                                 string(profile, label->str));
+        if (!label->str)
+            used += (size_t)snprintf(room + used, size - used, "%ld ", label->num);
+    }
+    snprintf(room + used, size - used, "%ld", sample->value[0]);
+}
+
+static void assert_labels(bool opcodes, const char *const *wanted, size_t count)
+{
+    const struct pprof_style style = { .opcodes = opcodes };
+    struct bytes bytes = write_story(task_story, countof(task_story), &style, count);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    for (size_t i = 0; i < count; i++) {
+        char row[256];
+        put_labels(row, sizeof(row), profile, profile->sample[i]);
+        assert_string_equal(row, wanted[i]);
+    }
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+#define MAIN "thread=MainThread thread_id=4242 pid=4242 interpreter=0 "
+#define LOST "thread=unknown thread thread_id=0 pid=4242 interpreter=0 "
+
+static void tasks_and_instructions_are_labels(void **state)
+{
+    (void)state;
+    static const char *const tasks[] = {
+        MAIN "1",
+        MAIN "task=fetch task_id=1 2",
+        MAIN "task=<unknown> task_id=2 1",
+        MAIN "task=fetch task_id=1 1",
+        LOST "task=<unknown> task_id=2 1",
+    };
+    static const char *const opcodes[] = {
+        MAIN "1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
+        MAIN "task=<unknown> task_id=2 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
+        LOST "task=<unknown> task_id=2 1",
+    };
+    assert_labels(false, tasks, countof(tasks));
+    assert_labels(true, opcodes, countof(opcodes));
+}
+
 static void the_same_recording_gives_the_same_bytes(void **state)
 {
     (void)state;
@@ -259,6 +341,7 @@ int main(void)
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(what_is_not_known_has_no_column),
+        cmocka_unit_test(tasks_and_instructions_are_labels),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
     return run_all(tests);
