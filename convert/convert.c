@@ -205,6 +205,14 @@ static void warn_of_unknown(const struct run *run)
                 run->converter->name, run->keep.unknown, samples_read(run));
 }
 
+static void warn_of_no_opcodes(const struct run *run)
+{
+    const struct conversion *conversion = &run->conversion;
+    if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
+        fprintf(stderr, "%s: warning: %s has no instructions to show: record with pyreel-record --opcodes\n",
+                run->converter->name, conversion->settings.input);
+}
+
 static void report(const struct run *run, const char *path, uint64_t written)
 {
     const struct settings *settings = &run->conversion.settings;
@@ -251,6 +259,7 @@ static int convert(struct run *run)
     if (good) {
         whole = check_whole(run);
         warn_of_unknown(run);
+        warn_of_no_opcodes(run);
         report(run, path, written);
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);

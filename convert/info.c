@@ -2,6 +2,7 @@
 /* pyreel-info: what is in a recording, and whether it is whole. */
 #include "convert/convert.h"
 
+#include "convert/info_tasks.h"
 #include "convert/info_threads.h"
 #include "formats/alloc.h"
 
@@ -140,15 +141,6 @@ static int exit_code(const struct end *end)
     return WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status) : WEXITSTATUS(end->wait_status);
 }
 
-/* Whether it tells at which instruction frames stand. */
-static bool has_instructions(const struct tables *tables)
-{
-    for (size_t i = 1; i < tables->frames_count; i++)
-        if (tables->frames[i].instruction)
-            return true;
-    return false;
-}
-
 static json_t *info_json(const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
@@ -181,7 +173,7 @@ static json_t *info_json(const struct info *info)
         { "plain_bytes", json_count(info->conversion->reader.blocks.good_plain) },
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
-        { "instructions", json_boolean(has_instructions(tables)) },
+        { "instructions", json_boolean(tables_have_instructions(tables)) },
         { "python", json_string(process->number ? python_version_text(version, process->python_version) : "") },
         { "command", json_text(process->command) },
         { "recorder_command", json_text(recording->command) },
@@ -192,6 +184,7 @@ static json_t *info_json(const struct info *info)
         { "machine", json_text(recording->machine) },
         { "processes", processes_json(tables) },
         { "threads", info_threads_json(&info->threads, tables) },
+        { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
     };
     for (size_t i = 0; i < countof(members); i++)
@@ -272,8 +265,10 @@ static void print_totals(struct output *to, const struct info *info)
     if (tables->left_out)
         output_format(to, "%-11s %" PRIu64 " looks at threads, whose samples the mode does not keep\n", "left out",
                       tables->left_out);
+    if (info_tasks_count(tables))
+        output_format(to, "%-11s %" PRIu64 " of asyncio\n", "tasks", info_tasks_count(tables));
     print_size(to, info);
-    if (has_instructions(tables))
+    if (tables_have_instructions(tables))
         output_format(to, "%-11s the instruction of each frame\n", "opcodes");
     output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
     if (exit_code(&tables->end) >= 0)
@@ -305,6 +300,7 @@ static bool finish(void *self, struct fault *why)
     print_program(to, &info->conversion->tables);
     print_totals(to, info);
     info_threads_print(to, &info->threads, &info->conversion->tables);
+    info_tasks_print(to, &info->conversion->tables);
     print_figures(to, &info->conversion->tables.figures);
     return true;
 }

@@ -81,7 +81,7 @@ json_t *info_threads_json(const struct info_threads *threads, const struct table
     json_t *list = json_array();
     for (size_t i = 1; i < tables->threads_count; i++) {
         const struct doing doing = doing_of(threads, i);
-        if (tables->threads[i].thread.number)
+        if (tables->threads[i].thread.number && !tables->threads[i].thread.task)
             json_array_append_new(list, thread_json(tables, i, &doing));
     }
     return list;
@@ -141,7 +141,7 @@ void info_threads_print(struct output *to, const struct info_threads *threads, c
         output_format(to, " %9s %6s %6s %6s %6s", "CPU s", "CPU %", "GIL %", "wait %", "exc. %");
     output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
     for (size_t i = 1; i < tables->threads_count; i++)
-        if (tables->threads[i].thread.number)
+        if (tables->threads[i].thread.number && !tables->threads[i].thread.task)
             print_thread(to, threads, tables, i);
 }
 

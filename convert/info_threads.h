@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What pyreel-info tells of each thread: who it is, how often it was sampled, and what its samples found it doing. */
+/* What pyreel-info tells of each thread (not of entries that stand for a task, see info_tasks.h): who it is, how often
+ * it was sampled, and what its samples found it doing. */
 #ifndef PYREEL_CONVERT_INFO_THREADS_H
 #define PYREEL_CONVERT_INFO_THREADS_H
 

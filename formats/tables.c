@@ -353,7 +353,17 @@ struct text tables_thread_name(const struct tables *tables, uint32_t thread)
     const struct thread *row = &tables->threads[thread].thread;
     if (row->main)
         return TEXT("MainThread");
-    return row->name.size ? row->name : TEXT("Thread");
+    if (row->name.size)
+        return row->name;
+    return row->task ? TEXT("Task") : TEXT("Thread");
+}
+
+bool tables_have_instructions(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->frames_count; i++)
+        if (tables->frames[i].instruction)
+            return true;
+    return false;
 }
 
 const struct process *tables_first_process(const struct tables *tables)

@@ -91,6 +91,9 @@ const struct task_row *tables_task(const struct tables *tables, uint32_t task);
  * program), else its name, else "Thread". */
 struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 
+/* Whether some frames tell at which instruction they stand. */
+bool tables_have_instructions(const struct tables *tables);
+
 /* The program that was recorded: the first process; an empty one when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 
