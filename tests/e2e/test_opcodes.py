@@ -9,9 +9,11 @@ import sys
 
 import pytest
 
+import gecko_check
+import pprof_check
 from environment import TOOLS, as_root
 from plain_stream import Recording
-from recording import attach, convert, info, succeed, whole
+from recording import attach, collapsed, convert, info, succeed, whole
 
 # What each version makes of a line of programs/hot.py: function → instructions of which some must be seen, with base.
 MADE = {
@@ -107,6 +109,51 @@ def test_shown_by_info(spinning, tmp_path):
     attach(spinning, tmp_path / "a.pyreel", "--opcodes")
     assert info(tmp_path / "a.pyreel")["instructions"] is True
     assert "\nopcodes     the instruction of each frame\n" in succeed(*convert("info", tmp_path / "a.pyreel").command).text
+
+
+def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path):
+    """As many samples of each as the recording has, in every output; nothing of it without the option."""
+    path = tmp_path / "a.pyreel"
+    recorded, _ = record_hot(python, program, start, path, "--opcodes", seconds=0.7)
+    truth = collections.Counter()
+    for stack, samples in recorded.stacks.items():
+        if stack and stack[-1].instruction:
+            truth[stack[-1].instruction, stack[-1].base] += samples
+    assert len(truth) > 5
+
+    shown = collections.Counter()
+    for line in collapsed(path, "--opcodes").splitlines():
+        stack, _, count = line.rpartition(" ")
+        leaf = stack.rpartition(";")[2]
+        if leaf.startswith("["):
+            shown[leaf[1:-1]] += int(count)
+    assert shown == of_names(truth)
+    assert ";[" not in collapsed(path)
+
+    out = tmp_path / "out"
+    succeed(*convert("pprof", path, "--opcodes", "-o", out).command)
+    shown = collections.Counter()
+    for _, labels, values in pprof_check.summary(pprof_check.load(out))["samples"]:
+        if "opcode" in labels:
+            shown[labels["opcode"], labels["opcode_base"]] += values[0]
+    assert shown == truth
+
+    succeed(*convert("gecko", path, "--opcodes", "-o", out).command)
+    profile = gecko_check.load(out)
+    assert gecko_check.problems(profile) == []
+    shown = collections.Counter()
+    for thread in profile["threads"]:
+        for stack, count in gecko_check.stacks(profile, thread).items():
+            if stack[-1].startswith("["):
+                shown[stack[-1][1:-1]] += count
+    assert shown == of_names(truth)
+
+
+def of_names(truth):
+    names = collections.Counter()
+    for (name, _), samples in truth.items():
+        names[name] += samples
+    return names
 
 
 def test_names_are_those_of_the_pythons():

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The real viewers accept the files and show what was recorded."""
 
-import collections
-import json
 import os
 import re
-import shutil
-import tempfile
 
 import pytest
 
 import known_program
 import stacks
-from environment import need_go, need_viewer
-from recording import collapsed, gecko, pprof, run, succeed
+from environment import need_go
+from recording import collapsed, gecko, pprof, succeed
+from viewers import handle, opened, speedscope, tree_stacks
 
 FUNCTIONS = ["plain", "Mill.grind", "outer", "middle", "inner", "drain", "numbers", "descend", "rounds", "nap_again"]
 
@@ -99,54 +96,10 @@ def test_pprof_can_focus_on_a_thread(recorded):
 
 # ---- Firefox Profiler ----
 
-class Profiler:
-    """profiler-cli with a profile loaded: a daemon of its own, which has to be stopped whatever happened."""
-
-    def __init__(self, profile, folder):
-        self.cli = need_viewer("profiler-cli")
-        self.folder = folder
-        self.say("load", profile)
-
-    def say(self, *arguments):
-        ended = run("env", f"PROFILER_CLI_SESSION_DIR={self.folder}", self.cli, *arguments, "--session", "test")
-        assert ended.code == 0, ended
-        return ended.text
-
-    def ask(self, *arguments):
-        return json.loads(self.say(*arguments, "--json"))
-
-    def stop(self):
-        run("env", f"PROFILER_CLI_SESSION_DIR={self.folder}", self.cli, "stop", "--all")
-
-
 @pytest.fixture(scope="session")
 def profiler(recorded):
-    folder = tempfile.mkdtemp(prefix="pyreel-p-", dir="/tmp")  # it holds a socket, whose name must be short
-    viewer = None
-    try:
-        viewer = Profiler.__new__(Profiler)
-        viewer.__init__(gecko(recorded.path), folder)
+    with opened(gecko(recorded.path)) as viewer:
         yield viewer
-    finally:
-        if hasattr(viewer, "cli"):
-            viewer.stop()
-        shutil.rmtree(folder)
-
-
-def handle(profiler, name):
-    (found,) = [t["threadHandle"] for t in profiler.ask("thread", "list")["threads"] if t["name"] == name]
-    return found
-
-
-def tree_stacks(node, above=()):
-    """{(root, ..., leaf): samples} of a call tree."""
-    found = collections.Counter()
-    for child in node["children"]:
-        assert not child.get("childrenTruncated"), "the tree was cut"
-        stack = above + (stacks.bare(child["name"])[0],)
-        found[stack] += child["selfSamples"]
-        found.update(tree_stacks(child, stack))
-    return +found
 
 
 def test_firefox_profile_info(recorded, profiler):
@@ -201,11 +154,6 @@ def test_firefox_functions_have_their_file(recorded, profiler):
 
 
 # ---- speedscope ----
-
-def speedscope(path):
-    (profile,) = json.loads(succeed(need_viewer("speedscope-import"), path).text)["profiles"]
-    return profile
-
 
 def test_speedscope_shows_the_pprof_file(recorded):
     profile = speedscope(pprof(recorded.path))
