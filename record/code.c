@@ -264,7 +264,7 @@ static bool read_kinds(struct codes *codes, struct code *code)
         opcodes_mark(codes->layout->opcodes, instructions, code->units, code->kinds);
     if (read && codes->instructions) {
         code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
-        opcode_names_mark(codes->layout->opcode_names, codes->layout->opcodes, instructions, code->units,
+        opcode_marks_make(codes->layout->opcode_names, codes->layout->opcodes, instructions, code->units,
                           code->instructions);
     }
     free(instructions);

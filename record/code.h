@@ -12,7 +12,7 @@
 #include "formats/numbers.h"
 #include "formats/sink.h"
 #include "record/layout.h"
-#include "record/opcode_names.h"
+#include "record/opcode_marks.h"
 #include "record/opcodes.h"
 #include "record/remote.h"
 
@@ -27,7 +27,7 @@ struct code {
     uint32_t flags;                   /* co_flags */
     uint32_t locals, stack;           /* words that a frame of it has for variables and for values */
     uint8_t *kinds;                   /* of each unit's instruction, see opcodes.h */
-    struct instruction *instructions; /* of each unit, see opcode_names.h; NULL when they are not recorded */
+    struct instruction *instructions; /* of each unit, see opcode_marks.h; NULL when they are not recorded */
     bool hidden;                      /* CPython's own: not a function of the program */
     uint8_t *line_table;
     size_t line_table_size;

@@ -53,7 +53,7 @@ static void read_asked(struct asking *asking)
     for (size_t i = 0; i < asking->count; i++) {
         const struct asked *asked = &asking->asked[i];
         const uint8_t opcode = asking->opcodes[asked->piece];
-        const bool fits = asked->piece < good && opcode_names_fit(l->opcode_names, l->opcodes, opcode, asked->base);
+        const bool fits = asked->piece < good && opcode_marks_fit(l->opcode_names, l->opcodes, opcode, asked->base);
         take(asking, asked, fits ? opcode : 0);
     }
     asking->count = asking->pieces_count = 0;

@@ -3,7 +3,7 @@
 
 #include "formats/alloc.h"
 #include "formats/event.h"
-#include "record/opcode_names.h"
+#include "formats/opcode_names.h"
 #include "record/opcodes.h"
 
 #include <inttypes.h>

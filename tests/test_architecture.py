@@ -26,7 +26,7 @@ RECORD = [
     ["runtime"],
     ["elf", "procfs"],
     ["layout"],
-    ["opcode_names"],
+    ["opcode_marks"],
     ["opcodes"],
     ["remote"],
 ]

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/opcode_names.h"
+#include "formats/opcode_names.h"
 
 #include "formats/alloc.h"
-#include "record/opcodes.h"
 
-#define VERSIONS 5 /* 3.11 to 3.15 */
+#define FIRST_MINOR 11
+#define VERSIONS    5 /* 3.11 to 3.15 */
 
 /* Numbers in each version; 0: it has none. A form is of the base above it, and stands in its place. Written by
  * tests/tools/make-opcode-names, which asks the Pythons themselves. CACHE and RESERVED are no instructions. */
@@ -342,32 +342,15 @@ static const struct row {
 const struct opcode_name *opcode_names_of(unsigned minor)
 {
     static struct opcode_name of[VERSIONS][256];
-    struct opcode_name *names = of[minor - 11];
+    if (minor < FIRST_MINOR || minor >= FIRST_MINOR + VERSIONS)
+        return NULL;
+    struct opcode_name *names = of[minor - FIRST_MINOR];
     const struct row *base = rows;
     for (const struct row *row = rows; row < rows + countof(rows); row++) {
         base = row->is == BASE ? row : base;
-        const uint8_t number = row->numbers[minor - 11];
+        const uint8_t number = row->numbers[minor - FIRST_MINOR];
         if (number)
-            names[number] = (struct opcode_name){ row->name, base->numbers[minor - 11] };
+            names[number] = (struct opcode_name){ row->name, base->numbers[minor - FIRST_MINOR] };
     }
     return names;
-}
-
-void opcode_names_mark(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
-                       size_t units, struct instruction *marks)
-{
-    for (size_t at = 0; at < units;) {
-        const uint8_t opcode = instructions[at * 2];
-        /* What it hides is not known, nor where the next one begins. */
-        if (opcodes[opcode] & OPCODE_HIDES || !names[opcode].name)
-            return;
-        const size_t first = at;
-        for (size_t i = 0; i <= (opcodes[opcode] & OPCODE_CACHES) && at < units; i++, at++)
-            marks[at] = (struct instruction){ names[opcode].base, (uint8_t)(at - first) };
-    }
-}
-
-bool opcode_names_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base)
-{
-    return base && names[opcode].name && (names[opcode].base == base || opcodes[opcode] & OPCODE_HIDES);
 }
