@@ -2,13 +2,10 @@
 #include "formats/spool.h"
 
 #include "formats/alloc.h"
+#include "formats/scratch.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define CHUNK_SIZE ((size_t)32 << 10) /* a column's share of memory */
@@ -16,20 +13,8 @@
 
 static bool create_file(struct spool *spool)
 {
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !*folder)
-        folder = "/var/tmp";
-    char *path = NULL;
-    if (asprintf(&path, "%s/pyreel.XXXXXX", folder) < 0)
-        return fault(&spool->failure, "cannot name a temporary file in %s", folder);
-    spool->fd = mkostemp(path, O_CLOEXEC);
+    spool->fd = scratch_create(&spool->failure);
     spool->on_disk = spool->fd >= 0;
-    if (spool->on_disk)
-        unlink(path);
-    else
-        fault(&spool->failure, "cannot create a temporary file in %s (set TMPDIR to choose another folder): %s", folder,
-              strerror(errno));
-    free(path);
     return spool->on_disk;
 }
 
@@ -37,18 +22,8 @@ static void write_tail(struct spool *spool)
 {
     if (!spool->on_disk && !create_file(spool))
         return;
-    for (size_t done = 0; done < spool->tail.size;) {
-        const ssize_t n = pwrite(spool->fd, spool->tail.at + done, spool->tail.size - done,
-                                 (off_t)(spool->file_size + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            fault(&spool->failure, "cannot write a temporary file (set TMPDIR to choose another folder): %s",
-                  strerror(errno));
-            return;
-        }
-        done += (size_t)n;
-    }
+    if (!scratch_write(spool->fd, spool->file_size, spool->tail.at, spool->tail.size, &spool->failure))
+        return;
     spool->file_size += spool->tail.size;
     spool->tail.size = 0;
 }
@@ -97,15 +72,8 @@ static bool load_chunk(struct spool_reader *reader, const struct spool_chunk *ch
 {
     struct bytes *loaded = &reader->loaded;
     loaded->at = alloc_grow(loaded->at, &loaded->room, chunk->size, 1);
-    for (size_t done = 0; done < chunk->size;) {
-        const ssize_t n = pread(reader->spool->fd, loaded->at + done, chunk->size - done, (off_t)(chunk->at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return fault(&reader->spool->failure, "cannot read a temporary file: %s",
-                         n < 0 ? strerror(errno) : "it is too short");
-        done += (size_t)n;
-    }
+    if (!scratch_read(reader->spool->fd, chunk->at, loaded->at, chunk->size, &reader->spool->failure))
+        return false;
     reader->from = cursor_of(loaded->at, chunk->size);
     return true;
 }

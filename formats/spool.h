@@ -7,8 +7,7 @@
  *     thread 1   [open]   chunks at 0, 65540          log   |1111|2222|1111|3|22..
  *     thread 2   [open]   chunks at 32769, 98310
  *
- * `= {0}` is an empty spool, and an empty column. The file is put in $TMPDIR, else in /var/tmp, which unlike /tmp is
- * rarely memory itself. */
+ * `= {0}` is an empty spool, and an empty column. */
 #ifndef PYREEL_FORMATS_SPOOL_H
 #define PYREEL_FORMATS_SPOOL_H
 
