@@ -96,16 +96,46 @@ static bool forgive_refusal(struct run *run, struct fault *why)
     return true;
 }
 
+/* The stream's reader has looked at the first bytes and refused them. What it is asked for in the report is told here.
+ */
+static bool open_tachyon(struct run *run, int fd, const struct sink *to, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    struct block_reader *blocks = &conversion->reader.blocks;
+    const struct text begun = { (const char *)blocks->window + blocks->start, blocks->end - blocks->start };
+    if (!tachyon_recognised(begun.bytes, begun.size))
+        return false;
+    why->text[0] = '\0';
+    conversion->of_tachyon = true;
+    if (!tachyon_reader_open(&conversion->tachyon, fd, begun, to, why))
+        return false;
+    blocks->bytes_read = conversion->tachyon.size;
+    blocks->good_plain = conversion->tachyon.samples.plain_bytes;
+    conversion->reader.complete = true;
+    return true;
+}
+
+static bool open_recording(struct run *run, int fd, const struct sink *to, struct fault *why)
+{
+    return stream_reader_open(&run->conversion.reader, fd, to, why) || open_tachyon(run, fd, to, why);
+}
+
+static enum stream_state read_events(struct conversion *conversion, const struct sink *to, struct fault *why)
+{
+    return conversion->of_tachyon ? tachyon_read_some(&conversion->tachyon, to, why)
+                                  : stream_read_block(&conversion->reader, to, why);
+}
+
 static bool convert_events(struct run *run, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
     const struct sink sink = { .take = take_event, .self = run };
     for (;;) {
-        const enum stream_state state = stream_read_block(&conversion->reader, &sink, why);
+        const enum stream_state state = read_events(conversion, &sink, why);
         show_progress(run);
         if (state == STREAM_ENDED)
             break;
-        if (state == STREAM_STOPPED && !forgive_refusal(run, why))
+        if (state == STREAM_STOPPED && (conversion->of_tachyon || !forgive_refusal(run, why)))
             return false;
     }
     const struct sink output = { .take = run->converter->take, .self = run->self };
@@ -232,7 +262,7 @@ static bool run_through(struct run *run, int input_fd, const char *path, struct 
         return false;
     run->self = converter->start(conversion);
     const struct sink sink = { .take = take_event, .self = run };
-    if (!stream_reader_open(&conversion->reader, input_fd, &sink, why) || !convert_events(run, why)) {
+    if (!open_recording(run, input_fd, &sink, why) || !convert_events(run, why)) {
         struct fault cause = *why;
         why->text[0] = '\0';
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
@@ -265,6 +295,7 @@ static int convert(struct run *run)
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
     stream_reader_close(&conversion->reader);
+    tachyon_reader_close(&conversion->tachyon);
     keep_free(&run->keep);
     tables_free(&conversion->tables);
     if (input_fd > STDIN_FILENO)

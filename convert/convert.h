@@ -11,6 +11,7 @@
 #include "formats/sink.h"
 #include "formats/stream_read.h"
 #include "formats/tables.h"
+#include "formats/tachyon_read.h"
 
 /* What the user asked for. */
 struct settings {
@@ -45,6 +46,9 @@ struct conversion {
     struct settings settings;
     struct tables tables;
     struct stream_reader reader;
+    struct tachyon_reader
+        tachyon; /* a recording of Tachyon; what is told of the file stands in `reader` all the same */
+    bool of_tachyon;
     struct output output;
     uint64_t input_bytes; /* size of the input file; 0 for a pipe */
 };

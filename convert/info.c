@@ -120,6 +120,9 @@ static const char *start_text(char *room, size_t size, uint64_t unix_ns)
 {
     const time_t whole = (time_t)(unix_ns / 1000000000u);
     struct tm utc;
+    room[0] = '\0';
+    if (unix_ns == 0)
+        return room; /* not told */
     gmtime_r(&whole, &utc);
     strftime(room, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return room;
@@ -128,6 +131,8 @@ static const char *start_text(char *room, size_t size, uint64_t unix_ns)
 /* What ended it. A recording without an end was cut off, or its recorder was killed. */
 static const char *ended_text(const struct info *info)
 {
+    if (info->conversion->of_tachyon)
+        return "it does not say what ended it";
     if (info->conversion->reader.complete)
         return end_reason_text(info->conversion->tables.end.reason);
     return info->conversion->reader.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
@@ -152,7 +157,7 @@ static json_t *info_json(const struct info *info)
         const char *key;
         json_t *value;
     } members[] = {
-        { "format", json_string("pyreel") },
+        { "format", json_string(info->conversion->of_tachyon ? "tachyon" : "pyreel") },
         { "format_version", json_integer(recording->format_version) },
         { "pyreel_version", json_text(recording->pyreel_version) },
         { "complete", json_boolean(info->conversion->reader.complete) },
@@ -222,10 +227,14 @@ static void print_program(struct output *to, const struct tables *tables)
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
     char version[32], started[32];
-    if (process->number) {
+    if (process->command.size > 0)
         print_line(to, "command", process->command);
+    if (process->number)
         output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
                       python_version_text(version, process->python_version), process->pid);
+    if (recording->start_unix_ns == 0) {
+        print_line(to, "recorded", TEXT("by Tachyon, which does not say when or where"));
+        return;
     }
     output_format(to, "%-11s %s on ", "recorded", start_text(started, sizeof(started), recording->start_unix_ns));
     output_text(to, recording->host);
@@ -240,7 +249,9 @@ static void print_size(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
     const struct block_reader *blocks = &info->conversion->reader.blocks;
-    output_format(to, "%-11s %" PRIu64 " bytes in %" PRIu64 " blocks", "size", blocks->bytes_read, blocks->good);
+    output_format(to, "%-11s %" PRIu64 " bytes", "size", blocks->bytes_read);
+    if (blocks->good > 0)
+        output_format(to, " in %" PRIu64 " blocks", blocks->good);
     if (tables->samples)
         output_format(to, ", %.2f a sample (%.2f before compression)",
                       (double)blocks->bytes_read / (double)tables->samples,
