@@ -50,8 +50,8 @@ struct tachyon_header {
     uint32_t threads;
     uint64_t strings_at, frames_at; /* in the file */
     enum tachyon_codec codec;
-    const char *mode;    /* "" when it is not told */
-    const char *capture; /* of which threads: "all", "main"; "" when it is not told */
+    struct text mode;    /* empty when it is not told */
+    struct text capture; /* of which threads: "all", "main"; empty when it is not told */
     uint32_t strings, frames;
 };
 

@@ -15,7 +15,9 @@
 #define CONFIG_ALL_THREADS (1u << 4)
 
 /* By CONFIG_MODE. `all` keeps all samples and looks at everything: as our recorder does in its mode `wall`. */
-static const char *const modes[CONFIG_MODE + 1] = { "", "wall", "cpu", "gil", "wall", "exception", "", "" };
+static const struct text modes[CONFIG_MODE + 1] = {
+    [1] = { "wall", 4 }, [2] = { "cpu", 3 }, [3] = { "gil", 3 }, [4] = { "wall", 4 }, [5] = { "exception", 9 },
+};
 
 #define STATISTICS_SIGNATURE "TACHSTAT"
 #define STATISTICS_VERSION   1
@@ -94,9 +96,8 @@ static bool check_magic(struct tachyon_header *header, struct cursor *from, stru
 static void take_config(struct tachyon_header *header, uint32_t config)
 {
     header->mode = modes[config & CONFIG_MODE];
-    header->capture = "";
     if (config & CONFIG_CAPTURE)
-        header->capture = config & CONFIG_ALL_THREADS ? "all" : "main";
+        header->capture = config & CONFIG_ALL_THREADS ? TEXT("all") : TEXT("main");
 }
 
 /* Whether the parts that the header tells of lie one behind the other in a file of this size. */
@@ -181,9 +182,10 @@ bool tachyon_take_statistics(struct tachyon_statistics *statistics, const unsign
 
 static uint32_t config_of(const struct tachyon_header *header)
 {
-    for (uint32_t mode = 1; mode <= CONFIG_MODE; mode++)
-        if (strcmp(modes[mode], header->mode) == 0)
-            return mode;
+    const struct text mode = header->mode;
+    for (uint32_t i = 1; i <= CONFIG_MODE; i++)
+        if (mode.size > 0 && modes[i].size == mode.size && memcmp(modes[i].bytes, mode.bytes, mode.size) == 0)
+            return i;
     return 0;
 }
 

@@ -77,8 +77,8 @@ static bool give_recording(const struct tachyon_reader *reader, const struct sin
     const struct tachyon_header *header = &reader->header;
     struct event event = { .kind = EVENT_RECORDING,
                            .recording = { .format_version = TACHYON_VERSION,
-                                          .mode = { header->mode, strlen(header->mode) },
-                                          .threads_option = { header->capture, strlen(header->capture) },
+                                          .mode = header->mode,
+                                          .threads_option = header->capture,
                                           .start_monotonic_ns = header->start_us * 1000,
                                           .interval_ns = header->interval_us * 1000,
                                           .time_unit_ns = 1000 } };
