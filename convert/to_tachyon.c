@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-tachyon: a recording for `python3.15 -m profiling.sampling replay`. */
+#include "convert/convert.h"
+
+#include "formats/alloc.h"
+#include "formats/tachyon_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct to_tachyon {
+    const struct conversion *conversion;
+    struct tachyon_writer *writer;
+};
+
+/* What --mode leaves is as if it had been recorded so. */
+static const struct text modes[] = {
+    [MODE_CPU] = { "cpu", 3 },
+    [MODE_GIL] = { "gil", 3 },
+    [MODE_EXCEPTION] = { "exception", 9 },
+};
+
+static void *start(struct conversion *conversion)
+{
+    struct to_tachyon *to = alloc_zeroed(1, sizeof(*to));
+    const enum mode mode = conversion->settings.mode;
+    const struct tachyon_style style = { .mode = mode < countof(modes) ? modes[mode] : (struct text){ 0 } };
+    to->conversion = conversion;
+    to->writer = tachyon_writer_start(&conversion->tables, &conversion->output, &style);
+    return to;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    struct to_tachyon *to = self;
+    return tachyon_writer_take(to->writer, event, why);
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    struct to_tachyon *to = self;
+    const uint64_t cut = tachyon_writer_cut(to->writer);
+    if (cut > 0)
+        fprintf(stderr,
+                "pyreel-tachyon: warning: %" PRIu64 " samples are deeper than the %d frames that Tachyon takes: the "
+                "middle of their stacks is left out\n",
+                cut, TACHYON_DEPTH);
+    return tachyon_writer_finish(to->writer, why);
+}
+
+static void drop(void *self)
+{
+    struct to_tachyon *to = self;
+    tachyon_writer_drop(to->writer);
+    free(to);
+}
+
+static const struct converter to_tachyon = {
+    .name = "pyreel-tachyon",
+    .makes = "Writes a file for python3.15 -m profiling.sampling replay.",
+    .suffix = ".bin",
+    .binary = true,
+    .packing = PACK_NEVER,
+    .takes = TAKES_MODE,
+    .start = start,
+    .take = take,
+    .finish = finish,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_tachyon);
+}
