@@ -45,7 +45,7 @@ static const struct argument rows[] = {
 
 static void print_help(const struct converter *converter)
 {
-    printf("usage: %s [OPTIONS] INPUT\n\n%s\nINPUT is a recording made by pyreel-record; - is standard input.\n",
+    printf("usage: %s [OPTIONS] INPUT\n\n%s\nINPUT is a recording made by pyreel-record, or by profiling.sampling --binary;\n- is standard input.\n",
            converter->name, converter->makes);
     if (converter->suffix)
         printf("The output is INPUT%s unless -o names another.\n", converter->suffix);

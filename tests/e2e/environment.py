@@ -23,7 +23,7 @@ CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pyreel")
 
 RECORD = os.path.join(BUILD, "record", "pyreel-record")
-CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "info")}
+CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "info", "tachyon")}
 
 REQUIRED_VERSIONS = ["3.11", "3.13", "3.14", "3.15"]
 OPTIONAL_VERSIONS = ["3.12"]

@@ -13,7 +13,7 @@ from recording import convert, run, succeed
 from test_recorder import read_terminal
 
 PROGRAMS = {"record": RECORD, **CONVERTERS}
-DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz"}
+DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "tachyon": ".bin"}
 
 
 @pytest.fixture(scope="module")
