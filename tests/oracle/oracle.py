@@ -48,10 +48,10 @@ def pythons(wanted=None):
 
 
 @contextlib.contextmanager
-def programs_folder(roots):
-    """The folder with the programs. It has the same name in each root folder."""
+def programs_folder(roots, programs=PROGRAMS):
+    """A folder with the programs. It has the same name in each root folder."""
     folder = tempfile.mkdtemp(prefix="pyreel-oracle-", dir="/tmp")
-    shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(programs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     os.chmod(folder, 0o755)
     prefix = environment.as_root() or ()
     try:
