@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_ROOM 512 /* enough for the parts of the kernel's files that are looked at */
+#define TEXT_ROOM    512    /* enough for the parts of the kernel's files that are looked at */
+#define CROWDED_NS   100000 /* a wait for a processor that is more than waking up takes */
+#define CROWDED_RUNS 32     /* without such a wait, after which none is looked for any more */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
 {
@@ -40,12 +42,21 @@ static bool read_text(int fd, char *text)
     return size > 0;
 }
 
-static bool read_note(const struct cpu *cpu, uint64_t *ran_ns)
+/* *changed: it ran since the note was read last. */
+static bool read_note(struct cpu *cpu, bool *changed)
 {
-    char text[TEXT_ROOM];
+    char text[TEXT_ROOM], *end;
     if (!read_text(cpu->note, text))
         return false;
-    *ran_ns = strtoull(text, NULL, 10);
+    const uint64_t ran_ns = strtoull(text, &end, 10);
+    const uint64_t waited_ns = strtoull(end, NULL, 10);
+    *changed = ran_ns != cpu->ran_ns;
+    if (*changed && waited_ns - cpu->waited_ns > CROWDED_NS)
+        cpu->crowded = CROWDED_RUNS;
+    else if (*changed && cpu->crowded > 0)
+        cpu->crowded--;
+    cpu->ran_ns = ran_ns;
+    cpu->waited_ns = waited_ns;
     return true;
 }
 
@@ -62,7 +73,9 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
         cpu->state = open_file(pid, tid, "stat");
         cpu->state_is_stat = true;
     }
-    read_note(cpu, &cpu->ran_ns);
+    bool unused;
+    read_note(cpu, &unused);
+    cpu->crowded = 0;
     cpu->told_ns = cpu->ran_ns;
 }
 
@@ -92,23 +105,22 @@ static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
 {
     struct cpu_look look = { .known = true };
-    uint64_t ran_ns = cpu->ran_ns;
-    if (!ran && !cpu->running)
+    bool changed;
+    if (!ran && !cpu->running && !cpu->crowded)
         return look;
-    if (!read_note(cpu, &ran_ns))
+    if (!read_note(cpu, &changed))
         return (struct cpu_look){ 0 };
-    const bool changed = ran_ns != cpu->ran_ns;
     if (changed || !cpu->running)
         cpu->changed_ns = now_ns;
-    cpu->ran_ns = ran_ns;
-    if (!changed && !cpu->running)
+    if (!changed && !cpu->running && !cpu->crowded)
         return look;
     const bool ran_before = cpu->running;
     if (!read_state(cpu, &cpu->running))
         return (struct cpu_look){ 0 };
-    const uint64_t since_ns = ran_before && cpu->running && cpu->changed_ns ? now_ns - cpu->changed_ns : 0;
+    /* One that had to wait may do so again: then only its note counts. */
+    const bool goes_on = ran_before && cpu->running && cpu->changed_ns && !cpu->crowded;
     look.running = cpu->running;
-    look.used_ns = take_used(cpu, ran_ns + since_ns);
+    look.used_ns = take_used(cpu, cpu->ran_ns + (goes_on ? now_ns - cpu->changed_ns : 0));
     return look;
 }
 

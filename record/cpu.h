@@ -3,8 +3,9 @@
  *
  * The process's own clock tells at once when nobody ran. Else each thread's note is read (/proc/PID/task/TID/schedstat:
  * time on a processor, time spent waiting for one, how often it got one). A thread that slept and whose note is the
- * same sleeps still. Of any other the kernel is asked for its state. While a thread runs, its note is some milliseconds
- * behind: what it used since is taken to be the time that passed. */
+ * same sleeps still, or was woken and waits for a processor: that is looked for while it had to wait lately, as asking
+ * about a thread that sleeps costs four times as much as its note. Of any other the kernel is asked for its state.
+ * While a thread runs, its note is some milliseconds behind: what it used since is taken to be the time that passed. */
 #ifndef PYREEL_RECORD_CPU_H
 #define PYREEL_RECORD_CPU_H
 
@@ -18,7 +19,9 @@ struct cpu {
     bool watched;
     int note, state; /* files that are kept open; -1: not there */
     bool state_is_stat;
-    uint64_t ran_ns;     /* as its note said */
+    uint64_t ran_ns;     /* as its note said, ... */
+    uint64_t waited_ns;  /* ... and how long it was ready and had no processor */
+    uint32_t crowded;    /* not 0: it had to wait lately, before one of the last times that it ran */
     uint64_t changed_ns; /* when that was last seen to be another */
     uint64_t told_ns;    /* so much of it was told to be used */
     bool running;        /* at the last look */
