@@ -5,16 +5,33 @@
 
 #define BLOCK 256 /* bytes that are compared at once */
 
+static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
+{
+    const uint64_t offset = frame - chunk->address;
+    return offset < chunk->used && chunk->used - offset >= l->frame_size;
+}
+
+/* The chunk that a frame is in, of the first `count`: its place + 1; 0: none. A stack is walked from frame to frame, so
+ * it is mostly where the last one was found or next to there: a deep stack has hundreds of chunks. */
+static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t count)
+{
+    const size_t first = s->found_chunk > 0 ? s->found_chunk - 1 : 0;
+    for (size_t i = first; i < first + 3 && i < count; i++)
+        if (has_frame(&s->chunks[i], l, frame))
+            return i + 1;
+    while (count > 0 && !has_frame(&s->chunks[count - 1], l, frame))
+        count--;
+    return count;
+}
+
 const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    for (size_t i = s->newest + 1; i > 0 && i <= s->chunks_came; i--) {
-        const struct chunk *chunk = &s->chunks[i - 1];
-        const uint64_t offset = frame - chunk->address;
-        if (offset >= chunk->used || chunk->used - offset < l->frame_size)
-            continue;
+    const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
+    const size_t place = find_chunk(s, l, frame, came);
+    if (place) {
         s->found_stray = NULL;
-        s->found_chunk = i - 1;
-        return s->copy + chunk->at + offset;
+        s->found_chunk = place - 1;
+        return s->copy + s->chunks[place - 1].at + (frame - s->chunks[place - 1].address);
     }
     for (size_t i = 0; i < s->strays_read; i++) {
         if (s->strays[i].frame != frame)
@@ -28,13 +45,10 @@ const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, u
 
 const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    for (size_t i = s->chunks_came; i > 0; i--) {
-        const struct chunk *chunk = &s->chunks[i - 1];
-        const uint64_t offset = frame - chunk->address;
-        if (chunk->again_at && offset >= chunk->again_from && offset < chunk->used &&
-            chunk->used - offset >= l->frame_size)
-            return s->copy + chunk->again_at + offset - chunk->again_from;
-    }
+    const size_t place = find_chunk(s, l, frame, s->chunks_came);
+    const struct chunk *chunk = place ? &s->chunks[place - 1] : NULL;
+    if (chunk && chunk->again_at && frame - chunk->address >= chunk->again_from)
+        return s->copy + chunk->again_at + (frame - chunk->address) - chunk->again_from;
     for (size_t i = 0; s->strays_again && i < s->strays_read; i++)
         if (s->strays[i].frame == frame)
             return s->copy + s->strays[i].again_at;

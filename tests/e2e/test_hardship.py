@@ -34,6 +34,24 @@ def test_a_deep_stack_is_kept_to_its_root(python, program, tmp_path, kind, depth
     assert depths(path, kind).get(depth + 1, 0) > 0.5 * figures["samples"]
 
 
+def test_a_very_deep_stack_is_read_at_first_sight(python, program, tmp_path):
+    """Though it takes hundreds of pieces of memory, and each call in it is new."""
+    prefix = as_root() if python.root else ()
+    path = tmp_path / "d.pyreel"
+    command = (*python.command, program("deep"), "calls", 30000, "3")
+    run_record("-r", "50", "--max-depth", "50000", "-o", path, "--", *command, prefix=prefix)
+    assert depths(path, "calls").get(30001, 0) > 10, whole(path)["failures"]
+
+
+def test_a_stack_that_is_deeper_than_can_be_read_is_said_to_be(python3, program, tmp_path):
+    path = tmp_path / "d.pyreel"
+    ended = run_record("-r", "50", "-o", path, "--", python3, program("deep"), "wide_calls", "20000", "3")
+    assert ended.code == 0, ended
+    figures = whole(path)
+    assert figures["failures"]["stack too deep"] > 20, figures["failures"]
+    assert figures["figures"]["reads"] < 1000 * figures["ticks"]
+
+
 def test_more_frames_than_one_call_can_read_are_failures_not_faults(python3, program, tmp_path):
     path = tmp_path / "d.pyreel"
     ended = run_record("-r", "100", "-o", path, "--", python3, program("deep"), "both", "495", "2")

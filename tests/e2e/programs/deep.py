@@ -15,6 +15,14 @@ def calls(n):
     return rest() if n == 0 else calls(n - 1)
 
 
+def wide_calls(n):
+    """With frames of a kilobyte."""
+    return rest() if n == 0 else WIDE(rest, wide_calls, n)
+
+
+exec(f"def WIDE(rest, wide_calls, n):\n {' = '.join(f'v{i}' for i in range(120))} = n\n return wide_calls(n - 1)")
+
+
 def through_c(n):
     return rest() if n == 0 else list(map(through_c, [n - 1]))
 
