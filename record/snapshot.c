@@ -106,7 +106,7 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
         if (count == CHUNKS_LIMIT || total > COPY_LIMIT)
             return TOO_DEEP;
         if (!read_at(s, remote, at, head, l->chunk_data))
-            return TORN;
+            return s->learn_left == 0 ? TOO_DEEP : TORN;
         const uint64_t size = word_at(head, l->chunk_size);
         /* A chunk's own note of its top is made when another is put on it. */
         const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
