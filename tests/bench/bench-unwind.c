@@ -17,10 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS_LIMIT 1e6
-#define TICK_SLICE_NS 1800000u
-#define BARE_SLICE_NS 200000u
-#define EXIT_FAILED   1
+#define STATUS_INTERVAL_NS 1000000u /* statuses are those of a recording at this interval */
+#define SECONDS_LIMIT      1e6
+#define TICK_SLICE_NS      1800000u
+#define BARE_SLICE_NS      200000u
+#define EXIT_FAILED        1
 
 enum option_number {
     OPTION_PID = 1,
@@ -29,6 +30,7 @@ enum option_number {
     OPTION_THREADS,
     OPTION_OPERATION,
     OPTION_OPCODES,
+    OPTION_STATUS,
     OPTION_NO_CACHE,
     OPTION_BLOCKING,
     OPTION_JSON,
@@ -42,6 +44,7 @@ static const struct argument rows[] = {
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all)" },
     { OPTION_OPERATION, 'o', "operation", "NAME", 0, "stack, async-running or async-all (stack)" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "take the instruction of each frame, too" },
+    { OPTION_STATUS, 0, "status", NULL, 0, "find out what the threads do, too, as recordings have it" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the target while reading it" },
     { OPTION_JSON, 'j', "json", NULL, 0, "print the figures as JSON" },
@@ -56,7 +59,7 @@ struct options {
     uint64_t duration_ns;
     uint64_t calls; /* 0: no matter how many */
     enum threads which;
-    bool anew, instructions;
+    bool anew, instructions, status;
     bool blocking;
     bool json;
 };
@@ -129,6 +132,9 @@ static int apply(struct options *options, enum option_number number, const char 
         return strcmp(value, "stack") == 0 ? 0 : misuse("there is no operation yet: ", value);
     case OPTION_OPCODES:
         options->instructions = true;
+        return 0;
+    case OPTION_STATUS:
+        options->status = true;
         return 0;
     case OPTION_NO_CACHE:
         options->anew = true;
@@ -318,6 +324,8 @@ int main(int argc, char **argv)
                                       .which = bench.options.which,
                                       .anew = bench.options.anew,
                                       .instructions = bench.options.instructions,
+                                      .with_status = bench.options.status,
+                                      .statuses = { .interval_ns = STATUS_INTERVAL_NS },
                                       .freeze = bench.options.blocking ? &bench.freeze : NULL,
                                       .sink = { .take = discard },
                                       .start_ns = clock_now_ns() };

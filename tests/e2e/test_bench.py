@@ -43,7 +43,7 @@ def test_the_unwinder_is_measured(spinning):
     assert spinning.running
 
 
-@pytest.mark.parametrize("options", [("--threads", "main"), ("--threads", "gil"), ("--no-cache",), ("--blocking",)], ids=" ".join)
+@pytest.mark.parametrize("options", [("--threads", "main"), ("--threads", "gil"), ("--no-cache",), ("--blocking",), ("--status",)], ids=" ".join)
 def test_what_is_measured_can_be_chosen(spinning, options):
     figures = figures_of(spinning.pid, *options)
     assert figures["calls"] > 10
@@ -82,7 +82,7 @@ def test_the_target_ends(start, python3, program):
 
 
 def test_there_are_scripts():
-    assert {"vs-tachyon", "recorder-cost", "slowdown", "many-threads", "start"} <= set(SCRIPTS)
+    assert {"vs-tachyon", "recorder-cost", "slowdown", "many-threads", "start", "mode-cost"} <= set(SCRIPTS)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
