@@ -17,6 +17,7 @@
 #define PLACES_LIMIT     (1u << 20)   /* remembered at once */
 #define WORDS_LIMIT      (1u << 21)   /* of a frame: more than a chunk that we read has */
 #define IDENTITY_PIECES  3            /* the most that an identity is read in */
+#define COPIES_LIMIT     (1u << 16)   /* of the bytecode of a code object: one for each thread that ever ran it */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
 {
@@ -69,17 +70,17 @@ void codes_close(struct codes *codes)
     *codes = (struct codes){ 0 };
 }
 
-static struct code **bucket(const struct codes *codes, uint64_t address)
+static struct code **bucket(const struct codes *codes, uint64_t address, uint32_t copy)
 {
-    return (struct code **)&codes->buckets[(address >> 5 ^ address >> 17) % CODE_BUCKETS];
+    return (struct code **)&codes->buckets[(address >> 5 ^ address >> 17 ^ copy * 31) % CODE_BUCKETS];
 }
 
-struct code *codes_find(struct codes *codes, uint64_t address)
+struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
 {
-    if (codes->recent && codes->recent->address == address)
+    if (codes->recent && codes->recent->address == address && codes->recent->copy == copy)
         return codes->recent;
-    struct code *code = *bucket(codes, address);
-    while (code && code->address != address)
+    struct code *code = *bucket(codes, address, copy);
+    while (code && (code->address != address || code->copy != copy))
         code = code->next;
     return codes->recent = code;
 }
@@ -94,7 +95,7 @@ void codes_trim(struct codes *codes)
 
 static void forget(struct codes *codes, struct code *code)
 {
-    struct code **link = bucket(codes, code->address);
+    struct code **link = bucket(codes, code->address, code->copy);
     while (*link != code)
         link = &(*link)->next;
     *link = code->next;
@@ -112,11 +113,16 @@ static size_t identity_pieces(const struct codes *codes, const struct code *code
                               struct piece *pieces)
 {
     const struct layout *l = codes->layout;
+    unsigned char *rest = into + l->code_identity_size;
     pieces[0] = (struct piece){ code->address + l->code_identity, l->code_identity_size, into };
+    if (code->copy) {
+        pieces[1] = (struct piece){ code->address + l->code_copies, 8, rest };
+        pieces[2] = (struct piece){ code->copies + LAYOUT_COPIES_FIRST + (uint64_t)code->copy * 8, 8, rest + 8 };
+        return IDENTITY_PIECES;
+    }
     if (l->code_version)
         return 1;
     /* Its strings may have been replaced by others at the same addresses: their lengths and hashes tell. */
-    unsigned char *rest = into + l->code_identity_size;
     pieces[1] = (struct piece){ code->name + l->string_length, 16, rest };
     pieces[2] = (struct piece){ code->file + l->string_length, 16, rest + 16 };
     return IDENTITY_PIECES;
@@ -186,8 +192,7 @@ static bool is_code(struct codes *codes, uint64_t type)
     return true;
 }
 
-/* How a str keeps its characters: struct PyASCIIObject.state, low bits first: interned 2, kind 3, compact 1, ascii 1.
- */
+/* How a str keeps its characters: struct PyASCIIObject.state. */
 struct characters {
     uint64_t address;
     uint32_t kind; /* bytes of each: 1, 2 or 4 */
@@ -202,11 +207,11 @@ static bool read_string_head(struct codes *codes, uint64_t address, struct chara
     const uint32_t size = l->string_state + 4 > l->string_length + 8 ? l->string_state + 4 : l->string_length + 8;
     if (remote_read(codes->remote, address, head, size) != REMOTE_READ)
         return false;
-    const uint32_t state = half_word_at(head, l->string_state);
+    const uint32_t state = half_word_at(head, l->string_state) >> l->string_kind;
     const uint64_t count = word_at(head, l->string_length);
-    const bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    const bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
     *characters = (struct characters){ .address = address + (ascii ? l->string_ascii : l->string_compact),
-                                       .kind = state >> 2 & 7,
+                                       .kind = state & 7,
                                        .count = count < CHARACTERS_LIMIT ? (uint32_t)count : CHARACTERS_LIMIT,
                                        .cut = count > CHARACTERS_LIMIT };
     const bool kind_known = characters->kind == 1 || characters->kind == 2 || characters->kind == 4;
@@ -258,8 +263,7 @@ static bool read_kinds(struct codes *codes, struct code *code)
 {
     unsigned char *instructions = alloc_zeroed(code->units, 2);
     code->kinds = alloc_zeroed(code->units, 1);
-    const bool read = remote_read(codes->remote, code->address + codes->layout->code_instructions, instructions,
-                                  (size_t)code->units * 2) == REMOTE_READ;
+    const bool read = remote_read(codes->remote, code->first, instructions, (size_t)code->units * 2) == REMOTE_READ;
     if (read)
         opcodes_mark(codes->layout->opcodes, instructions, code->units, code->kinds);
     if (read && codes->instructions) {
@@ -343,6 +347,27 @@ uint32_t codes_mark(struct codes *codes, struct text name)
 
 /* ---- the whole ---- */
 
+/* Where the copies are, and how many: from the head of the code object. */
+static bool find_copies(struct codes *codes, struct code *code, const unsigned char *head)
+{
+    uint64_t count = 0;
+    if (code->copy == 0)
+        return true;
+    if (!codes->layout->code_copies)
+        return false;
+    code->copies = word_at(head, codes->layout->code_copies);
+    return code->copies && remote_read(codes->remote, code->copies, &count, sizeof(count)) == REMOTE_READ &&
+           count <= COPIES_LIMIT && code->copy < count;
+}
+
+/* Where the bytecode begins: for a copy, its identity says so. False when there is none yet, or they have moved. */
+static bool find_first(struct codes *codes, struct code *code)
+{
+    const unsigned char *rest = code->identity + codes->layout->code_identity_size;
+    code->first = code->copy ? word_at(rest, 8) : code->address + codes->layout->code_instructions;
+    return code->copy == 0 || (code->first && word_at(rest, 0) == code->copies);
+}
+
 /* Fills in a code object from the target. Its identity is read with its head and again at the end: what lies between
  * is of one object. */
 static bool read_code(struct codes *codes, struct code *code)
@@ -356,8 +381,8 @@ static bool read_code(struct codes *codes, struct code *code)
     code->file = word_at(head, l->code_file);
     code->first_line = half_word_at(head, l->code_first_line);
     const uint64_t units = word_at(head, l->code_units);
-    if (units == 0 || units > UNITS_LIMIT || !read_identity(codes, code, code->identity) ||
-        !has_identity(codes, code, head))
+    if (units == 0 || units > UNITS_LIMIT || !find_copies(codes, code, head) ||
+        !read_identity(codes, code, code->identity) || !has_identity(codes, code, head) || !find_first(codes, code))
         return false;
     code->units = (uint32_t)units;
     code->flags = half_word_at(head, l->code_flags);
@@ -378,26 +403,27 @@ static bool read_code(struct codes *codes, struct code *code)
     return whole;
 }
 
-struct code *codes_read(struct codes *codes, uint64_t address)
+struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy)
 {
     struct code *code = alloc_zeroed(1, sizeof(*code));
     code->address = address;
+    code->copy = copy;
     if (!read_code(codes, code)) {
         free_code(code);
         return NULL;
     }
     code->number = ++codes->last_number;
     codes->bytes += bytes_of(code);
-    struct code **head = bucket(codes, address);
+    struct code **head = bucket(codes, address, copy);
     code->next = *head;
     *head = code;
     codes->count++;
     return code;
 }
 
-int64_t code_instruction(const struct code *code, const struct layout *layout, uint64_t address)
+int64_t code_instruction(const struct code *code, uint64_t address)
 {
-    const uint64_t unit = (address - code->address - layout->code_instructions) / 2;
+    const uint64_t unit = (address - code->first) / 2;
     if (unit >= code->units || !code->instructions || !code->instructions[unit].base)
         return -1;
     return (int64_t)unit - code->instructions[unit].before;

@@ -20,6 +20,9 @@
 
 struct code {
     uint64_t address;
+    uint32_t copy;     /* which of its copies of the bytecode; each is remembered by itself. 0: the one in it */
+    uint64_t first;    /* address of the first instruction of this copy */
+    uint64_t copies;   /* where the addresses of all are; 0 for copy 0 */
     uint32_t number;   /* ours; never used again for another */
     uint32_t function; /* as defined to the sink */
     uint32_t first_line;
@@ -62,20 +65,20 @@ void codes_open(struct codes *codes, struct remote *remote, const struct layout 
 void codes_close(struct codes *codes);
 
 /* What the instruction at an address in it can do, see opcodes.h. */
-static inline uint32_t code_kind(const struct code *code, const struct layout *layout, uint64_t instruction)
+static inline uint32_t code_kind(const struct code *code, uint64_t instruction)
 {
-    const uint64_t unit = (instruction - code->address - layout->code_instructions) / 2;
+    const uint64_t unit = (instruction - code->first) / 2;
     return unit < code->units ? (uint32_t)code->kinds[unit] << OPCODE_SHIFT : 0;
 }
 
 /* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
 
-/* The code object at this address if it is remembered, else NULL. */
-struct code *codes_find(struct codes *codes, uint64_t address);
+/* This copy of the code object at this address if it is remembered, else NULL. */
+struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy);
 
-/* Reads the code object at this address and remembers it. NULL when there is none that can be read. */
-struct code *codes_read(struct codes *codes, uint64_t address);
+/* Reads this copy of the code object at this address and remembers it. NULL when there is none that can be read. */
+struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy);
 
 /* Forgets them all when there are very many. Call it when no struct code is held. */
 void codes_trim(struct codes *codes);
@@ -85,7 +88,7 @@ void codes_trim(struct codes *codes);
 bool codes_confirm(struct codes *codes, struct code *const *which, size_t count);
 
 /* The unit where the instruction begins to which the one at an address in it belongs; -1 when that is not known. */
-int64_t code_instruction(const struct code *code, const struct layout *layout, uint64_t address);
+int64_t code_instruction(const struct code *code, uint64_t address);
 
 /* The frame of an instruction, counted in two-byte units from the first; -1 when the function is about to begin.
  * `opcode` is the one that stands there, or 0 for a frame that does not tell. Defines it to the sink if it is new. */

@@ -17,7 +17,7 @@ struct asking {
         bool known; /* it is of the last sample */
     } asked[ASKED_MOST];
     size_t count;
-    struct piece pieces[ASKED_MOST + 1];
+    struct piece pieces[ASKED_MOST + 2];
     unsigned char opcodes[ASKED_MOST];
     size_t pieces_count;
     bool same; /* what is of the last sample */
@@ -41,14 +41,18 @@ static void read_asked(struct asking *asking)
     const struct layout *l = u->walker.layout;
     size_t pieces = asking->pieces_count, good = 0;
     uint64_t generation = 0;
+    uint32_t copies = 0;
     if (pieces == 0)
         return;
     /* Whether a code object was freed before the opcodes were read: then all are to be confirmed. */
     if (u->generation)
         asking->pieces[pieces++] = (struct piece){ asking->interpreter->address + l->interpreter_code_generation,
                                                    sizeof(generation), &generation };
+    if (u->generation && l->interpreter_copies_generation)
+        asking->pieces[pieces++] = (struct piece){ asking->interpreter->address + l->interpreter_copies_generation,
+                                                   sizeof(copies), &copies };
     remote_read_pieces(&u->target->remote, asking->pieces, pieces, &good);
-    if (good < pieces || generation + 1 != u->generation)
+    if (good < pieces || generation + copies + 1 != u->generation)
         u->generation = 0;
     for (size_t i = 0; i < asking->count; i++) {
         const struct asked *asked = &asking->asked[i];
@@ -61,17 +65,16 @@ static void read_asked(struct asking *asking)
 
 static void ask(struct asking *asking, struct link *link, bool known)
 {
-    const struct layout *l = asking->u->walker.layout;
     const struct code *code = link->code;
-    const int64_t unit = code_instruction(code, l, link->instruction);
+    const int64_t unit = code_instruction(code, link->instruction);
     struct asked asked = { .link = link, .known = known };
-    if (unit < 0 && link->instruction < code->address + l->code_instructions)
+    if (unit < 0 && link->instruction < code->first)
         return; /* about to begin */
     if (unit < 0) {
         take(asking, &asked, 0);
         return;
     }
-    const uint64_t address = code->address + l->code_instructions + (uint64_t)unit * 2;
+    const uint64_t address = code->first + (uint64_t)unit * 2;
     const size_t last = asking->pieces_count - 1; /* if there is one */
     if (asking->pieces_count > 0 && asking->pieces[last].address == address) {
         asked.piece = last;
@@ -109,8 +112,7 @@ bool instructions_read(struct unwinder *u, struct walk *walk, const struct inter
 
 static void add_fresh(struct unwinder *u, struct link link)
 {
-    const uint64_t first = link.code->address + u->walker.layout->code_instructions;
-    link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2, link.opcode);
+    link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, link.opcode);
     u->fresh[u->fresh_count++] = link;
 }
 

@@ -37,6 +37,7 @@ static const struct row {
     { AT(interpreter_next), { 0, 0, W(8), W(8), W(8) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_threads_head), { 16, 72, W(9), W(9), W(9) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_copies_generation), { 0, 0, 0, W(21), W(21) }, OFFSET_LIMIT, 4 },
     { AT(interpreter_gil), { 0, 384, W(14), W(15), W(15) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_own_gil), { 0, 1048, W(18), W(19), W(19) }, OFFSET_LIMIT, 8 },
     { AT(interpreter_gc), { 648, 112, W(10), W(11), W(11) }, OFFSET_LIMIT, 8 },
@@ -54,6 +55,7 @@ static const struct row {
     { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, THREAD_LIMIT, 8 },
     { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, THREAD_LIMIT, 8 },
     { AT(thread_gil_wait), { 0, 0, 0, 0, W(35) }, THREAD_LIMIT, 4 },
+    { AT(thread_attachment), { 0, 0, 40, 44, 48 }, THREAD_LIMIT, 4 },
     { AT(thread_handler), { 320, 256, 256, 256, W(37) }, THREAD_LIMIT, 8 },
 
     { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, FRAME_LIMIT, 8 },
@@ -61,6 +63,7 @@ static const struct row {
     { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, FRAME_LIMIT, 8 },
     { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, FRAME_LIMIT, 1 },
     { AT(frame_stack), { 64, 64, 64, W(37), W(45) }, FRAME_LIMIT, 8 },
+    { AT(frame_copy), { 0, 0, 0, W(38), W(46) }, FRAME_LIMIT, 4 },
     { AT(frame_locals), { 72, 72, W(32), W(35), W(43) }, FRAME_LIMIT, 8 },
 
     { AT(code_name), { 128, 128, W(37), W(42), W(50) }, CODE_LIMIT, 8 },
@@ -68,6 +71,7 @@ static const struct row {
     { AT(code_line_table), { 136, 136, W(38), W(43), W(51) }, CODE_LIMIT, 8 },
     { AT(code_first_line), { 72, 68, W(39), W(44), W(52) }, CODE_LIMIT, 4 },
     { AT(code_instructions), { 184, 192, W(43), W(48), W(56) }, CODE_LIMIT, 8 },
+    { AT(code_copies), { 0, 0, 0, W(49), W(57) }, CODE_LIMIT, 8 },
 
     { AT(object_type), { 8, 8, W(45), W(51), W(59) }, OBJECT_LIMIT, 8 },
     { AT(type_name), { 24, 24, W(47), W(53), W(61) }, OBJECT_LIMIT, 8 },
@@ -116,27 +120,51 @@ static uint32_t smallest(const uint32_t *values, size_t count)
     return least;
 }
 
+/* What a free-threaded build has otherwise than others of its version. Seen in each version's headers, compiled with
+ * Py_GIL_DISABLED: offsetof(), and what _Py_DebugOffsets_INIT makes. */
+static void complete_free_threaded(struct layout *l, unsigned minor)
+{
+    /* The lock is there, but nobody takes it unless it was asked for; who may run tells each thread's attachment. */
+    l->interpreter_gil = l->interpreter_own_gil = 0;
+    /* PyASCIIObject.state: interned is a byte of its own since 3.14. */
+    l->string_kind = minor >= 14 ? 8 : 2;
+}
+
+static void complete_locked(struct layout *l)
+{
+    l->thread_attachment = 0;
+    l->string_kind = 2;
+}
+
 /* What follows from the offsets, and the few facts that are published nowhere. */
 static void complete(struct layout *l, unsigned minor)
 {
-    const uint32_t thread[] = { l->thread_prev,          l->thread_next,    l->thread_interpreter, l->thread_native_id,
-                                l->thread_current_frame, l->thread_cframe,  l->thread_base_frame,  l->thread_chunk + 8,
-                                l->thread_handler + 8,   l->thread_gil_wait };
-    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner,
-                               l->frame_stack };
+    if (l->free_threaded)
+        complete_free_threaded(l, minor);
+    else
+        complete_locked(l);
+    const uint32_t thread[] = { l->thread_prev,          l->thread_next,     l->thread_interpreter, l->thread_native_id,
+                                l->thread_current_frame, l->thread_cframe,   l->thread_base_frame,  l->thread_chunk + 8,
+                                l->thread_handler + 8,   l->thread_gil_wait, l->thread_attachment };
+    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction,
+                               l->frame_owner,    l->frame_stack,      l->frame_copy };
     /* In front of thread_id, which the native id follows: current_exception, exc_info, dict and two more words. */
     l->thread_exception = l->thread_native_id - 48;
     l->thread_exc_info = l->thread_native_id - 40;
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
-    l->code_units = 16; /* PyCodeObject is a PyVarObject that counts its code units */
+    /* The type is the last word of an object's head. PyCodeObject is a PyVarObject that counts its code units. */
+    l->code_units = l->object_type + 8;
     /* Three pointers, then ints: co_flags ... co_stacksize, co_firstlineno, co_nlocalsplus. */
-    l->code_flags = 48;
+    l->code_flags = l->code_units + 32;
     l->code_stack = l->code_first_line - 4;
     l->code_locals = l->code_first_line + 4;
-    l->code_first_traceable = l->code_instructions - 16; /* int, before the pointer in front of them */
+    /* int, before the pointer, or two where there are copies, in front of them */
+    l->code_first_traceable = l->code_instructions - (l->code_copies ? 24 : 16);
+    l->generator_frame += l->object_type - 8; /* in the table for the small head */
     const uint32_t code[] = { l->code_name,   l->code_file,  l->code_line_table, l->code_first_line,
-                              l->object_type, l->code_units, l->code_locals,     l->code_first_traceable };
+                              l->object_type, l->code_units, l->code_locals,     l->code_first_traceable,
+                              l->code_copies, l->code_flags };
     l->code_size = largest(code, countof(code)) + 8;
 
     const uint32_t last = l->interpreter_threads_head; /* stands for what is not kept */
@@ -187,12 +215,18 @@ static void complete(struct layout *l, unsigned minor)
     l->chunk_data = 24;
 }
 
-bool layout_published(const void *head, uint32_t *version, bool *free_threaded)
+static bool is_free_threaded(const void *published, size_t size)
+{
+    uint64_t words[LAYOUT_PUBLISHED_HEAD / 8] = { 0 };
+    memcpy(words, published, size < sizeof(words) ? size : sizeof(words));
+    return words[2] != 0;
+}
+
+bool layout_published(const void *head, uint32_t *version)
 {
     uint64_t words[LAYOUT_PUBLISHED_HEAD / 8];
     memcpy(words, head, sizeof(words));
     *version = (uint32_t)words[1];
-    *free_threaded = words[2] != 0;
     return memcmp(head, "xdebugpy", 8) == 0;
 }
 
@@ -207,13 +241,14 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
                      python_version_text(text, version));
     if (minor >= FIRST_PUBLISHED_MINOR && !published)
         return fault(why, "it has no table of offsets");
+    layout->free_threaded = minor >= FIRST_PUBLISHED_MINOR && is_free_threaded(published, size);
     for (const struct row *row = rows; row < rows + countof(rows); row++)
         if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
             return false;
     complete(layout, minor);
     if (layout->thread_native_id < 48)
         return fault(why, "its table of offsets is damaged (threads)");
-    if (layout->code_first_line < 4 || layout->code_instructions < 16 ||
+    if (layout->code_first_line < 4 || layout->code_instructions < 24 ||
         layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
         layout->code_identity_size > LAYOUT_IDENTITY_MAX)
         return fault(why, "its table of offsets is damaged (code objects)");

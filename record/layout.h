@@ -31,11 +31,13 @@
 #define LAYOUT_GIL_SIZE        24   /* struct _gil_runtime_state from last_holder on: that, int locked, switch_number */
 
 struct layout {
-    uint32_t version; /* PY_VERSION_HEX of the target */
+    uint32_t version;       /* PY_VERSION_HEX of the target */
+    uint32_t free_threaded; /* 1: a build without the global lock (3.13t and later), whose objects have a larger head */
 
     uint32_t runtime_interpreters_head;
     uint32_t interpreter_id, interpreter_next, interpreter_threads_head;
     uint32_t interpreter_code_generation;         /* grows when a code object is freed; 0: not kept (before 3.14) */
+    uint32_t interpreter_copies_generation;       /* u32: grows when copies of bytecode may change hands; 0: none */
     uint32_t interpreter_start, interpreter_size; /* the part of it that holds the above and own_gil */
     /* The lock that an interpreter's threads take in turn: in the runtime (3.11), or a pointer in the interpreter to
      * its own, which is part of it, or to that of the main one. The offsets of both are of its word last_holder. */
@@ -51,6 +53,7 @@ struct layout {
     uint32_t thread_base_frame;    /* the address of the frame that is every stack's root; 0: not kept (before 3.15) */
     uint32_t thread_chunk;         /* newest chunk of the data stack; behind it: its first free word, its limit */
     uint32_t thread_gil_wait;      /* int: it waits for the interpreter's lock; 0: not kept */
+    uint32_t thread_attachment;    /* int: one of enum attachment; 0: not kept where we look (builds with the lock) */
     uint32_t thread_exception;     /* what is being raised (3.11: its traceback) */
     uint32_t thread_exc_info;      /* address of the innermost {exception handled, previous} */
     uint32_t thread_handler;       /* the outermost of these, in the thread's state itself */
@@ -60,6 +63,7 @@ struct layout {
     uint32_t frame_locals;       /* its local variables, then its stack of values */
     uint32_t frame_stack;        /* where that stack ends; says whether the frame runs, see walk.h */
     uint32_t stack_is_pointer;   /* 1: as an address (since 3.14), 0: as a number of words, 32 bits */
+    uint32_t frame_copy;         /* int: which copy of its bytecode it executes; 0: there are none */
     uint32_t frame_entry;        /* a byte that is 1 when it was entered from C; 0: not kept (since 3.12) */
     uint32_t frame_size;         /* bytes from the start that hold all of the above */
     uint32_t owner_generator;    /* a frame inside a generator or coroutine */
@@ -69,6 +73,7 @@ struct layout {
     uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
+    uint32_t code_copies;    /* address of its copies of the bytecode, see below; 0: there are none */
     const uint16_t *opcodes; /* see opcodes.h */
     const struct opcode_name *opcode_names;
     uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
@@ -81,6 +86,7 @@ struct layout {
 
     uint32_t object_type, type_name;
     uint32_t string_length, string_state, string_ascii, string_compact; /* the last two: where the characters begin */
+    uint32_t string_kind; /* in the state: the bits from this one on are kind 3, compact 1, ascii 1 */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
     uint32_t generator_frame; /* where its frame is in a generator, coroutine or asynchronous generator */
@@ -88,9 +94,22 @@ struct layout {
     uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see snapshot.h */
 };
 
-/* Whether the bytes at the start of a _PyRuntime begin a published table, and if so the version it states and whether
- * it is of a free-threaded build. */
-bool layout_published(const void *head, uint32_t *version, bool *free_threaded);
+/* In a free-threaded build many threads are attached to an interpreter at once, and only those may do anything with
+ * Python; one that wants the others to stand still suspends them. _Py_THREAD_* of pycore_pystate.h. */
+enum attachment {
+    THREAD_DETACHED,
+    THREAD_ATTACHED,
+    THREAD_SUSPENDED,
+    THREAD_SHUTTING_DOWN,
+    THREAD_SUSPENDED_WAITING, /* since 3.15 */
+};
+
+/* From 3.14 on, each thread of a free-threaded build specialises a copy of the bytecode of its own (_PyCodeArray of
+ * cpython/code.h: their number, then the address of each). The first is the one in the code object itself. */
+#define LAYOUT_COPIES_FIRST 8 /* where the addresses begin */
+
+/* Whether the bytes at the start of a _PyRuntime begin a published table, and if so the version it states. */
+bool layout_published(const void *head, uint32_t *version);
 
 /* Fills the layout for a version (PY_VERSION_HEX). `published` holds `size` bytes of _PyRuntime, from its start; it is
  * needed from 3.13 on. False when the version is not one we know or a published offset can't be right. */

@@ -173,6 +173,11 @@ static enum roster_state make_list(struct roster *roster)
 
 /* ---- their stacks ---- */
 
+static bool is_without_lock(const struct roster *roster)
+{
+    return roster->target->runtime.layout.free_threaded;
+}
+
 /* Of those that hold a lock now, as far as was read. */
 static void ask_for_holders(struct roster *roster)
 {
@@ -191,7 +196,40 @@ static void ask_for_holders(struct roster *roster)
 bool roster_holds(const struct roster *roster, const struct member *member)
 {
     const struct gil *gil = &roster->target->interpreters[member->interpreter].gil;
+    if (roster->target->runtime.layout.thread_attachment)
+        return member->attachment == THREAD_ATTACHED;
     return gil->known && gil->locked && gil->holder == member->address;
+}
+
+static bool has_frame(const struct walk *walk, uint64_t frame)
+{
+    for (uint32_t i = walk->depth; i > 0; i--)
+        if (walk->links[i - 1].address == frame)
+            return true;
+    return false;
+}
+
+/* Whether all threads of the interpreter but this one were seen suspended in this tick. */
+static bool has_suspended_others(const struct roster *roster, const struct member *member)
+{
+    for (size_t i = 0; i < roster->order_count; i++) {
+        const struct member *other = &roster->members[roster->order[i]];
+        const bool suspended = other->attachment == THREAD_SUSPENDED || other->attachment == THREAD_SUSPENDED_WAITING;
+        if (other != member && other->interpreter == member->interpreter && (other->tick != roster->tick || !suspended))
+            return false;
+    }
+    return true;
+}
+
+bool roster_collects(const struct roster *roster, const struct member *member)
+{
+    const struct layout *l = &roster->target->runtime.layout;
+    const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
+    if (!interpreter->collecting || !roster_holds(roster, member))
+        return false;
+    if (!l->free_threaded)
+        return true;
+    return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(roster, member);
 }
 
 static void want(struct roster *roster, uint32_t place)
@@ -211,7 +249,7 @@ static void want(struct roster *roster, uint32_t place)
 static void choose(struct roster *roster, bool all)
 {
     roster->wanted_count = 0;
-    if (roster->which == THREADS_GIL)
+    if (roster->which == THREADS_GIL && !is_without_lock(roster))
         ask_for_holders(roster);
     for (size_t i = 0; i < roster->asked_count; i++) {
         struct member *member = &roster->members[roster->asked[i]];
@@ -239,6 +277,7 @@ static bool take_over(struct roster *roster)
         member->state = wanted->state;
         member->cause = wanted->unwound.cause;
         member->status = wanted->unwound.status;
+        member->attachment = wanted->unwound.attachment;
         roster->failed += wanted->state == UNWIND_FAILED;
         member->tick = roster->tick;
     }
@@ -258,6 +297,16 @@ static void repeat_others(struct roster *roster)
         roster->unwinder.figures.unmoved++;
         roster->unwinder.figures.frames_known += member->walk.depth;
     }
+}
+
+/* Without a lock, the threads that are attached stand for those that hold one. All have to be read to know. */
+static void keep_attached(struct roster *roster)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < roster->asked_count; i++)
+        if (roster->members[roster->asked[i]].attachment == THREAD_ATTACHED)
+            roster->asked[kept++] = roster->asked[i];
+    roster->asked_count = kept;
 }
 
 /* Reads those that moved, and those that moved while they were read. */
@@ -281,8 +330,11 @@ static enum roster_state read_threads(struct roster *roster, uint64_t now_ns)
 enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
 {
     enum roster_state state = ROSTER_TORN;
+    const bool attached_only = roster->which == THREADS_GIL && is_without_lock(roster);
     roster->tick++;
     roster->failed = 0;
+    if (attached_only)
+        ask_for_listed(roster);
     const bool listed = roster->listed;
     for (int i = 0; i < LIST_ATTEMPTS && state == ROSTER_TORN; i++) {
         state = roster->listed ? ROSTER_READ : make_list(roster);
@@ -293,6 +345,8 @@ enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
     }
     if (state == ROSTER_READ)
         repeat_others(roster);
+    if (state == ROSTER_READ && attached_only)
+        keep_attached(roster);
     return state;
 }
 

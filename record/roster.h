@@ -14,14 +14,15 @@ extern const char *const threads_names[THREADS_KINDS];
 /* A thread state of the target, by its address. It is used again when another thread gets the address. */
 struct member {
     uint64_t address;
-    size_t interpreter;      /* its place in target->interpreters */
-    uint64_t previous, next; /* its neighbours in the list */
-    uint32_t native_id;      /* as the process calls the thread; 0 while it is starting */
-    uint64_t listed;         /* when it was last in a list: the list's number */
-    uint64_t tick;           /* the one for which `state` holds */
-    enum unwind_state state; /* UNWIND_WANTED: not one of the threads that were asked for */
-    enum failure cause;      /* when it failed */
-    uint32_t status;         /* of enum status: what its state tells of it */
+    size_t interpreter;         /* its place in target->interpreters */
+    uint64_t previous, next;    /* its neighbours in the list */
+    uint32_t native_id;         /* as the process calls the thread; 0 while it is starting */
+    uint64_t listed;            /* when it was last in a list: the list's number */
+    uint64_t tick;              /* the one for which `state` holds */
+    enum unwind_state state;    /* UNWIND_WANTED: not one of the threads that were asked for */
+    enum failure cause;         /* when it failed */
+    uint32_t status;            /* of enum status: what its state tells of it */
+    enum attachment attachment; /* the same */
     struct walk walk;
 };
 
@@ -66,7 +67,14 @@ void roster_repeat(struct roster *roster);
 /* The target's lists may have changed in a way that is not seen in its threads. */
 void roster_distrust(struct roster *roster);
 
-/* Whether the thread has the lock of its interpreter, as far as was read. */
+/* Whether the thread has the lock of its interpreter, as far as was read; in a free-threaded build, whether it is
+ * attached to it. */
 bool roster_holds(const struct roster *roster, const struct member *member);
+
+/* Whether the thread is collecting garbage, as far as that is known. One with the lock is, while its interpreter
+ * collects. In a free-threaded build many threads are attached: it is the one with the frame that started it, where
+ * that is kept (3.15), else the one for which all others are suspended. Between these times of a collection nothing
+ * tells whose it is. */
+bool roster_collects(const struct roster *roster, const struct member *member);
 
 #endif

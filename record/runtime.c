@@ -70,18 +70,11 @@ static void name_old_version(const struct images *images, struct fault *why)
 }
 
 /* The version that the runtime states about itself, or 0. From 3.13 on in its first words, since 3.11 in a variable. */
-static uint32_t find_version(struct search *search, const unsigned char *head, struct fault *why)
+static uint32_t find_version(struct search *search, const unsigned char *head)
 {
     uint32_t version;
-    bool free_threaded;
-    if (layout_published(head, &version, &free_threaded)) {
-        char text[32];
-        if (!free_threaded)
-            return version;
-        fault(why, "it runs a free-threaded CPython %s, and this version of pyreel reads builds with the GIL only",
-              python_version_text(text, version));
-        return 0;
-    }
+    if (layout_published(head, &version))
+        return version;
     const uint64_t variable = find_symbol(search, "Py_Version", NULL);
     uint64_t stated = 0;
     if (variable && remote_read(search->remote, variable, &stated, sizeof(stated)) == REMOTE_READ)
@@ -98,7 +91,7 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     unsigned char published[LAYOUT_PUBLISHED_MAX];
     if (remote_read(search->remote, address, published, sizeof(published)) != REMOTE_READ)
         return RUNTIME_NONE;
-    const uint32_t version = find_version(search, published, why);
+    const uint32_t version = find_version(search, published);
     if (version == 0) {
         if (why->text[0] == '\0')
             name_old_version(images, why);

@@ -7,10 +7,10 @@
 #define MARK_TRIES      16    /* places where a mark may be remembered */
 #define TAGS            3u    /* low bits of a word on a stack of values */
 
-static bool has_instruction(const struct layout *l, const struct code *code, uint64_t instruction)
+static bool has_instruction(const struct code *code, uint64_t instruction)
 {
     /* Up to 3.12 the word names the unit before the next one: one before the first when it has not begun. */
-    const uint64_t first = code->address + l->code_instructions - 2;
+    const uint64_t first = code->first - 2;
     return instruction >= first && instruction < first + 2 + (uint64_t)code->units * 2;
 }
 
@@ -28,17 +28,29 @@ static enum life life_of(const struct layout *l, const struct seen *seen)
     }
     if ((int32_t)half_word_at(seen->here, l->frame_stack) == -1)
         return RUNNING;
-    const bool can_call = seen->code->hidden || code_kind(seen->code, l, seen->instruction) & OPCODE_CALLS;
+    const bool can_call = seen->code->hidden || code_kind(seen->code, seen->instruction) & OPCODE_CALLS;
     return can_call || seen->owner == l->owner_generator ? CALLING : PAUSED;
 }
 
 /* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
  * once. One that is being made still has the instruction of the one that was there before, which mostly was about to
  * return: whoever returns counts as returned. */
-static bool is_begun(const struct layout *l, const struct seen *seen)
+static bool is_begun(const struct seen *seen)
 {
-    return !(seen->code->flags & GENERATOR_FLAGS) && has_instruction(l, seen->code, seen->instruction) &&
-           !(code_kind(seen->code, l, seen->instruction) & OPCODE_RETURNS);
+    return !(seen->code->flags & GENERATOR_FLAGS) && has_instruction(seen->code, seen->instruction) &&
+           !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
+}
+
+/* What a frame executes: a code object's address, 0 for none, and which copy of its bytecode. */
+struct executed {
+    uint64_t code;
+    uint32_t copy;
+};
+
+static struct executed executed_by(const struct layout *l, const unsigned char *here)
+{
+    return (struct executed){ .code = word_at(here, l->frame_executable) & l->executable_mask,
+                              .copy = l->frame_copy ? half_word_at(here, l->frame_copy) : 0 };
 }
 
 enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, struct seen *seen)
@@ -57,24 +69,24 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
                            .chunk = walk->snapshot.found_chunk };
     if (seen->owner >= l->owner_shim)
         return ACCEPTED;
-    const uint64_t code = word_at(here, l->frame_executable) & l->executable_mask;
+    const struct executed executed = executed_by(l, here);
     if (seen->owner == l->owner_frame_object)
         return TORN;
     seen->life = DEAD;
-    if (code == 0)
+    if (executed.code == 0)
         return ACCEPTED;
-    seen->code = codes_find(w->codes, code);
+    seen->code = codes_find(w->codes, executed.code, executed.copy);
     if (!seen->code)
-        return codes_read(w->codes, code) ? LEARNED : NO_CODE;
+        return codes_read(w->codes, executed.code, executed.copy) ? LEARNED : NO_CODE;
     /* It was read after this copy was made. */
     if (seen->code->number > w->known)
         return LEARNED;
     seen->life = life_of(l, seen);
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, (uint32_t)seen_bytes(l, seen->code));
-    else if (!is_begun(l, seen))
+    else if (!is_begun(seen))
         seen->life = DEAD;
-    return has_instruction(l, seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
+    return has_instruction(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
 }
 
 /* ---- who called whom ---- */
@@ -87,9 +99,9 @@ static bool has_word(const uint64_t *words, size_t count, uint64_t wanted)
     return false;
 }
 
-uint32_t seen_kind(const struct walker *w, const struct seen *seen)
+uint32_t seen_kind(const struct seen *seen)
 {
-    return code_kind(seen->code, w->layout, seen->instruction);
+    return code_kind(seen->code, seen->instruction);
 }
 
 enum attempt seen_values(struct walker *w, struct walk *walk, const struct seen *seen, struct values *values)
@@ -149,7 +161,7 @@ enum attempt seen_called(struct walker *w, struct walk *walk, const struct seen 
     const struct layout *l = w->layout;
     if (caller->life == DEAD)
         return TORN;
-    const uint32_t kind = seen_kind(w, caller);
+    const uint32_t kind = seen_kind(caller);
     if (from_c)
         return called_through_c(l, caller, callee, kind, certain) ? ACCEPTED : TORN;
     /* One into which an exception is thrown is linked without a mark, though C does it. */
@@ -183,7 +195,8 @@ static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, c
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, address);
     struct seen caller;
     /* It is not learned here: what lies there may be no frame at all. */
-    if (!here || !codes_find(w->codes, word_at(here, w->layout->frame_executable) & w->layout->executable_mask))
+    const struct executed executed = here ? executed_by(w->layout, here) : (struct executed){ 0 };
+    if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
     return seen_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&
            caller.chunk == callee->chunk && caller.address + seen_bytes(w->layout, caller.code) == callee->address;
@@ -196,7 +209,7 @@ static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, 
     struct seen caller;
     return lies_behind(w, walk, above, callee) && seen_look(w, walk, above, &caller) == ACCEPTED &&
            caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) &&
-           !(seen_kind(w, &caller) & OPCODE_RESUMES);
+           !(seen_kind(&caller) & OPCODE_RESUMES);
 }
 
 /* Whether nothing is above a mark of an entry that leads there. */

@@ -41,7 +41,7 @@ enum attempt seen_look(struct walker *walker, struct walk *walk, uint64_t addres
 uint64_t seen_bytes(const struct layout *layout, const struct code *code);
 
 /* What the frame's instruction can do, see opcodes.h. */
-uint32_t seen_kind(const struct walker *walker, const struct seen *seen);
+uint32_t seen_kind(const struct seen *seen);
 /* Whether an instruction of this kind in it can call a function that is no generator. */
 bool seen_calls_plainly(const struct seen *seen, uint32_t kind);
 

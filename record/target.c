@@ -55,6 +55,22 @@ static uint64_t member(const struct target *target, const struct interpreter *in
     return word_at(interpreter->bytes, offset - target->runtime.layout.interpreter_start);
 }
 
+/* Pieces of each interpreter in a call. */
+static size_t pieces_of_each(const struct target *target)
+{
+    return target->runtime.layout.interpreter_copies_generation ? 2 : 1;
+}
+
+/* Both parts only grow, so the sum changes when one does. */
+static uint64_t generation_of(const struct target *target, const struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    if (!l->interpreter_code_generation)
+        return 0;
+    const uint64_t copies = l->interpreter_copies_generation ? half_word_at(interpreter->copies_generation, 0) : 0;
+    return member(target, interpreter, l->interpreter_code_generation) + copies + 1;
+}
+
 static void take_in(const struct target *target, struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
@@ -63,15 +79,16 @@ static void take_in(const struct target *target, struct interpreter *interpreter
     interpreter->gil = (struct gil){ 0 };
     interpreter->id = member(target, interpreter, l->interpreter_id);
     interpreter->threads_head = member(target, interpreter, l->interpreter_threads_head);
-    interpreter->generation = l->interpreter_code_generation
-                                  ? member(target, interpreter, l->interpreter_code_generation) + 1
-                                  : 0;
+    interpreter->generation = generation_of(target, interpreter);
 }
 
 static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct call *call)
 {
     const struct layout *l = &target->runtime.layout;
     call_add(call, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
+    if (l->interpreter_copies_generation)
+        call_add(call, interpreter->address + l->interpreter_copies_generation, sizeof(interpreter->copies_generation),
+                 interpreter->copies_generation);
 }
 
 /* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
@@ -91,7 +108,7 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
 
     uint64_t expected = head;
     size_t i = 0;
-    for (; i + 1 < good && target->interpreters[i].address == expected; i++) {
+    for (; 1 + (i + 1) * pieces_of_each(target) <= good && target->interpreters[i].address == expected; i++) {
         take_in(target, &target->interpreters[i]);
         expected = member(target, &target->interpreters[i], l->interpreter_next);
     }
@@ -106,7 +123,7 @@ static void find_gils(struct target *target)
     const struct layout *l = &target->runtime.layout;
     struct call call = { .count = 0 };
     uint64_t at[INTERPRETERS_LIMIT] = { 0 };
-    for (size_t i = 0; !l->runtime_gil && i < target->interpreters_count; i++)
+    for (size_t i = 0; l->interpreter_gil && i < target->interpreters_count; i++)
         call_add(&call, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
     if (call.count > 0)
         remote_read_pieces(&target->remote, call.pieces, call.count, NULL);
@@ -143,7 +160,8 @@ enum remote_state target_read_interpreters(struct target *target)
 bool target_plan_again(struct target *target, struct call *call)
 {
     const struct layout *l = &target->runtime.layout;
-    if (target->times == TARGET_TIMES || call->count + target->interpreters_count + 1 > REMOTE_PIECES)
+    if (target->times == TARGET_TIMES ||
+        call->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
         return false;
     target->first[target->times++] = call->count;
     for (size_t i = 0; i < target->interpreters_count; i++)
@@ -190,7 +208,8 @@ static struct gil gil_of(const struct target *target, const struct interpreter *
 
 static bool came_from(const struct target *target, size_t first, size_t good)
 {
-    return good >= first + target->interpreters_count + (target->runtime.layout.runtime_gil != 0);
+    return good >=
+           first + target->interpreters_count * pieces_of_each(target) + (target->runtime.layout.runtime_gil != 0);
 }
 
 bool target_came(const struct target *target, size_t good)
@@ -216,8 +235,7 @@ bool target_check(struct target *target)
         same &= member(target, interpreter, l->interpreter_next) == next &&
                 member(target, interpreter, l->interpreter_threads_head) == interpreter->threads_head &&
                 member(target, interpreter, l->interpreter_id) == interpreter->id;
-        if (l->interpreter_code_generation)
-            interpreter->generation = member(target, interpreter, l->interpreter_code_generation) + 1;
+        interpreter->generation = generation_of(target, interpreter);
         interpreter->collecting = (uint32_t)member(target, interpreter, l->interpreter_gc + l->gc_collecting) != 0;
         interpreter->gc_frame = l->gc_frame ? member(target, interpreter, l->interpreter_gc + l->gc_frame) : 0;
         const struct gil before = interpreter->gil;

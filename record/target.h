@@ -19,12 +19,13 @@ struct interpreter {
     uint64_t address;
     uint64_t id;
     uint64_t threads_head; /* newest thread state */
-    uint64_t generation;   /* of its code objects, + 1; 0: not kept */
+    uint64_t generation;   /* of its code objects and copies of bytecode, + 1; 0: not kept */
     uint64_t gil_at;       /* where its lock is; 0: not asked yet */
     struct gil gil;
     bool collecting;                             /* garbage */
     uint64_t gc_frame;                           /* address of the frame that started it; 0: not known */
     unsigned char bytes[LAYOUT_INTERPRETER_MAX]; /* as last read */
+    unsigned char copies_generation[4];          /* the same, where it is kept: far from the rest */
 };
 
 #define TARGET_TIMES 3 /* that its pieces are in a call at most */

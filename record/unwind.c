@@ -106,13 +106,12 @@ static void add_fresh(struct unwinder *u, const struct walk *walk, struct link l
     /* When code objects were forgotten, what the links of the last sample point to may be others by now. */
     const struct link *old = i < walk->depth && walk->epoch == u->codes->epoch ? &walk->links[i] : NULL;
     const struct link *before = u->fresh_count > 0 ? &u->fresh[u->fresh_count - 1] : NULL;
-    const uint64_t first = link.code->address + u->walker.layout->code_instructions;
     if (old && same_place(old, &link))
         link.frame = old->frame;
     else if (before && same_place(before, &link)) /* a recursion */
         link.frame = before->frame;
     else
-        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - first) / 2, 0);
+        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, 0);
     u->fresh[u->fresh_count++] = link;
 }
 
@@ -175,6 +174,7 @@ static void tell_neighbours(const struct layout *l, const unsigned char *state, 
     unwound->previous_thread = word_at(state, l->thread_prev);
     unwound->next_thread = word_at(state, l->thread_next);
     unwound->native_id = (uint32_t)word_at(state, l->thread_native_id);
+    unwound->attachment = l->thread_attachment ? half_word_at(state, l->thread_attachment) : THREAD_DETACHED;
 }
 
 /* What its state tells. */

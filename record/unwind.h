@@ -30,7 +30,8 @@ struct unwound {
     uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
     uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
     enum failure cause;
-    uint32_t status; /* of enum status: STATUS_GIL_WAIT, STATUS_EXCEPTION; 0 unless unwinder->statuses */
+    enum attachment attachment; /* THREAD_DETACHED where that is not kept */
+    uint32_t status;            /* of enum status: STATUS_GIL_WAIT, STATUS_EXCEPTION; 0 unless unwinder->statuses */
 };
 
 enum unwind_state {

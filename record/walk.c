@@ -287,7 +287,7 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
                                 struct seen *callee)
 {
     const struct layout *l = w->layout;
-    const uint32_t kind = seen_kind(w, caller);
+    const uint32_t kind = seen_kind(caller);
     if (!(kind & OPCODE_CALLS || caller->code->hidden) || !snapshot_find(&walk->snapshot, l, caller->address))
         return TORN;
     const enum attempt resumed = kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
@@ -340,7 +340,7 @@ static uint64_t last_plain_frame(const struct walker *w, struct walk *walk)
 static bool may_drive(const struct walker *w)
 {
     const struct link *leaf = w->down_count > 0 ? &w->down[w->down_count - 1] : &w->up[0];
-    return code_kind(leaf->code, w->layout, leaf->instruction) & OPCODE_DRIVES;
+    return code_kind(leaf->code, leaf->instruction) & OPCODE_DRIVES;
 }
 
 enum attempt walker_find(struct walker *w, struct walk *walk)

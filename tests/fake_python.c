@@ -68,7 +68,7 @@ uint64_t fake_string(struct fake_python *p, const char *text)
     const uint64_t string = fake_room(p, l->string_ascii + strlen(text) + 1);
     fake_poke(p, string + l->string_length, strlen(text));
     fake_poke(p, string + l->string_hash, string * 31);
-    fake_poke4(p, string + l->string_state, 1 << 2 | 1 << 5 | 1 << 6); /* one byte each, compact, ASCII */
+    fake_poke4(p, string + l->string_state, (1 | 1 << 3 | 1 << 4) << l->string_kind); /* one byte, compact, ASCII */
     memcpy(fake_bytes(p, string + l->string_ascii), text, strlen(text));
     return string;
 }
@@ -101,15 +101,50 @@ static struct numbers numbers_of(const struct fake_python *p)
     return numbers[fake_minor(p) - 11];
 }
 
-static unsigned char *unit_at(struct fake_python *p, uint64_t code, uint32_t line, uint32_t unit)
+uint64_t fake_first(const struct fake_python *p, uint64_t code, uint32_t copy)
 {
-    return fake_bytes(p, code + fake_layout(p)->code_instructions + ((uint64_t)line * FAKE_UNIT + unit) * 2);
+    const struct layout *l = fake_layout(p);
+    if (copy == 0)
+        return code + l->code_instructions;
+    return fake_peek(p, fake_peek(p, code + l->code_copies) + LAYOUT_COPIES_FIRST + (uint64_t)copy * 8);
+}
+
+uint32_t fake_copy(const struct fake_python *p, size_t thread)
+{
+    return fake_layout(p)->code_copies ? 1 + (uint32_t)thread : 0;
+}
+
+static uint32_t copies_of(const struct fake_python *p)
+{
+    return fake_layout(p)->code_copies ? FAKE_COPIES : 1;
+}
+
+static void make_copies(struct fake_python *p, uint64_t code, uint32_t lines)
+{
+    const uint64_t at = code + fake_layout(p)->code_copies;
+    /* Made anew at its address, it has its copies where they were, if they fit. */
+    if (fake_peek(p, at) && p->last_lines == lines)
+        return;
+    const uint64_t copies = fake_room(p, LAYOUT_COPIES_FIRST + FAKE_COPIES * 8);
+    p->last_lines = lines;
+    fake_poke(p, at, copies);
+    fake_poke(p, copies, FAKE_COPIES);
+    for (uint32_t i = 0; i < FAKE_COPIES; i++)
+        fake_poke(p, copies + LAYOUT_COPIES_FIRST + (uint64_t)i * 8,
+                  i ? fake_room(p, (size_t)lines * FAKE_UNIT * 2) : fake_first(p, code, 0));
+}
+
+/* In all copies. */
+static void write_unit(struct fake_python *p, uint64_t code, uint32_t line, uint32_t unit, uint8_t opcode)
+{
+    for (uint32_t copy = 0; copy < copies_of(p); copy++)
+        *fake_bytes(p, fake_first(p, code, copy) + ((uint64_t)line * FAKE_UNIT + unit) * 2) = opcode;
 }
 
 void fake_opcode(struct fake_python *p, uint64_t code, uint32_t line, uint8_t opcode)
 {
     for (uint32_t i = 0; i < FAKE_UNIT; i++)
-        *unit_at(p, code, line, i) = opcode;
+        write_unit(p, code, line, i, opcode);
 }
 
 void fake_code_words(struct fake_python *p, uint64_t code, uint32_t locals, uint32_t stack)
@@ -128,8 +163,8 @@ static void write_instructions(struct fake_python *p, uint64_t code, uint32_t li
     const struct numbers numbers = numbers_of(p);
     for (uint32_t i = 0; i < lines; i++) {
         fake_opcode(p, code, i, 0); /* caches */
-        *unit_at(p, code, i, 0) = numbers.call;
-        *unit_at(p, code, i, FAKE_DRIVE) = numbers.for_iter;
+        write_unit(p, code, i, 0, numbers.call);
+        write_unit(p, code, i, FAKE_DRIVE, numbers.for_iter);
     }
     if (lines > 1)
         fake_opcode(p, code, lines - 1, numbers.return_value);
@@ -147,6 +182,8 @@ void fake_code_at(struct fake_python *p, uint64_t address, const char *name, uin
     fake_poke4(p, address + l->code_flags, 0);
     fake_poke4(p, address + l->code_first_traceable, 0);
     fake_code_words(p, address, FAKE_LOCALS, FAKE_STACK);
+    if (l->code_copies)
+        make_copies(p, address, lines);
     write_instructions(p, address, lines);
     if (l->code_version)
         fake_poke4(p, address + l->code_version, ++p->last_code_version);
@@ -181,7 +218,13 @@ static uint64_t gil_at(const struct fake_python *p)
 
 void fake_take_lock(struct fake_python *p, size_t thread)
 {
-    const uint64_t gil = gil_at(p), taker = p->threads[thread].address;
+    const struct layout *l = fake_layout(p);
+    const uint64_t taker = p->threads[thread].address;
+    for (size_t i = 0; l->thread_attachment && i < p->threads_count; i++)
+        fake_poke4(p, p->threads[i].address + l->thread_attachment, i == thread ? THREAD_ATTACHED : THREAD_DETACHED);
+    if (l->free_threaded)
+        return;
+    const uint64_t gil = gil_at(p);
     fake_poke4(p, gil + 8, 1);
     if (fake_peek(p, gil) == taker)
         return;
@@ -191,12 +234,23 @@ void fake_take_lock(struct fake_python *p, size_t thread)
 
 static const void *published(uint32_t version, size_t *size)
 {
-    *size = version >> 16 == 0x30d   ? sizeof(published_3_13)
-            : version >> 16 == 0x30e ? sizeof(published_3_14)
-                                     : sizeof(published_3_15);
+    static const struct {
+        const void *table;
+        size_t size;
+    } tables[2][3] = {
+        { { published_3_13, sizeof(published_3_13) },
+          { published_3_14, sizeof(published_3_14) },
+          { published_3_15, sizeof(published_3_15) } },
+        { { published_3_13t, sizeof(published_3_13t) },
+          { published_3_14t, sizeof(published_3_14t) },
+          { published_3_15t, sizeof(published_3_15t) } },
+    };
+    *size = 0;
     if (version >> 16 < 0x30d)
         return NULL;
-    return version >> 16 == 0x30d ? published_3_13 : version >> 16 == 0x30e ? published_3_14 : published_3_15;
+    const unsigned threaded = version & FAKE_FREE_THREADED, minor = (version >> 16) - 0x30d;
+    *size = tables[threaded][minor].size;
+    return tables[threaded][minor].table;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -209,7 +263,7 @@ struct fake_python *fake_python_start(uint32_t version)
     struct fake_python *p = alloc_zeroed(1, sizeof(*p));
     size_t size;
     const void *table = published(version, &size);
-    const bool loaded = layout_load(&p->target.runtime.layout, version, table, size, NULL);
+    const bool loaded = layout_load(&p->target.runtime.layout, version & ~FAKE_FREE_THREADED, table, size, NULL);
     assert(loaded);
     (void)loaded;
     const struct layout *l = fake_layout(p);
@@ -222,7 +276,7 @@ struct fake_python *fake_python_start(uint32_t version)
     p->target.runtime.address = fake_room(p, LAYOUT_PUBLISHED_MAX);
     if (table)
         memcpy(fake_bytes(p, p->target.runtime.address), table, size);
-    p->interpreter = fake_room(p, 9000);
+    p->interpreter = fake_room(p, FAKE_INTERPRETER);
     fake_poke(p, p->target.runtime.address + l->runtime_interpreters_head, p->interpreter);
     p->code_type = fake_room(p, 512);
     const uint64_t name = fake_room(p, 8);

@@ -11,19 +11,25 @@
 #include "formats/tables.h"
 #include "record/unwind.h"
 
-#define FAKE_BASE    0x7f1200000000u
-#define FAKE_SIZE    ((size_t)1 << 20)
-#define FAKE_THREADS 4
-#define FAKE_FRAMES  128 /* of a thread's stack */
-#define FAKE_MARKS   32
-#define FAKE_CHUNK   (16u << 10)
-#define FAKE_UNIT    7 /* code units of a line */
-#define FAKE_DRIVE   5 /* from this one on it can drive a generator */
-#define FAKE_LOCALS  2 /* words that a frame has for variables ... */
-#define FAKE_STACK   4 /* ... and for values, unless fake_code_words() says others */
+#define FAKE_BASE        0x7f1200000000u
+#define FAKE_SIZE        ((size_t)4 << 20)
+#define FAKE_THREADS     4
+#define FAKE_FRAMES      128 /* of a thread's stack */
+#define FAKE_MARKS       32
+#define FAKE_CHUNK       (16u << 10)
+#define FAKE_INTERPRETER 18000 /* bytes of an interpreter that are read */
+#define FAKE_UNIT        7     /* code units of a line */
+#define FAKE_DRIVE       5     /* from this one on it can drive a generator */
+#define FAKE_LOCALS      2     /* words that a frame has for variables ... */
+#define FAKE_STACK       4     /* ... and for values, unless fake_code_words() says others */
+
+#define FAKE_FREE_THREADED 1u /* in a version, whose last digit is 0: the free-threaded build of it */
+#define FAKE_COPIES        5 /* of bytecode, where there are any: the one in the code object, and one for each thread */
 
 /* In each of them the recorder must see the same. */
-static const uint32_t fake_versions[] = { 0x030b07f0, 0x030c01f0, 0x030d00f0, 0x030e0af0, 0x030f02f0 };
+static const uint32_t fake_versions[] = {
+    0x030b07f0, 0x030c01f0, 0x030d00f0, 0x030e0af0, 0x030f02f0, 0x030d12f1, 0x030e0af1, 0x030f02f1,
+};
 
 struct fake_frame {
     /* A generator is driven by the frame before it: through C in 3.11, later directly. SHIM: the next frame is entered
@@ -60,7 +66,7 @@ struct fake_python {
     struct codes codes;
     struct unwinder unwinder;
     uint64_t interpreter, code_type;
-    uint32_t last_code_version;
+    uint32_t last_code_version, last_lines; /* of the code object made last */
     struct fake_thread threads[FAKE_THREADS];
     size_t threads_count;
     char text[65536];
@@ -98,11 +104,15 @@ void fake_code_at(struct fake_python *p, uint64_t address, const char *name, uin
 /* Before it is used: what its frames need room for, and one instruction for all of a line. */
 void fake_code_words(struct fake_python *p, uint64_t code, uint32_t locals, uint32_t stack);
 void fake_opcode(struct fake_python *p, uint64_t code, uint32_t line, uint8_t opcode);
+/* Where a copy of its bytecode begins. */
+uint64_t fake_first(const struct fake_python *p, uint64_t code, uint32_t copy);
+/* Which one the thread executes. */
+uint32_t fake_copy(const struct fake_python *p, size_t thread);
 /* Makes it one of CPython's own, which never begin. */
 void fake_hide(struct fake_python *p, uint64_t code);
 /* One more thread, at the head of the list. Returns its place in `threads`. */
 size_t fake_thread(struct fake_python *p, uint32_t native_id);
-/* The thread takes the interpreter's lock. */
+/* The thread takes the interpreter's lock; in a free-threaded build it is the only one that is attached. */
 void fake_take_lock(struct fake_python *p, size_t thread);
 /* From the thread's `first`-th frame on, its frames are in one more chunk. */
 void fake_chunk(struct fake_python *p, size_t thread, size_t first);

@@ -20,10 +20,16 @@ static uint64_t frame_bytes(const struct fake_python *p, uint64_t code)
 }
 
 /* The word for a frame's instruction: in a line, so many units from its first on. */
-static uint64_t instruction(const struct fake_python *p, uint64_t code, int line, uint32_t unit)
+static uint64_t instruction(const struct fake_python *p, uint64_t code, uint32_t copy, int line, uint32_t unit)
 {
     const int64_t units = line < 0 ? line : (int64_t)line * FAKE_UNIT + unit;
-    return code + fake_layout(p)->code_instructions + (uint64_t)(units * 2);
+    return fake_first(p, code, copy) + (uint64_t)(units * 2);
+}
+
+/* The copy of its bytecode that a frame has. */
+static uint32_t copy_in(const struct fake_python *p, uint64_t frame)
+{
+    return fake_layout(p)->frame_copy ? fake_peek4(p, frame + fake_layout(p)->frame_copy) : 0;
 }
 
 /* Where in a line a frame stands: while it waits for one that it called, up to 3.12 at the last unit of the call. */
@@ -81,9 +87,12 @@ static void write_frame(struct fake_python *p, const struct fake_thread *t, size
     const struct layout *l = fake_layout(p);
     const struct fake_frame *is = &t->stack[n].is, *next = n + 1 < t->depth ? &t->stack[n + 1].is : NULL;
     const uint64_t frame = t->stack[n].address;
+    const uint32_t copy = fake_copy(p, (size_t)(t - p->threads));
+    if (l->frame_copy)
+        fake_poke4(p, frame + l->frame_copy, copy);
     fake_poke(p, frame + l->frame_previous, previous);
     fake_poke(p, frame + l->frame_executable, is->code | (l->executable_mask & 1 ? 0 : 1));
-    fake_poke(p, frame + l->frame_instruction, instruction(p, is->code, is->unit, place_in_line(p, next)));
+    fake_poke(p, frame + l->frame_instruction, instruction(p, is->code, copy, is->unit, place_in_line(p, next)));
     *fake_bytes(p, frame + l->frame_owner) = is->kind == GENERATOR;
     if (l->frame_entry)
         *fake_bytes(p, frame + l->frame_entry) = n == 0 || is->kind == GENERATOR || t->stack[n - 1].is.kind == SHIM;
@@ -101,7 +110,7 @@ static void leave_frame(struct fake_python *p, const struct fake_frame *is, uint
         return;
     }
     const int lines = (int)(fake_peek(p, is->code + l->code_units) / FAKE_UNIT);
-    fake_poke(p, frame + l->frame_instruction, instruction(p, is->code, lines - 1, 0));
+    fake_poke(p, frame + l->frame_instruction, instruction(p, is->code, copy_in(p, frame), lines - 1, 0));
     note_stack(p, frame, is->code, fake_minor(p) >= 13 ? 0 : (int)locals);
     if (l->stack_is_pointer)
         fake_poke(p, frame + l->frame_executable, 1);
@@ -112,7 +121,8 @@ void fake_revive(struct fake_python *p, uint64_t frame, uint64_t previous, uint6
     const struct layout *l = fake_layout(p);
     fake_poke(p, frame + l->frame_previous, previous);
     fake_poke(p, frame + l->frame_executable, code | (l->executable_mask & 1 ? 0 : 1));
-    fake_poke(p, frame + l->frame_instruction, instruction(p, code, unit, place_in_line(p, &(struct fake_frame){ 0 })));
+    fake_poke(p, frame + l->frame_instruction,
+              instruction(p, code, copy_in(p, frame), unit, place_in_line(p, &(struct fake_frame){ 0 })));
     *fake_bytes(p, frame + l->frame_owner) = 0;
     note_stack(p, frame, code, (int)locals_of(p, code) + 1);
 }

@@ -12,10 +12,10 @@
 static void define_once(struct fake_python *p)
 {
     const uint64_t f = fake_code(p, "C.f", 20, 9), g = fake_code(p, "g", 40, 9), again = fake_code(p, "C.f", 20, 9);
-    assert_null(codes_find(&p->codes, f));
-    const struct code *code = codes_read(&p->codes, f);
+    assert_null(codes_find(&p->codes, f, 0));
+    const struct code *code = codes_read(&p->codes, f, 0);
     assert_non_null(code);
-    assert_ptr_equal(codes_find(&p->codes, f), code);
+    assert_ptr_equal(codes_find(&p->codes, f, 0), code);
     assert_int_equal(code->first_line, 20);
     assert_int_equal(code->units, 9 * FAKE_UNIT);
     const uint32_t one = codes_frame(&p->codes, code, 1 * FAKE_UNIT, 0);
@@ -33,11 +33,11 @@ static void define_once(struct fake_python *p)
     assert_text(tables_function_file(&p->tables, frame->function), "a.py");
     assert_int_equal(p->tables.functions[frame->function].first_line, 20);
 
-    const struct code *twin = codes_read(&p->codes, again); /* the same function, made a second time */
+    const struct code *twin = codes_read(&p->codes, again, 0); /* the same function, made a second time */
     assert_int_not_equal(twin->number, code->number);
     assert_int_equal(twin->function, code->function);
     assert_int_equal(codes_frame(&p->codes, twin, 1 * FAKE_UNIT, 0), one);
-    assert_int_not_equal(codes_read(&p->codes, g)->function, code->function);
+    assert_int_not_equal(codes_read(&p->codes, g, 0)->function, code->function);
     assert_int_equal(p->tables.strings_count, 1 + 3);
     assert_int_equal(p->tables.functions_count, 1 + 2);
     assert_int_equal(p->tables.frames_count, 1 + 3);
@@ -53,18 +53,18 @@ static void confirm(struct fake_python *p)
 {
     struct code *both[2];
     const uint64_t f = fake_code(p, "f", 20, 9), g = fake_code(p, "g", 40, 9);
-    both[0] = codes_read(&p->codes, f);
-    both[1] = codes_read(&p->codes, g);
+    both[0] = codes_read(&p->codes, f, 0);
+    both[1] = codes_read(&p->codes, g, 0);
     assert_true(codes_confirm(&p->codes, both, 2));
     fake_code_at(p, g, "h", 40, 9);
     assert_false(codes_confirm(&p->codes, both, 2));
-    assert_non_null(codes_find(&p->codes, f));
-    assert_null(codes_find(&p->codes, g));
-    both[1] = codes_read(&p->codes, g);
+    assert_non_null(codes_find(&p->codes, f, 0));
+    assert_null(codes_find(&p->codes, g, 0));
+    both[1] = codes_read(&p->codes, g, 0);
     assert_text(tables_function_name(&p->tables, both[1]->function), "h");
     fake_remote_unmap(FAKE_BASE);
     assert_false(codes_confirm(&p->codes, both, 2));
-    assert_null(codes_find(&p->codes, f));
+    assert_null(codes_find(&p->codes, f, 0));
 }
 
 static void another_at_the_same_address_is_noticed(void **state)
@@ -79,7 +79,7 @@ static void confirm_many(struct fake_python *p)
     static struct code *all[1500];
     const uint64_t first = fake_code(p, "f0", 1, 1);
     for (size_t i = 0; i < countof(all); i++) {
-        all[i] = codes_read(&p->codes, i ? fake_code(p, "f", (uint32_t)i, 1) : first);
+        all[i] = codes_read(&p->codes, i ? fake_code(p, "f", (uint32_t)i, 1) : first, 0);
         assert_non_null(all[i]);
     }
     const uint64_t calls = p->target.remote.calls;
@@ -139,13 +139,13 @@ static void read_names(struct fake_python *p)
     const struct layout *l = &p->target.runtime.layout;
     for (size_t i = 0; i < countof(names); i++) {
         const uint64_t string = fake_room(p, 128), code = fake_code(p, "f", 1, 1);
-        const uint32_t state = names[i].kind << 2 | 1 << 5 | (unsigned)names[i].ascii << 6 | 0xABCD0000u;
+        const uint32_t state = (names[i].kind | 1 << 3 | (unsigned)names[i].ascii << 4) << l->string_kind | 0xABCD0000u;
         fake_poke(p, string + l->string_length, names[i].count);
         memcpy(fake_bytes(p, string + l->string_state), &state, sizeof(state));
         memcpy(fake_bytes(p, string + (names[i].ascii ? l->string_ascii : l->string_compact)), names[i].characters,
                sizeof(names[i].characters));
         fake_poke(p, code + l->code_name, string);
-        const struct code *read = codes_read(&p->codes, code);
+        const struct code *read = codes_read(&p->codes, code, 0);
         if (!read)
             fail_msg("%s was not read", names[i].what);
         const struct text name = tables_function_name(&p->tables, read->function);
@@ -164,12 +164,12 @@ static void cut_names(struct fake_python *p)
 {
     const struct layout *l = &p->target.runtime.layout;
     const uint64_t code = fake_code(p, "f", 1, 1), string = fake_room(p, 300000);
-    const uint32_t state = 1 << 2 | 1 << 5 | 1 << 6;
+    const uint32_t state = (1 | 1 << 3 | 1 << 4) << l->string_kind;
     fake_poke(p, string + l->string_length, 200000);
     memcpy(fake_bytes(p, string + l->string_state), &state, sizeof(state));
     memset(fake_bytes(p, string + l->string_ascii), 'x', 200000);
     fake_poke(p, code + l->code_name, string);
-    const struct text name = tables_function_name(&p->tables, codes_read(&p->codes, code)->function);
+    const struct text name = tables_function_name(&p->tables, codes_read(&p->codes, code, 0)->function);
     assert_int_equal(name.size, 65536 + 3);
     assert_memory_equal(name.bytes + name.size - 4, "x\xE2\x80\xA6", 4);
 }
@@ -178,6 +178,62 @@ static void a_huge_name_is_cut_and_marked(void **state)
 {
     (void)state;
     fake_each_version(cut_names);
+}
+
+/* ---- copies of the bytecode ---- */
+
+static void refuse_copies(struct fake_python *p, uint64_t code)
+{
+    const uint64_t at = code + fake_layout(p)->code_copies, copies = fake_peek(p, at);
+    assert_null(codes_read(&p->codes, code, FAKE_COPIES));
+    assert_null(codes_read(&p->codes, code, UINT32_MAX));
+    fake_poke(p, copies, UINT64_MAX);
+    assert_null(codes_read(&p->codes, code, 1));
+    fake_poke(p, copies, FAKE_COPIES);
+    fake_poke(p, copies + LAYOUT_COPIES_FIRST + 2 * 8, 0); /* that thread did not execute it yet */
+    assert_null(codes_read(&p->codes, code, 2));
+    fake_poke(p, at, 0);
+    assert_null(codes_read(&p->codes, code, 1));
+    fake_poke(p, at, copies);
+}
+
+static void read_copies(struct fake_python *p)
+{
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    const struct code *own = codes_read(&p->codes, f, 0);
+    if (!fake_layout(p)->code_copies) {
+        assert_null(codes_read(&p->codes, f, 1));
+        return;
+    }
+    refuse_copies(p, f);
+    struct code *second = codes_read(&p->codes, f, 1);
+    assert_non_null(second);
+    assert_ptr_equal(codes_find(&p->codes, f, 0), own);
+    assert_ptr_equal(codes_find(&p->codes, f, 1), second);
+    assert_null(codes_find(&p->codes, f, 3));
+    assert_int_equal(second->first, fake_first(p, f, 1));
+    assert_int_not_equal(second->number, own->number);
+    assert_int_equal(second->function, own->function);
+    assert_int_equal(codes_frame(&p->codes, second, 1 * FAKE_UNIT, 0), codes_frame(&p->codes, own, 1 * FAKE_UNIT, 0));
+    assert_true(codes_confirm(&p->codes, &second, 1));
+    /* More threads: the copies stay, their addresses are elsewhere. */
+    const uint64_t at = f + fake_layout(p)->code_copies, old = fake_peek(p, at), more = fake_room(p, 128);
+    memcpy(fake_bytes(p, more), fake_bytes(p, old), 64);
+    fake_poke(p, at, more);
+    assert_false(codes_confirm(&p->codes, &second, 1));
+    second = codes_read(&p->codes, f, 1);
+    assert_int_equal(second->first, fake_first(p, f, 1));
+    /* Another thread has the number, and a copy of its own. */
+    fake_poke(p, more + LAYOUT_COPIES_FIRST + 8, fake_first(p, f, 1) + 32);
+    assert_false(codes_confirm(&p->codes, &second, 1));
+    assert_null(codes_find(&p->codes, f, 1));
+    assert_non_null(codes_find(&p->codes, f, 0));
+}
+
+static void each_copy_is_known_by_itself(void **state)
+{
+    (void)state;
+    fake_each_version(read_copies);
 }
 
 /* ---- what is no code object ---- */
@@ -200,21 +256,21 @@ static void refuse(struct fake_python *p)
         { l->code_line_table, 0 },
         { l->code_line_table, FAKE_BASE + FAKE_SIZE - 20 },
     };
-    codes_read(&p->codes, fake_code(p, "first", 1, 1)); /* which tells the type of all others */
+    codes_read(&p->codes, fake_code(p, "first", 1, 1), 0); /* which tells the type of all others */
     for (size_t i = 0; i < countof(rows); i++) {
         const uint64_t code = fake_code(p, "f", 1, 1);
         fake_poke(p, code + rows[i].at, rows[i].value);
-        if (codes_read(&p->codes, code))
+        if (codes_read(&p->codes, code, 0))
             fail_msg("Python %x: row %zu was read", l->version, i);
     }
     const uint64_t code = fake_code(p, "f", 1, 1), table = fake_peek(p, code + l->code_line_table);
     fake_poke(p, table + l->bytes_size, UINT64_MAX);
-    assert_null(codes_read(&p->codes, code));
+    assert_null(codes_read(&p->codes, code, 0));
     const uint64_t other = fake_code(p, "f", 1, 1), name = fake_peek(p, other + l->code_name);
     fake_poke(p, name + l->string_length, UINT64_MAX);
-    assert_null(codes_read(&p->codes, other));
-    assert_null(codes_read(&p->codes, 0));
-    assert_null(codes_read(&p->codes, FAKE_BASE + FAKE_SIZE - 16));
+    assert_null(codes_read(&p->codes, other, 0));
+    assert_null(codes_read(&p->codes, 0, 0));
+    assert_null(codes_read(&p->codes, FAKE_BASE + FAKE_SIZE - 16, 0));
     assert_int_equal(p->codes.count, 1);
 }
 
@@ -232,9 +288,9 @@ static void learn_the_type(struct fake_python *p)
     memcpy(fake_bytes(p, name), "codec", 6);
     fake_poke(p, type + l->type_name, name);
     fake_poke(p, code + l->object_type, type);
-    assert_null(codes_read(&p->codes, code));
+    assert_null(codes_read(&p->codes, code, 0));
     fake_poke(p, code + l->object_type, p->code_type);
-    assert_non_null(codes_read(&p->codes, code));
+    assert_non_null(codes_read(&p->codes, code, 0));
 }
 
 static void the_type_is_known_by_its_name(void **state)
@@ -246,10 +302,10 @@ static void the_type_is_known_by_its_name(void **state)
 static void follow_another_program(struct fake_python *p)
 {
     const uint64_t f = fake_code(p, "f", 20, 9);
-    const uint32_t frame = codes_frame(&p->codes, codes_read(&p->codes, f), 1 * FAKE_UNIT, 0);
+    const uint32_t frame = codes_frame(&p->codes, codes_read(&p->codes, f, 0), 1 * FAKE_UNIT, 0);
     codes_follow(&p->codes, &p->target.remote, &p->target.runtime.layout);
-    assert_null(codes_find(&p->codes, f));
-    assert_int_equal(codes_frame(&p->codes, codes_read(&p->codes, f), 1 * FAKE_UNIT, 0), frame);
+    assert_null(codes_find(&p->codes, f, 0));
+    assert_int_equal(codes_frame(&p->codes, codes_read(&p->codes, f, 0), 1 * FAKE_UNIT, 0), frame);
     assert_int_equal(p->tables.frames_count, 2);
 }
 
@@ -264,8 +320,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thing_is_defined_once),        cmocka_unit_test(another_at_the_same_address_is_noticed),
         cmocka_unit_test(many_are_confirmed_with_few_calls), cmocka_unit_test(names_become_utf8),
-        cmocka_unit_test(a_huge_name_is_cut_and_marked),     cmocka_unit_test(what_is_no_code_object_is_refused),
-        cmocka_unit_test(the_type_is_known_by_its_name),     cmocka_unit_test(definitions_outlive_the_program),
+        cmocka_unit_test(each_copy_is_known_by_itself),      cmocka_unit_test(a_huge_name_is_cut_and_marked),
+        cmocka_unit_test(what_is_no_code_object_is_refused), cmocka_unit_test(the_type_is_known_by_its_name),
+        cmocka_unit_test(definitions_outlive_the_program),
     };
     return run_all(tests);
 }

@@ -22,7 +22,7 @@ static uint8_t number_of(const struct fake_python *p, const char *name)
 
 static uint64_t unit_at(const struct fake_python *p, uint64_t code, uint32_t line, uint32_t unit)
 {
-    return code + fake_layout(p)->code_instructions + ((uint64_t)line * FAKE_UNIT + unit) * 2;
+    return fake_first(p, code, fake_copy(p, 0)) + ((uint64_t)line * FAKE_UNIT + unit) * 2;
 }
 
 /* From now on an instruction of another form, or another one, stands there. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Expected values are what the structures of real CPythons have: 3.11.7 and 3.12.1 by their headers (offsetof), later
- * ones as they publish them. */
+ * ones as they publish them, and free-threaded builds of 3.13.18, 3.14.10 and 3.15.2 by their headers again. */
 #include "record/layout.h"
 
 #include "formats/alloc.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS 5
+#define COLUMNS 8
 
 static const struct {
     uint32_t version;
@@ -22,6 +22,9 @@ static const struct {
     { 0x030d00f0, published_3_13, sizeof(published_3_13) },
     { 0x030e0af0, published_3_14, sizeof(published_3_14) },
     { 0x030f02f0, published_3_15, sizeof(published_3_15) },
+    { 0x030d12f0, published_3_13t, sizeof(published_3_13t) },
+    { 0x030e0af0, published_3_14t, sizeof(published_3_14t) },
+    { 0x030f02f0, published_3_15t, sizeof(published_3_15t) },
 };
 
 /* clang-format off */
@@ -32,70 +35,76 @@ static const struct {
     size_t member;
     uint32_t values[COLUMNS];
 } rows[] = {
-    ROW(runtime_interpreters_head, 40, 40, 632, 808, 936),
-    ROW(interpreter_id, 48, 8, 7272, 7280, 7272),
-    ROW(interpreter_next, 0, 0, 7264, 7272, 7264),
-    ROW(interpreter_threads_head, 16, 72, 7344, 7344, 7336),
-    ROW(interpreter_code_generation, 0, 0, 0, 7992, 7944),
-    ROW(thread_prev, 0, 0, 0, 0, 0),
-    ROW(thread_next, 8, 8, 8, 8, 8),
-    ROW(thread_interpreter, 16, 16, 16, 16, 16),
-    ROW(thread_native_id, 160, 144, 160, 160, 184),
-    ROW(thread_current_frame, 0, 0, 72, 72, 72),
-    ROW(thread_cframe, 56, 56, 0, 0, 0),
-    ROW(cframe_current_frame, 8, 0, 0, 0, 0),
-    ROW(thread_base_frame, 0, 0, 0, 0, 80),
-    ROW(thread_chunk, 296, 232, 232, 232, 256),
-    ROW(thread_gil_wait, 0, 0, 0, 0, 40),
-    ROW(thread_exception, 112, 96, 112, 112, 136),
-    ROW(thread_exc_info, 120, 104, 120, 120, 144),
-    ROW(thread_handler, 320, 256, 256, 256, 288),
-    ROW(thread_size, 336, 272, 272, 272, 304),
-    ROW(frame_previous, 48, 8, 8, 8, 8),
-    ROW(frame_executable, 32, 0, 0, 0, 0),
-    ROW(frame_instruction, 56, 56, 56, 56, 56),
-    ROW(frame_owner, 69, 70, 70, 74, 74),
-    ROW(frame_stack, 64, 64, 64, 64, 64),
-    ROW(frame_locals, 72, 72, 72, 80, 80),
-    ROW(frame_entry, 68, 0, 0, 0, 0),
-    ROW(frame_size, 72, 72, 72, 80, 80),
-    ROW(stack_is_pointer, 0, 0, 0, 1, 1),
-    ROW(interpreter_gc, 648, 112, 7400, 7408, 7400),
-    ROW(gc_collecting, 200, 200, 200, 192, 112),
-    ROW(gc_frame, 0, 0, 0, 0, 120),
-    ROW(runtime_gil, 368, 0, 0, 0, 0),
-    ROW(interpreter_gil, 0, 384, 16, 16, 16),
-    ROW(interpreter_own_gil, 0, 1048, 7760, 7792, 7744),
-    ROW(interpreter_start, 0, 0, 7264, 7272, 7264),
-    ROW(interpreter_size, 856, 1072, 520, 728, 688),
-    ROW(code_flags, 48, 48, 48, 48, 48),
-    ROW(code_stack, 68, 64, 64, 64, 64),
-    ROW(code_locals, 76, 72, 72, 72, 72),
-    ROW(code_first_traceable, 168, 176, 184, 192, 192),
-    ROW(generator_frame, 80, 72, 72, 72, 72),
-    ROW(owner_generator, 1, 1, 1, 1, 1),
-    ROW(owner_frame_object, 2, 2, 2, 2, 2),
-    ROW(owner_shim, 3, 3, 3, 3, 3),
-    ROW(root_is_shim, 0, 1, 1, 1, 1),
-    ROW(code_name, 128, 128, 128, 128, 128),
-    ROW(code_file, 112, 112, 112, 112, 112),
-    ROW(code_line_table, 136, 136, 136, 136, 136),
-    ROW(code_first_line, 72, 68, 68, 68, 68),
-    ROW(code_instructions, 184, 192, 200, 208, 208),
-    ROW(code_units, 16, 16, 16, 16, 16),
-    ROW(object_type, 8, 8, 8, 8, 8),
-    ROW(type_name, 24, 24, 24, 24, 24),
-    ROW(string_length, 16, 16, 16, 16, 16),
-    ROW(string_hash, 24, 24, 24, 24, 24),
-    ROW(string_state, 32, 32, 32, 32, 32),
-    ROW(string_ascii, 48, 40, 40, 40, 40),
-    ROW(string_compact, 72, 56, 56, 56, 56),
-    ROW(bytes_size, 16, 16, 16, 16, 16),
-    ROW(bytes_data, 32, 32, 32, 32, 32),
-    ROW(chunk_previous, 0, 0, 0, 0, 0),
-    ROW(chunk_size, 8, 8, 8, 8, 8),
-    ROW(chunk_top, 16, 16, 16, 16, 16),
-    ROW(chunk_data, 24, 24, 24, 24, 24),
+    ROW(runtime_interpreters_head, 40, 40, 632, 808, 936, 632, 808, 936),
+    ROW(interpreter_id, 48, 8, 7272, 7280, 7272, 7272, 7280, 7272),
+    ROW(interpreter_next, 0, 0, 7264, 7272, 7264, 7264, 7272, 7264),
+    ROW(interpreter_threads_head, 16, 72, 7344, 7344, 7336, 7344, 7344, 7336),
+    ROW(interpreter_code_generation, 0, 0, 0, 7992, 7944, 0, 8024, 7952),
+    ROW(thread_prev, 0, 0, 0, 0, 0, 0, 0, 0),
+    ROW(thread_next, 8, 8, 8, 8, 8, 8, 8, 8),
+    ROW(thread_interpreter, 16, 16, 16, 16, 16, 16, 16, 16),
+    ROW(thread_native_id, 160, 144, 160, 160, 184, 160, 160, 184),
+    ROW(thread_current_frame, 0, 0, 72, 72, 72, 72, 72, 72),
+    ROW(thread_cframe, 56, 56, 0, 0, 0, 0, 0, 0),
+    ROW(cframe_current_frame, 8, 0, 0, 0, 0, 0, 0, 0),
+    ROW(thread_base_frame, 0, 0, 0, 0, 80, 0, 0, 80),
+    ROW(thread_chunk, 296, 232, 232, 232, 256, 232, 232, 256),
+    ROW(thread_gil_wait, 0, 0, 0, 0, 40, 0, 0, 40),
+    ROW(thread_exception, 112, 96, 112, 112, 136, 112, 112, 136),
+    ROW(thread_exc_info, 120, 104, 120, 120, 144, 120, 120, 144),
+    ROW(thread_handler, 320, 256, 256, 256, 288, 256, 256, 288),
+    ROW(thread_size, 336, 272, 272, 272, 304, 272, 272, 304),
+    ROW(frame_previous, 48, 8, 8, 8, 8, 8, 8, 8),
+    ROW(frame_executable, 32, 0, 0, 0, 0, 0, 0, 0),
+    ROW(frame_instruction, 56, 56, 56, 56, 56, 56, 56, 56),
+    ROW(frame_owner, 69, 70, 70, 74, 74, 70, 78, 78),
+    ROW(frame_stack, 64, 64, 64, 64, 64, 64, 64, 64),
+    ROW(frame_locals, 72, 72, 72, 80, 80, 72, 80, 80),
+    ROW(frame_entry, 68, 0, 0, 0, 0, 0, 0, 0),
+    ROW(frame_size, 72, 72, 72, 80, 80, 72, 80, 80),
+    ROW(stack_is_pointer, 0, 0, 0, 1, 1, 0, 1, 1),
+    ROW(interpreter_gc, 648, 112, 7400, 7408, 7400, 7400, 7408, 7400),
+    ROW(gc_collecting, 200, 200, 200, 192, 112, 200, 192, 112),
+    ROW(gc_frame, 0, 0, 0, 0, 120, 0, 0, 120),
+    ROW(runtime_gil, 368, 0, 0, 0, 0, 0, 0, 0),
+    ROW(interpreter_gil, 0, 384, 16, 16, 16, 0, 0, 0),
+    ROW(interpreter_own_gil, 0, 1048, 7760, 7792, 7744, 0, 0, 0),
+    ROW(interpreter_start, 0, 0, 7264, 7272, 7264, 7264, 7272, 7264),
+    ROW(interpreter_size, 856, 1072, 520, 728, 688, 344, 760, 696),
+    ROW(code_flags, 48, 48, 48, 48, 48, 64, 64, 64),
+    ROW(code_stack, 68, 64, 64, 64, 64, 80, 80, 80),
+    ROW(code_locals, 76, 72, 72, 72, 72, 88, 88, 88),
+    ROW(code_first_traceable, 168, 176, 184, 192, 192, 200, 208, 208),
+    ROW(generator_frame, 80, 72, 72, 72, 72, 88, 88, 88),
+    ROW(owner_generator, 1, 1, 1, 1, 1, 1, 1, 1),
+    ROW(owner_frame_object, 2, 2, 2, 2, 2, 2, 2, 2),
+    ROW(owner_shim, 3, 3, 3, 3, 3, 3, 3, 3),
+    ROW(root_is_shim, 0, 1, 1, 1, 1, 1, 1, 1),
+    ROW(code_name, 128, 128, 128, 128, 128, 144, 144, 144),
+    ROW(code_file, 112, 112, 112, 112, 112, 128, 128, 128),
+    ROW(code_line_table, 136, 136, 136, 136, 136, 152, 152, 152),
+    ROW(code_first_line, 72, 68, 68, 68, 68, 84, 84, 84),
+    ROW(code_instructions, 184, 192, 200, 208, 208, 216, 232, 232),
+    ROW(code_units, 16, 16, 16, 16, 16, 32, 32, 32),
+    ROW(object_type, 8, 8, 8, 8, 8, 24, 24, 24),
+    ROW(type_name, 24, 24, 24, 24, 24, 40, 40, 40),
+    ROW(string_length, 16, 16, 16, 16, 16, 32, 32, 32),
+    ROW(string_hash, 24, 24, 24, 24, 24, 40, 40, 40),
+    ROW(string_state, 32, 32, 32, 32, 32, 48, 48, 48),
+    ROW(string_ascii, 48, 40, 40, 40, 40, 56, 56, 56),
+    ROW(string_compact, 72, 56, 56, 56, 56, 72, 72, 72),
+    ROW(bytes_size, 16, 16, 16, 16, 16, 32, 32, 32),
+    ROW(bytes_data, 32, 32, 32, 32, 32, 48, 48, 48),
+    ROW(chunk_previous, 0, 0, 0, 0, 0, 0, 0, 0),
+    ROW(chunk_size, 8, 8, 8, 8, 8, 8, 8, 8),
+    ROW(chunk_top, 16, 16, 16, 16, 16, 16, 16, 16),
+    ROW(free_threaded, 0, 0, 0, 0, 0, 1, 1, 1),
+    ROW(interpreter_copies_generation, 0, 0, 0, 0, 0, 0, 17300, 17252),
+    ROW(thread_attachment, 0, 0, 0, 0, 0, 40, 44, 48),
+    ROW(frame_copy, 0, 0, 0, 0, 0, 0, 72, 72),
+    ROW(code_copies, 0, 0, 0, 0, 0, 0, 224, 224),
+    ROW(string_kind, 2, 2, 2, 2, 2, 2, 8, 8),
+    ROW(chunk_data, 24, 24, 24, 24, 24, 24, 24, 24),
 };
 /* clang-format on */
 
@@ -114,7 +123,7 @@ static void each_version_has_its_offsets(void **state)
             if (value != rows[r].values[v])
                 fail_msg("%x: %s is %u and should be %u", versions[v].version, rows[r].name, value, rows[r].values[v]);
         }
-        assert_int_equal(layout.executable_mask, v < 3 ? ~(uint64_t)0 : ~(uint64_t)3);
+        assert_int_equal(layout.executable_mask, !layout.stack_is_pointer ? ~(uint64_t)0 : ~(uint64_t)3);
     }
 }
 
@@ -143,18 +152,15 @@ static void tables_are_recognised(void **state)
 {
     (void)state;
     uint32_t version = 0;
-    bool free_threaded = true;
-    assert_true(layout_published(published_3_15, &version, &free_threaded));
+    assert_true(layout_published(published_3_15, &version));
     assert_int_equal(version, 0x030f02f0);
-    assert_false(free_threaded);
     uint64_t head[3] = { published_3_14[0], published_3_14[1], 1 };
-    assert_true(layout_published(head, &version, &free_threaded));
+    assert_true(layout_published(head, &version));
     assert_int_equal(version, 0x030e0af0);
-    assert_true(free_threaded);
     head[0] ^= (uint64_t)1 << 63;
-    assert_false(layout_published(head, &version, &free_threaded));
+    assert_false(layout_published(head, &version));
     static const uint64_t zeros[3];
-    assert_false(layout_published(zeros, &version, &free_threaded));
+    assert_false(layout_published(zeros, &version));
 }
 
 static void a_cut_table_is_refused(void **state)
@@ -198,19 +204,22 @@ static void damaged_tables_are_refused_or_harmless(void **state)
                     continue;
                 }
                 const uint32_t end = l.interpreter_start + l.interpreter_size;
-                const bool state_within = l.interpreter_own_gil >= l.interpreter_start &&
-                                          l.interpreter_own_gil + LAYOUT_GIL_SIZE <= end &&
+                const bool gil_within = l.interpreter_own_gil >= l.interpreter_start &&
+                                        l.interpreter_own_gil + LAYOUT_GIL_SIZE <= end;
+                const bool state_within = (l.free_threaded || gil_within) &&
                                           (!l.interpreter_code_generation ||
                                            (l.interpreter_code_generation >= l.interpreter_start &&
                                             l.interpreter_code_generation + 8 <= end));
                 const bool within = state_within && l.interpreter_size <= LAYOUT_INTERPRETER_MAX &&
                                     l.thread_size <= LAYOUT_THREAD_MAX && l.frame_stack + 8 <= l.frame_size &&
                                     l.frame_owner < l.frame_size && l.code_first_traceable + 4 <= l.code_size &&
-                                    l.code_locals + 4 <= l.code_size && l.code_flags + 4 <= l.code_size &&
-                                    l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
-                                    l.code_file + 8 <= l.code_size && l.code_line_table + 8 <= l.code_size &&
-                                    l.code_first_line + 4 <= l.code_size && l.object_type + 8 <= l.code_size &&
-                                    l.string_length + 8 <= 128 && l.string_state + 4 <= 128;
+                                    l.code_locals + 4 <= l.code_size && l.code_copies + 8 <= l.code_size &&
+                                    l.frame_copy + 4 <= l.frame_size && l.thread_attachment + 4 <= l.thread_size &&
+                                    l.code_flags + 4 <= l.code_size && l.frame_size <= 128 && l.code_size <= 512 &&
+                                    l.code_name + 8 <= l.code_size && l.code_file + 8 <= l.code_size &&
+                                    l.code_line_table + 8 <= l.code_size && l.code_first_line + 4 <= l.code_size &&
+                                    l.object_type + 8 <= l.code_size && l.string_length + 8 <= 128 &&
+                                    l.string_state + 4 <= 128;
                 if (!within)
                     fail_msg("%x: word %zu may be %lu", versions[v].version, word, damage[d]);
             }

@@ -11,7 +11,8 @@
 static uint64_t add_interpreter(struct fake_python *p, uint64_t id)
 {
     const struct layout *l = &p->target.runtime.layout;
-    const uint64_t head = p->target.runtime.address + l->runtime_interpreters_head, address = fake_room(p, 9000);
+    const uint64_t head = p->target.runtime.address + l->runtime_interpreters_head,
+                   address = fake_room(p, FAKE_INTERPRETER);
     fake_poke(p, address + l->interpreter_next, fake_peek(p, head));
     fake_poke(p, address + l->interpreter_id, id);
     fake_poke(p, address + l->interpreter_threads_head, 0x1000 + id);
@@ -102,6 +103,26 @@ static bool read_state(struct fake_python *p)
     return target_came(&p->target, good) && target_check(&p->target);
 }
 
+static void read_states_without_a_lock(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    const struct interpreter *interpreter = &p->target.interpreters[0];
+    assert_false(interpreter->gil.known);
+    const uint64_t generation = interpreter->generation;
+    fake_code(p, "f", 1, 1);
+    assert_true(read_state(p));
+    assert_int_equal(interpreter->generation, generation + (l->interpreter_code_generation != 0));
+    assert_int_equal(interpreter->generation != 0, l->interpreter_code_generation != 0);
+    if (!l->interpreter_copies_generation)
+        return;
+    fake_poke4(p, p->interpreter + l->interpreter_copies_generation, 3);
+    assert_true(read_state(p));
+    assert_int_equal(interpreter->generation, generation + 1 + 3);
+    fake_remote_hide(p->interpreter + l->interpreter_copies_generation, 4);
+    assert_false(read_state(p));
+    fake_remote_hide(0, 0);
+}
+
 /* The state of the interpreters comes with the threads, in the same call. */
 static void read_states(struct fake_python *p)
 {
@@ -110,6 +131,10 @@ static void read_states(struct fake_python *p)
     const struct interpreter *interpreter = &p->target.interpreters[0];
     assert_false(interpreter->gil.known);
     assert_true(read_state(p));
+    if (l->free_threaded) {
+        read_states_without_a_lock(p);
+        return;
+    }
     assert_true(interpreter->gil.known && interpreter->gil.locked && !interpreter->gil.shared);
     assert_int_equal(interpreter->gil.holder, p->threads[0].address);
     const uint64_t switches = interpreter->gil.switches, generation = interpreter->generation;

@@ -19,6 +19,9 @@ static const struct {
     { 0x030d00f0, published_3_13, countof(published_3_13) },
     { 0x030e0af0, published_3_14, countof(published_3_14) },
     { 0x030f02f0, published_3_15, countof(published_3_15) },
+    { 0x030d12f1, published_3_13t, countof(published_3_13t) },
+    { 0x030e0af1, published_3_14t, countof(published_3_14t) },
+    { 0x030f02f1, published_3_15t, countof(published_3_15t) },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -30,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (size_t at = 1; at + CHANGE <= size && at < 40 * CHANGE; at += CHANGE)
         memcpy(&table[bytes[at] % tables[which].count], bytes + at + 1, sizeof(uint64_t));
     struct layout layout;
-    if (layout_load(&layout, tables[which].version, table, tables[which].count * sizeof(uint64_t), NULL)) {
+    if (layout_load(&layout, tables[which].version & ~FAKE_FREE_THREADED, table, tables[which].count * sizeof(uint64_t),
+                    NULL)) {
         struct fake_python *p = fake_python_start(tables[which].version);
         fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, fake_code(p, "f", 20, 9), 1 } }, 1);
         p->target.runtime.layout = layout; /* from now on it looks at the wrong places */
@@ -38,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             target_read_interpreters(&p->target);
             fake_sample(p, 0);
         }
-        codes_read(&p->codes, FAKE_BASE);
+        codes_read(&p->codes, FAKE_BASE, 0);
+        codes_read(&p->codes, FAKE_BASE, 1);
         fake_python_end(p);
     }
     free(table);
