@@ -178,13 +178,12 @@ static bool tell_stack(struct sampler *sampler, struct told *told, struct walk *
                 why);
 }
 
-/* Where in its stack a thread is collecting garbage: it has the lock meanwhile. */
+/* Where in its stack a thread is collecting garbage. */
 static uint32_t gc_place(const struct sampler *sampler, const struct member *member)
 {
     const struct interpreter *interpreter = &sampler->target.interpreters[member->interpreter];
-    const bool holds = roster_holds(&sampler->roster, member);
-    return sampler->marks.gc && interpreter->collecting && holds ? expand_gc(&member->walk, interpreter->gc_frame)
-                                                                 : NO_GC;
+    const bool collects = sampler->marks.gc && roster_collects(&sampler->roster, member);
+    return collects ? expand_gc(&member->walk, interpreter->gc_frame) : NO_GC;
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
