@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/seen.h"
 
+#include "formats/alloc.h"
 #include "record/opcodes.h"
 
 #define GENERATOR_FLAGS 0x2a0 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
@@ -53,6 +54,14 @@ static struct executed executed_by(const struct layout *l, const unsigned char *
                               .copy = l->frame_copy ? half_word_at(here, l->frame_copy) : 0 };
 }
 
+static void note_met(struct walker *w, struct code *code)
+{
+    if (w->met_count > 0 && w->met[w->met_count - 1] == code)
+        return; /* a recursion */
+    w->met = alloc_grow(w->met, &w->met_room, w->met_count + 1, sizeof(struct code *));
+    w->met[w->met_count++] = code;
+}
+
 enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, struct seen *seen)
 {
     const struct layout *l = w->layout;
@@ -78,6 +87,8 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
     seen->code = codes_find(w->codes, executed.code, executed.copy);
     if (!seen->code)
         return codes_read(w->codes, executed.code, executed.copy) ? LEARNED : NO_CODE;
+    if (w->noting)
+        note_met(w, seen->code);
     /* It was read after this copy was made. */
     if (seen->code->number > w->known)
         return LEARNED;
@@ -208,8 +219,7 @@ static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, 
 {
     struct seen caller;
     return lies_behind(w, walk, above, callee) && seen_look(w, walk, above, &caller) == ACCEPTED &&
-           caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) &&
-           !(seen_kind(&caller) & OPCODE_RESUMES);
+           caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) && !(seen_kind(&caller) & OPCODE_RESUMES);
 }
 
 /* Whether nothing is above a mark of an entry that leads there. */

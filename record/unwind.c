@@ -14,6 +14,7 @@
 #define SLOW_ATTEMPTS 16        /* after so many a slow call is taken: the machine may be that slow */
 #define PATIENCE_NS   200000000 /* with threads that can't be read in one tick */
 #define BATCH_PIECES  48        /* of one call, more or less */
+#define DOUBT_CODES   4         /* each so many attempts, the code objects are doubted, too */
 #define CALM_CALLS    64        /* without a code object that was freed */
 #define PACE_FIRST_NS 300       /* what a piece of a call is thought to take before any was timed */
 #define PACE_MOST     3         /* a call that takes so many times as long as usual ... */
@@ -60,16 +61,35 @@ static bool is_confirmed(const struct unwinder *u, const struct code *code, cons
     return u->generation && code->generation == u->generation && code->interpreter == interpreter->id + 1;
 }
 
+/* Once in a sample. */
+static void ask_for_code(struct unwinder *u, struct code *code)
+{
+    if (code->mark == u->sample)
+        return;
+    code->mark = u->sample;
+    u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
+    u->unsure[u->unsure_count++] = code;
+}
+
 static void ask_for(struct unwinder *u, const struct interpreter *interpreter, const struct link *links, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct code *code = links[i].code;
-        if (code->mark == u->sample || is_confirmed(u, code, interpreter))
-            continue;
-        code->mark = u->sample;
-        u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
-        u->unsure[u->unsure_count++] = code;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!is_confirmed(u, links[i].code, interpreter))
+            ask_for_code(u, links[i].code);
+}
+
+/* Taken for a code object that is no more, a frame fits to no other, and that would go on until its stack is another:
+ * nobody confirms what is not accepted. Whether all that the walk met are still the ones that are known. */
+static bool are_as_known(struct unwinder *u)
+{
+    u->sample++;
+    u->unsure_count = 0;
+    for (size_t i = 0; i < u->walker.met_count; i++)
+        ask_for_code(u, u->walker.met[i]);
+    if (u->unsure_count == 0 || codes_confirm(u->codes, u->unsure, u->unsure_count))
+        return true;
+    u->figures.stale++;
+    return false;
 }
 
 /* Whether the code objects of all frames are the ones that were known before the call. */
@@ -200,8 +220,12 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
                         ? interpreter->generation
                         : 0;
     const uint64_t epoch = u->codes->epoch;
-    if (done == ACCEPTED)
+    u->walker.noting = wanted->attempts % DOUBT_CODES == 0;
+    if (done == ACCEPTED) {
         done = walker_find(&u->walker, walk);
+        if (done == TORN && u->walker.noting && !are_as_known(u))
+            return LEARNED;
+    }
     if (u->codes->epoch != epoch) /* code objects were forgotten, those of frames that were found among them */
         return LEARNED;
     if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)

@@ -14,6 +14,7 @@ void walker_close(struct walker *walker)
 {
     free(walker->up);
     free(walker->down);
+    free(walker->met);
     *walker = (struct walker){ 0 };
 }
 
@@ -347,6 +348,7 @@ enum attempt walker_find(struct walker *w, struct walk *walk)
 {
     const uint64_t current = snapshot_current(&walk->snapshot, w->layout);
     w->up_count = w->down_count = w->joined = 0;
+    w->met_count = 0;
     if (!walk->marks)
         walk->marks = alloc_zeroed(MARKS, sizeof(*walk->marks));
     w->compared = !w->anew && walk->depth > SHALLOW;

@@ -76,6 +76,7 @@ struct walker {
     uint32_t known; /* the last code object that was read before the call */
     bool anew;      /* never takes frames from the last sample */
     bool compared;  /* what is the same as in the last copy is known */
+    bool noting;    /* the code objects that it meets are noted in `met`, in the order of frames */
 
     struct link *up; /* leaf first: from the current frame to the root, or to a frame known from last time */
     size_t up_room;
@@ -85,6 +86,8 @@ struct walker {
     uint32_t down_count;
     uint32_t joined; /* so many links of the last sample are above them */
     uint64_t behind; /* where the data stack goes on below them */
+    struct code **met;
+    size_t met_room, met_count;
 };
 
 void walker_close(struct walker *walker);

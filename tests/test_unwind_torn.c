@@ -220,6 +220,26 @@ static void a_function_is_not_taken_for_one_that_comes(void **state)
     fake_each_version(replace_while_reading);
 }
 
+/* The one that was there could not have called at this place: as long as it is believed, the stack is none. */
+static void replace_by_a_caller(struct fake_python *p)
+{
+    const uint64_t f = fake_code(p, "f", 20, 9), g = fake_code(p, "g", 40, 9);
+    fake_opcode(p, f, 1, 0);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
+    for (int i = 0; i < 3; i++)
+        assert_seen(p, "f:21");
+    fake_code_at(p, f, "h", 60, 9);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, g, 2 } }, 2);
+    for (int i = 0; i < 3; i++)
+        assert_seen(p, "h:61 g:42");
+}
+
+static void a_function_that_is_no_more_does_not_stand_in_the_way(void **state)
+{
+    (void)state;
+    fake_each_version(replace_by_a_caller);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_slow_look_is_taken_again),
         cmocka_unit_test(a_function_is_not_taken_for_one_that_was_there),
         cmocka_unit_test(a_function_is_not_taken_for_one_that_comes),
+        cmocka_unit_test(a_function_that_is_no_more_does_not_stand_in_the_way),
     };
     return run_all(tests);
 }
