@@ -113,6 +113,7 @@ static bool list_threads(struct roster *roster, size_t interpreter, const struct
             member->tick = 0;
         }
         member->interpreter = interpreter;
+        member->twin = 0;
         member->previous = previous;
         member->next = next;
         member->native_id = native_id;
@@ -143,6 +144,25 @@ static void ask_for_listed(struct roster *roster)
             ask_for(roster, roster->order[i]);
 }
 
+/* Finds the threads that have states in several interpreters. */
+static void link_twins(struct roster *roster)
+{
+    struct pairs threads = { 0 }; /* native id → place + 1 of a state of it */
+    if (roster->target->interpreters_count < 2)
+        return;
+    for (size_t i = 0; i < roster->order_count; i++) {
+        const uint32_t place = roster->order[i];
+        struct member *member = &roster->members[place];
+        const uint32_t other = pairs_find(&threads, member->native_id, 0);
+        member->twin = other ? roster->members[other - 1].twin : place + 1;
+        if (other)
+            roster->members[other - 1].twin = place + 1;
+        else
+            pairs_add(&threads, member->native_id, 0, place + 1);
+    }
+    pairs_free(&threads);
+}
+
 /* Makes the order that of the lists. */
 static enum roster_state make_list(struct roster *roster)
 {
@@ -167,6 +187,7 @@ static enum roster_state make_list(struct roster *roster)
     roster->order_count = count;
     roster->order_room = room;
     roster->listed = whole;
+    link_twins(roster);
     ask_for_listed(roster);
     return whole ? ROSTER_READ : ROSTER_TORN;
 }
@@ -199,6 +220,29 @@ bool roster_holds(const struct roster *roster, const struct member *member)
     if (roster->target->runtime.layout.thread_attachment)
         return member->attachment == THREAD_ATTACHED;
     return gil->known && gil->locked && gil->holder == member->address;
+}
+
+static uint64_t interpreter_of(const struct roster *roster, const struct member *member)
+{
+    return roster->target->interpreters[member->interpreter].id;
+}
+
+bool roster_current(const struct roster *roster, struct member *member)
+{
+    if (roster_holds(roster, member)) {
+        member->held = roster->tick;
+        return true;
+    }
+    const struct member *current = member;
+    for (const struct member *m = member; m->twin && &roster->members[m->twin - 1] != member;) {
+        m = &roster->members[m->twin - 1];
+        if (roster_holds(roster, m))
+            return false;
+        if (m->held > current->held ||
+            (m->held == current->held && interpreter_of(roster, m) > interpreter_of(roster, current)))
+            current = m;
+    }
+    return current == member;
 }
 
 static bool has_frame(const struct walk *walk, uint64_t frame)

@@ -23,6 +23,8 @@ struct member {
     enum failure cause;         /* when it failed */
     uint32_t status;            /* of enum status: what its state tells of it */
     enum attachment attachment; /* the same */
+    uint32_t twin;              /* the place + 1 of the next state of the same thread, in a ring; 0: it has no other */
+    uint64_t held;              /* the tick in which it was last seen to have the lock */
     struct walk walk;
 };
 
@@ -70,6 +72,11 @@ void roster_distrust(struct roster *roster);
 /* Whether the thread has the lock of its interpreter, as far as was read; in a free-threaded build, whether it is
  * attached to it. */
 bool roster_holds(const struct roster *roster, const struct member *member);
+
+/* Whether this is the state in which its thread is at work. A thread that calls from one interpreter into another has a
+ * state in each: it is in the one that has a lock, or had one last; if that is not known, in that of the interpreter
+ * made last. */
+bool roster_current(const struct roster *roster, struct member *member);
 
 /* Whether the thread is collecting garbage, as far as that is known. One with the lock is, while its interpreter
  * collects. In a free-threaded build many threads are attached: it is the one with the frame that started it, where

@@ -41,8 +41,13 @@ uint32_t status_of(struct statuses *statuses, struct watch *watch, const struct 
     const bool holds = roster_holds(roster, member);
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const bool waits_are_kept = roster->target->runtime.layout.thread_gil_wait != 0;
-    return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) |
-           ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
+    uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
+    /* What the thread uses while it is in another interpreter is counted there. */
+    if (!roster_current(roster, member)) {
+        cpu &= ~(uint32_t)STATUS_CPU;
+        watch->cpu_ns = 0;
+    }
+    return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) | cpu;
 }
 
 bool status_kept(const struct statuses *statuses, uint32_t status)

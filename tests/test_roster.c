@@ -280,93 +280,11 @@ static void choose_holder(struct fake_python *p)
     end(&s);
 }
 
-static void attach(struct fake_python *p, size_t thread, enum attachment attachment)
-{
-    fake_poke4(p, p->threads[thread].address + fake_layout(p)->thread_attachment, attachment);
-}
-
-static void choose_attached(struct fake_python *p)
-{
-    struct scene s;
-    if (!fake_layout(p)->free_threaded)
-        return;
-    begin(&s, p, THREADS_GIL, false);
-    assert_tick(&s, "4711 f:20");
-    attach(p, 1, THREAD_ATTACHED);
-    assert_tick(&s, "4712 f:21, 4711 f:20");
-    attach(p, 0, THREAD_SUSPENDED);
-    assert_tick(&s, "4712 f:21");
-    attach(p, 1, THREAD_DETACHED);
-    assert_tick(&s, "");
-    attach(p, 2, THREAD_ATTACHED);
-    assert_tick(&s, "4713 f:22");
-    end(&s);
-}
-
-/* ---- who collects garbage ---- */
-
-static void assert_collects(struct scene *s, const char *wanted)
-{
-    char text[100] = "";
-    assert_int_equal(roster_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    for (size_t i = 0; i < s->roster.order_count; i++) {
-        const struct member *member = &s->roster.members[s->roster.order[i]];
-        if (roster_collects(&s->roster, member))
-            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", member->native_id);
-    }
-    if (strcmp(text, wanted) != 0)
-        fail_msg("Python %x: '%s', and should be '%s'", fake_layout(s->p)->version, text, wanted);
-}
-
-static void collect_without_a_lock(struct fake_python *p, struct scene *s)
-{
-    const struct layout *l = fake_layout(p);
-    attach(p, 1, THREAD_ATTACHED);
-    /* Nothing tells which of them it is, but the frame that started it. */
-    assert_collects(s, l->gc_frame ? "4712 " : "");
-    attach(p, 0, THREAD_SUSPENDED);
-    attach(p, 2, THREAD_DETACHED);
-    assert_collects(s, l->gc_frame ? "4712 " : "");
-    attach(p, 2, THREAD_SUSPENDED_WAITING);
-    assert_collects(s, "4712 ");
-    attach(p, 1, THREAD_DETACHED); /* a finalizer that waits */
-    attach(p, 0, THREAD_ATTACHED);
-    assert_collects(s, "");
-}
-
-static void collect(struct fake_python *p)
-{
-    const struct layout *l = fake_layout(p);
-    struct scene s;
-    begin(&s, p, THREADS_ALL, false);
-    const uint64_t gc = p->interpreter + l->interpreter_gc;
-    assert_collects(&s, "");
-    fake_poke4(p, gc + l->gc_collecting, 1);
-    if (l->gc_frame)
-        fake_poke(p, gc + l->gc_frame, fake_frame_address(p, 1, 0));
-    fake_take_lock(p, 1);
-    if (l->free_threaded)
-        collect_without_a_lock(p, &s);
-    else
-        assert_collects(&s, "4712 ");
-    fake_poke4(p, gc + l->gc_collecting, 0);
-    fake_take_lock(p, 1);
-    assert_collects(&s, "");
-    end(&s);
-}
-
-static void garbage_is_collected_by_one(void **state)
-{
-    (void)state;
-    fake_each_version(collect);
-}
-
 static void only_those_that_are_asked_for(void **state)
 {
     (void)state;
     fake_each_version(choose_main);
     fake_each_version(choose_holder);
-    fake_each_version(choose_attached);
 }
 
 static void lose_the_list(struct fake_python *p)
@@ -409,7 +327,6 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_those_that_are_asked_for),
         cmocka_unit_test(a_torn_list_is_told),
-        cmocka_unit_test(garbage_is_collected_by_one),
     };
     return run_all(tests);
 }
