@@ -70,17 +70,23 @@ void codes_close(struct codes *codes)
     *codes = (struct codes){ 0 };
 }
 
-static struct code **bucket(const struct codes *codes, uint64_t address, uint32_t copy)
+static struct code **bucket(const struct codes *codes, uint64_t address, uint32_t copy, uint64_t interpreter)
 {
-    return (struct code **)&codes->buckets[(address >> 5 ^ address >> 17 ^ copy * 31) % CODE_BUCKETS];
+    const uint64_t mixed = address >> 5 ^ address >> 17 ^ copy * 31 ^ interpreter * 127;
+    return (struct code **)&codes->buckets[mixed % CODE_BUCKETS];
+}
+
+static bool is_wanted(const struct codes *codes, const struct code *code, uint64_t address, uint32_t copy)
+{
+    return code->address == address && code->copy == copy && code->interpreter == codes->interpreter;
 }
 
 struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
 {
-    if (codes->recent && codes->recent->address == address && codes->recent->copy == copy)
+    if (codes->recent && is_wanted(codes, codes->recent, address, copy))
         return codes->recent;
-    struct code *code = *bucket(codes, address, copy);
-    while (code && (code->address != address || code->copy != copy))
+    struct code *code = *bucket(codes, address, copy, codes->interpreter);
+    while (code && !is_wanted(codes, code, address, copy))
         code = code->next;
     return codes->recent = code;
 }
@@ -95,7 +101,7 @@ void codes_trim(struct codes *codes)
 
 static void forget(struct codes *codes, struct code *code)
 {
-    struct code **link = bucket(codes, code->address, code->copy);
+    struct code **link = bucket(codes, code->address, code->copy, code->interpreter);
     while (*link != code)
         link = &(*link)->next;
     *link = code->next;
@@ -408,13 +414,14 @@ struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy)
     struct code *code = alloc_zeroed(1, sizeof(*code));
     code->address = address;
     code->copy = copy;
+    code->interpreter = codes->interpreter;
     if (!read_code(codes, code)) {
         free_code(code);
         return NULL;
     }
     code->number = ++codes->last_number;
     codes->bytes += bytes_of(code);
-    struct code **head = bucket(codes, address, copy);
+    struct code **head = bucket(codes, address, copy, codes->interpreter);
     code->next = *head;
     *head = code;
     codes->count++;

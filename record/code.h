@@ -5,7 +5,10 @@
  * A code object can be freed, and another can take its address, at any time. What we remember must not be mistaken for
  * the other, so each has an identity: what it is made of, with a number that is given only once (since 3.12). The rule
  * that makes a stack true (see unwind.h): a code object counts only when it was known before the snapshot of the stack
- * and still has its identity after it. */
+ * and still has its identity after it.
+ *
+ * Each interpreter counts anew, and the next one may have all it had at the same addresses. So what is known of the
+ * code objects of one interpreter is not used for another's. */
 #ifndef PYREEL_RECORD_CODE_H
 #define PYREEL_RECORD_CODE_H
 
@@ -36,8 +39,8 @@ struct code {
     size_t line_table_size;
     uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
     unsigned char identity[CODE_IDENTITY];
-    uint64_t interpreter; /* its identity was last right when this interpreter (its id + 1) ... */
-    uint64_t generation;  /* ... had this code generation + 1; 0 never */
+    uint64_t interpreter; /* whose it is: as codes->interpreter */
+    uint64_t generation;  /* its identity was last right when that had this code generation + 1; 0 never */
     uint64_t mark;        /* the sample that last asked for its identity */
     struct code *next;    /* in its bucket */
 };
@@ -48,6 +51,7 @@ struct codes {
     struct remote *remote;
     const struct layout *layout;
     struct sink sink;
+    uint64_t interpreter; /* id of the one whose code objects are looked for; may be set at any time */
     struct code *buckets[CODE_BUCKETS];
     size_t count;
     size_t bytes;        /* that are kept of them */

@@ -88,6 +88,7 @@ static bool list_threads(struct roster *roster, size_t interpreter, const struct
 {
     const struct layout *l = &roster->target->runtime.layout;
     const uint64_t owner = roster->target->interpreters[interpreter].address;
+    const uint64_t id = roster->target->interpreters[interpreter].id;
     uint64_t previous = 0, next;
     for (uint64_t at = roster->target->interpreters[interpreter].threads_head; at; previous = at, at = next) {
         unsigned char bytes[LAYOUT_THREAD_MAX];
@@ -107,12 +108,13 @@ static bool list_threads(struct roster *roster, size_t interpreter, const struct
         const uint32_t place = member_at(roster, at);
         struct member *member = &roster->members[place];
         const uint32_t native_id = (uint32_t)word_at(head, l->thread_native_id);
-        /* Another thread: it must not be taken for one that has not moved. */
-        if (native_id != member->native_id) {
+        /* Another thread, or of another interpreter: it must not be taken for one that has not moved. */
+        if (native_id != member->native_id || member->interpreter_id != id) {
             walk_free(&member->walk);
             member->tick = 0;
         }
         member->interpreter = interpreter;
+        member->interpreter_id = id;
         member->twin = 0;
         member->previous = previous;
         member->next = next;
@@ -222,11 +224,6 @@ bool roster_holds(const struct roster *roster, const struct member *member)
     return gil->known && gil->locked && gil->holder == member->address;
 }
 
-static uint64_t interpreter_of(const struct roster *roster, const struct member *member)
-{
-    return roster->target->interpreters[member->interpreter].id;
-}
-
 bool roster_current(const struct roster *roster, struct member *member)
 {
     if (roster_holds(roster, member)) {
@@ -238,8 +235,7 @@ bool roster_current(const struct roster *roster, struct member *member)
         m = &roster->members[m->twin - 1];
         if (roster_holds(roster, m))
             return false;
-        if (m->held > current->held ||
-            (m->held == current->held && interpreter_of(roster, m) > interpreter_of(roster, current)))
+        if (m->held > current->held || (m->held == current->held && m->interpreter_id > current->interpreter_id))
             current = m;
     }
     return current == member;

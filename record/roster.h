@@ -14,7 +14,8 @@ extern const char *const threads_names[THREADS_KINDS];
 /* A thread state of the target, by its address. It is used again when another thread gets the address. */
 struct member {
     uint64_t address;
-    size_t interpreter;         /* its place in target->interpreters */
+    size_t interpreter; /* its place in target->interpreters */
+    uint64_t interpreter_id;
     uint64_t previous, next;    /* its neighbours in the list */
     uint32_t native_id;         /* as the process calls the thread; 0 while it is starting */
     uint64_t listed;            /* when it was last in a list: the list's number */

@@ -56,9 +56,9 @@ static void note_generations(struct unwinder *u)
 }
 
 /* No code object of the interpreter has been freed since this one was last confirmed. */
-static bool is_confirmed(const struct unwinder *u, const struct code *code, const struct interpreter *interpreter)
+static bool is_confirmed(const struct unwinder *u, const struct code *code)
 {
-    return u->generation && code->generation == u->generation && code->interpreter == interpreter->id + 1;
+    return u->generation && code->generation == u->generation;
 }
 
 /* Once in a sample. */
@@ -71,10 +71,10 @@ static void ask_for_code(struct unwinder *u, struct code *code)
     u->unsure[u->unsure_count++] = code;
 }
 
-static void ask_for(struct unwinder *u, const struct interpreter *interpreter, const struct link *links, size_t count)
+static void ask_for(struct unwinder *u, const struct link *links, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!is_confirmed(u, links[i].code, interpreter))
+        if (!is_confirmed(u, links[i].code))
             ask_for_code(u, links[i].code);
 }
 
@@ -93,23 +93,21 @@ static bool are_as_known(struct unwinder *u)
 }
 
 /* Whether the code objects of all frames are the ones that were known before the call. */
-static bool confirm_codes(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter)
+static bool confirm_codes(struct unwinder *u, struct walk *walk)
 {
     const struct walker *w = &u->walker;
     u->sample++;
     u->unsure_count = 0;
-    ask_for(u, interpreter, w->up, w->up_count);
-    ask_for(u, interpreter, w->down, w->down_count);
+    ask_for(u, w->up, w->up_count);
+    ask_for(u, w->down, w->down_count);
     if (!u->generation || walk->checked != u->generation)
-        ask_for(u, interpreter, walk->links, w->joined);
+        ask_for(u, walk->links, w->joined);
     if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
         u->figures.stale++;
         return false;
     }
-    for (size_t i = 0; u->generation && i < u->unsure_count; i++) {
-        u->unsure[i]->interpreter = interpreter->id + 1;
+    for (size_t i = 0; u->generation && i < u->unsure_count; i++)
         u->unsure[i]->generation = u->generation;
-    }
     return true;
 }
 
@@ -220,6 +218,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
                         ? interpreter->generation
                         : 0;
     const uint64_t epoch = u->codes->epoch;
+    u->codes->interpreter = interpreter->id;
     u->walker.noting = wanted->attempts % DOUBT_CODES == 0;
     if (done == ACCEPTED) {
         done = walker_find(&u->walker, walk);
@@ -232,7 +231,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return TOO_DEEP;
     if (done == ACCEPTED && u->codes->instructions && !instructions_read(u, walk, interpreter))
         return LEARNED;
-    if (done == ACCEPTED && !confirm_codes(u, walk, interpreter))
+    if (done == ACCEPTED && !confirm_codes(u, walk))
         return TORN;
     if (done != ACCEPTED)
         return done;

@@ -166,6 +166,31 @@ static void a_thread_is_at_work_in_one_interpreter(void **state)
     fake_each_version(enter_another);
 }
 
+/* ---- one interpreter after the other ---- */
+
+/* All that tells the first thread's function from its successor's is what its name says, and whose it is. */
+static void succeed(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL);
+    for (int i = 0; i < 3; i++)
+        assert_asked(&s, "4713 f:22, 4712 f:21, 4711 f:20");
+    const uint64_t code = fake_peek(p, fake_frame_address(p, 0, 0) + l->frame_executable) & l->executable_mask;
+    *fake_bytes(p, fake_peek(p, code + l->code_name) + l->string_ascii) = 'g';
+    assert_asked(&s, "4713 f:22, 4712 f:21, 4711 f:20"); /* strings do not change: it is not read again */
+    fake_poke(p, p->interpreter + l->interpreter_id, 5);
+    for (int i = 0; i < 3; i++)
+        assert_asked(&s, "4713 g:22, 4712 g:21, 4711 g:20");
+    end(&s);
+}
+
+static void what_was_known_of_an_interpreter_is_not_its_successors(void **state)
+{
+    (void)state;
+    fake_each_version(succeed);
+}
+
 /* ---- who collects garbage ---- */
 
 static void assert_collects(struct scene *s, const char *wanted)
@@ -229,6 +254,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_attached_stand_for_who_has_a_lock),
         cmocka_unit_test(a_thread_is_at_work_in_one_interpreter),
+        cmocka_unit_test(what_was_known_of_an_interpreter_is_not_its_successors),
         cmocka_unit_test(garbage_is_collected_by_one),
     };
     return run_all(tests);

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Works in interpreters below the main one: in_interpreters.py WHAT SECONDS. Each piece of work has a number, and is in
+functions named after it (role_3, leaf_3), so that each stack tells whose it is. Says which interpreters did which, and
+the CPU time that was used."""
+import os
+import sys
+import threading
+import time
+
+try:
+    import _interpreters
+except ImportError:
+    import _xxsubinterpreters as _interpreters
+
+ROLE = """
+import time
+def leaf_{n}(until):
+    while time.perf_counter() < until:
+        pass
+def role_{n}(until):
+    while time.perf_counter() < until:
+        leaf_{n}(min(until, time.perf_counter() + 0.001))
+        {rest}
+role_{n}(time.perf_counter() + {seconds})
+"""
+
+
+def create(shares_lock):
+    if not hasattr(_interpreters, "exec"):
+        return _interpreters.create(isolated=not shares_lock)
+    return _interpreters.create("legacy" if shares_lock else "isolated")
+
+
+def run(interpreter, n, seconds, rest="pass"):
+    os.write(1, f"role {n} {int(interpreter)}\n".encode())  # whole, whoever else says something
+    source = ROLE.format(n=n, seconds=seconds, rest=rest)
+    text = f"exec(compile({source!r}, 'role_{n}.py', 'exec'))"
+    if hasattr(_interpreters, "exec"):
+        wrong = _interpreters.exec(interpreter, text)
+        assert wrong is None, wrong
+    else:
+        _interpreters.run_string(interpreter, text)
+
+
+def side_by_side(count, seconds, shares_lock, rest):
+    """Each in a thread of its own, for all the time."""
+    interpreters = [create(shares_lock) for _ in range(count)]
+    threads = [threading.Thread(target=run, args=(interpreter, n, seconds, rest))
+               for n, interpreter in enumerate(interpreters, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for interpreter in interpreters:
+        _interpreters.destroy(interpreter)
+
+
+def by_turns(seconds):
+    """One thread, which enters one after the other, again and again."""
+    interpreters = [create(n % 2) for n in range(4)]
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        for n, interpreter in enumerate(interpreters, 1):
+            run(interpreter, n, 0.02)
+
+
+def come_and_go(seconds):
+    """Made, used for a moment and destroyed, as fast as it goes; one is there for all the time."""
+    lasting = threading.Thread(target=run, args=(create(False), 1000, seconds, "time.sleep(0.001)"))
+    lasting.start()
+    until, n = time.perf_counter() + seconds, 0
+    while time.perf_counter() < until:
+        n += 1
+        interpreter = create(n % 2)
+        run(interpreter, 1 + n % 7, 0.01)
+        _interpreters.destroy(interpreter)
+    lasting.join()
+
+
+def pool(seconds):
+    from concurrent.futures import InterpreterPoolExecutor
+    with InterpreterPoolExecutor(3) as executor:
+        for future in [executor.submit(exec, ROLE.format(n=n, seconds=seconds, rest="pass"), {}) for n in (1, 2, 3)]:
+            future.result()
+
+
+# A lock that several interpreters share is not given away for the asking: who sleeps gives it away.
+WHAT = {
+    "many": lambda seconds: side_by_side(50, seconds, False, "time.sleep(0.05)"),
+    "few": lambda seconds: side_by_side(8, seconds, False, "time.sleep(0.01)"),
+    "own_locks": lambda seconds: side_by_side(2, seconds, False, "pass"),
+    "one_lock": lambda seconds: side_by_side(2, seconds, True, "time.sleep(0)"),
+    "turns": by_turns,
+    "come_and_go": come_and_go,
+    "pool": pool,
+}
+
+print("ready", os.getpid(), flush=True)
+WHAT[sys.argv[1]](float(sys.argv[2]))
+print("cpu", time.process_time(), flush=True)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Sub-interpreters: many at once, entered by turns, made and destroyed, with locks of their own. The program says which
+interpreter did which work, so each stack can be told to be right or not."""
+
+import collections
+import re
+
+import pytest
+
+import environment
+from recording import collapsed, run_record, whole
+
+ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
+INTERPRETER = re.compile(r"interpreter (\d+);")
+
+Done = collections.namedtuple("Done", "info lines roles cpu")  # roles: number -> its interpreters
+
+
+@pytest.fixture
+def inside(python, program, tmp_path):
+    """inside("turns"): what was recorded of a program that works in interpreters in this way."""
+    def record(what, *options, seconds=1.0):
+        if what == "own_locks" and python.minor < 12:
+            pytest.skip("one lock for all interpreters before 3.12")
+        prefix = environment.as_root() if python.root else ()
+        path = tmp_path / f"{what}.pyreel"
+        ended = run_record(*options, "-o", path, "--", *python.command, program("in_interpreters"), what, seconds,
+                           prefix=prefix)
+        assert ended.code == 0, ended
+        roles = collections.defaultdict(set)
+        for number, interpreter in re.findall(r"^role (\d+) (\d+)$", ended.text, re.MULTILINE):
+            roles[int(number)].add(int(interpreter))
+        cpu = float(re.search(r"^cpu (\S+)$", ended.text, re.MULTILINE)[1])
+        return Done(whole(path), collapsed(path).splitlines(), roles, cpu)
+
+    return record
+
+
+def seen_in(done):
+    """Role -> {interpreter: samples}. No stack has two roles."""
+    seen = collections.defaultdict(collections.Counter)
+    for line in done.lines:
+        stack, _, count = line.rpartition(" ")
+        found = {int(number) for number in ROLE.findall(stack)}
+        assert len(found) <= 1, f"work of two interpreters: {stack}"
+        match = INTERPRETER.match(stack)
+        for number in found:
+            seen[number][int(match[1]) if match else 0] += int(count)
+    return seen
+
+
+def assert_right(done):
+    seen = seen_in(done)
+    for number, interpreters in seen.items():
+        wrong = set(interpreters) - done.roles[number]
+        assert not wrong, f"role {number} in {wrong}, and it was in {done.roles[number]}"
+    assert done.info["failed"] <= 0.005 * done.info["samples"] + 3, done.info["failures"]
+    return {number: sum(interpreters.values()) for number, interpreters in seen.items()}
+
+
+def test_each_does_its_own_work(inside):
+    done = inside("few")
+    samples = assert_right(done)
+    assert set(samples) == set(done.roles) == set(range(1, 9))
+    assert min(samples.values()) > 20, samples
+
+
+def test_fifty_of_them(inside):
+    done = inside("many", seconds=0.5)
+    samples = assert_right(done)
+    assert len(samples) > 10, samples  # on a busy machine some are over before they are looked at
+    assert len({thread["interpreter"] for thread in done.info["threads"]}) > 40
+
+
+def test_a_thread_that_enters_them_by_turns(inside):
+    done = inside("turns")
+    samples = assert_right(done)
+    assert set(samples) == {1, 2, 3, 4}
+    assert min(samples.values()) > 0.1 * sum(samples.values()), samples
+    assert {thread["tid"] for thread in done.info["threads"]} == {done.info["processes"][0]["pid"]}
+
+
+def test_they_are_made_and_destroyed(inside):
+    done = inside("come_and_go", seconds=2)
+    samples = assert_right(done)
+    assert samples[1000] > 0.5 * done.info["ticks"], samples
+    assert len(samples) > 2
+    interpreters = set().union(*done.roles.values())
+    assert {thread["interpreter"] for thread in done.info["threads"]} <= interpreters | {0}
+    (lasting,) = done.roles[1000]
+    short = [thread for thread in done.info["threads"] if thread["interpreter"] not in (0, lasting)]
+    assert all(thread["end_s"] for thread in short)
+    assert min(thread["end_s"] - thread["start_s"] for thread in short) < 0.5
+
+
+def working(done):
+    """The threads' states in which roles worked: those in interpreters, but for the ones that only made them."""
+    return [thread for thread in done.info["threads"]
+            if thread["interpreter"] > 0 and thread["samples"] > 0.4 * done.info["ticks"]]
+
+
+def test_with_locks_of_their_own_each_has_its_lock(inside):
+    done = inside("own_locks")
+    assert_right(done)
+    assert len(working(done)) == 2
+    assert all(thread["gil_percent"] > 75 for thread in working(done)), working(done)
+
+
+def test_one_lock_is_had_by_one(inside):
+    done = inside("one_lock")
+    assert_right(done)
+    assert len(working(done)) == 2
+    assert sum(thread["gil_percent"] for thread in working(done)) < 110, working(done)
+
+
+def test_time_is_counted_in_the_interpreter_that_uses_it(inside, python):
+    done = inside("own_locks")
+    told = sum(thread["cpu_s"] for thread in done.info["threads"])
+    assert 0.5 * done.cpu < told < 1.1 * done.cpu + 0.1, done.info["threads"]
+    if python.minor > 12:  # where a thread that enters one has a state of its own in it
+        assert all(thread["cpu_percent"] > 75 for thread in working(done)), working(done)
+
+
+def test_a_pool_of_them(inside, python):
+    if python.minor < 14:
+        pytest.skip("no InterpreterPoolExecutor before 3.14")
+    done = inside("pool")
+    seen = seen_in(done)
+    assert set(seen) == {1, 2, 3}
+    assert all(len(interpreters) == 1 and 0 not in interpreters for interpreters in seen.values()), seen
+
+
+def test_all_that_have_a_lock_are_sampled(inside):
+    done = inside("own_locks", "-t", "gil")
+    samples = assert_right(done)
+    assert all(count > 0.4 * done.info["ticks"] for count in samples.values()), samples
