@@ -278,7 +278,7 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
  * seem to wait: where it returns, another instruction hides that. */
 static bool is_alive(const struct walker *w, const struct seen *seen)
 {
-    const bool hidden = !w->layout->stack_is_pointer && seen_kind(w, seen) & OPCODE_HIDES;
+    const bool hidden = !w->layout->stack_is_pointer && seen_kind(seen) & OPCODE_HIDES;
     return seen->life == RUNNING || (seen->life == CALLING && !hidden);
 }
 
