@@ -192,19 +192,46 @@ static bool open_output(struct run *run, const char *path, int input_fd, struct 
 
 /* ---- the report ---- */
 
+const char *ending_text(const struct conversion *conversion)
+{
+    if (conversion->of_tachyon)
+        return "it does not say what ended it";
+    if (conversion->reader.ended)
+        return end_reason_text(conversion->tables.end.reason);
+    return conversion->reader.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
+}
+
+/* Its end tells how many samples there were. */
+static void warn_of_loss(const struct run *run)
+{
+    const struct tables *tables = &run->conversion.tables;
+    if (tables->end.samples > samples_read(run))
+        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - samples_read(run),
+                tables->end.samples);
+}
+
 /* A part of it is bad. How many samples that cost is known when its end tells how many there were. */
 static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->reader.blocks.damage;
-    const struct tables *tables = &conversion->tables;
     fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
-    if (conversion->reader.complete && tables->end.samples > samples_read(run))
-        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - samples_read(run),
-                tables->end.samples);
-    else if (!conversion->reader.complete)
+    if (conversion->reader.complete)
+        warn_of_loss(run);
+    else
         fprintf(stderr, "; some samples are lost");
+    fprintf(stderr, "\n");
+}
+
+/* It goes only so far. */
+static void warn_of_ending(const struct run *run)
+{
+    const struct conversion *conversion = &run->conversion;
+    fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
+            conversion->settings.input, ending_text(conversion), (double)conversion->tables.last_ns / 1e9);
+    if (conversion->reader.ended)
+        warn_of_loss(run);
     fprintf(stderr, "\n");
 }
 
@@ -221,9 +248,7 @@ static bool check_whole(const struct run *run)
     if (damaged || short_of)
         warn_of_damage(run);
     if (!conversion->reader.complete)
-        fprintf(stderr, "%s: warning: %s is not complete: it %s; the first %.3f s are there\n", run->converter->name,
-                conversion->settings.input, damage->cut ? "is cut off" : "has no end (was the recorder killed?)",
-                (double)tables->last_ns / 1e9);
+        warn_of_ending(run);
     return conversion->reader.complete && !damaged && !short_of;
 }
 

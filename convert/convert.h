@@ -72,6 +72,9 @@ struct converter {
     void (*drop)(void *self);
 };
 
+/* What ended the recording, in words; one without an end was cut off, or its recorder was killed. */
+const char *ending_text(const struct conversion *conversion);
+
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);
 

@@ -128,16 +128,6 @@ static const char *start_text(char *room, size_t size, uint64_t unix_ns)
     return room;
 }
 
-/* What ended it. A recording without an end was cut off, or its recorder was killed. */
-static const char *ended_text(const struct info *info)
-{
-    if (info->conversion->of_tachyon)
-        return "it does not say what ended it";
-    if (info->conversion->reader.complete)
-        return end_reason_text(info->conversion->tables.end.reason);
-    return info->conversion->reader.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
-}
-
 /* What a shell would tell of the command; -1 when it was not ours or had not ended. */
 static int exit_code(const struct end *end)
 {
@@ -161,7 +151,7 @@ static json_t *info_json(const struct info *info)
         { "format_version", json_integer(recording->format_version) },
         { "pyreel_version", json_text(recording->pyreel_version) },
         { "complete", json_boolean(info->conversion->reader.complete) },
-        { "ended", json_string(ended_text(info)) },
+        { "ended", json_string(ending_text(info->conversion)) },
         { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
         { "samples", json_integer((json_int_t)tables->samples) },
         { "ticks", json_integer((json_int_t)tables->ticks) },
@@ -281,7 +271,8 @@ static void print_totals(struct output *to, const struct info *info)
     print_size(to, info);
     if (tables_have_instructions(tables))
         output_format(to, "%-11s the instruction of each frame\n", "opcodes");
-    output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no", ended_text(info));
+    output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no",
+                  ending_text(info->conversion));
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));
     output_string(to, "\n");

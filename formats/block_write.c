@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#define END_ROOM 128 /* bytes below the limit that only the end may have: more than it ever takes */
 
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
 {
@@ -23,20 +26,42 @@ void block_writer_close(struct block_writer *writer)
     *writer = (struct block_writer){ .fd = -1 };
 }
 
-static bool write_all(struct block_writer *writer, const void *bytes, size_t size, struct fault *why)
+uint64_t block_room(const struct block_writer *writer)
 {
-    const char *from = bytes;
-    while (size > 0) {
-        const ssize_t done = write(writer->fd, from, size);
-        if (done < 0 && errno == EINTR)
+    if (writer->limit == 0)
+        return UINT64_MAX;
+    const uint64_t taken = writer->written + END_ROOM;
+    return taken < writer->limit ? writer->limit - taken : 0;
+}
+
+/* Takes back the part of a block that was written before the disk was full, if the file ends there: what somebody else
+ * has added to it is not ours, and a pipe gives nothing back. */
+static bool take_back(struct block_writer *writer, size_t part)
+{
+    struct stat file;
+    const off_t end = lseek(writer->fd, 0, SEEK_CUR);
+    if (end < (off_t)part || fstat(writer->fd, &file) != 0 || file.st_size != end)
+        return false;
+    if (ftruncate(writer->fd, end - (off_t)part) != 0 || lseek(writer->fd, end - (off_t)part, SEEK_SET) < 0)
+        return false;
+    writer->written -= part;
+    return true;
+}
+
+static bool write_all(struct block_writer *writer, const struct bytes *bytes, struct fault *why)
+{
+    for (size_t done = 0; done < bytes->size;) {
+        const ssize_t part = write(writer->fd, bytes->at + done, bytes->size - done);
+        if (part < 0 && errno == EINTR)
             continue;
-        if (done < 0) {
+        if (part < 0) {
+            fault(why, "cannot write the recording: %s", strerror(errno));
             writer->broken = true;
-            return fault(why, "cannot write the recording: %s", strerror(errno));
+            writer->torn = done > 0 && !take_back(writer, done);
+            return false;
         }
-        from += done;
-        size -= (size_t)done;
-        writer->written += (uint64_t)done;
+        done += (size_t)part;
+        writer->written += (uint64_t)part;
     }
     return true;
 }
@@ -65,14 +90,9 @@ static void patch_u32(struct bytes *bytes, size_t at, uint32_t value)
         bytes->at[at + i] = (unsigned char)(value >> 8 * i);
 }
 
-bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why)
+/* Puts the block into writer->stored. */
+static void make_block(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
-    if (writer->broken)
-        return fault(why, "the recording could not be written before");
-    if (payload->size > STREAM_BLOCK_LIMIT) {
-        writer->broken = true;
-        return fault(why, "a tick is too large for the format");
-    }
     struct bytes *stored = &writer->stored;
     stored->size = 0;
     if (writer->sequence == 0)
@@ -81,15 +101,35 @@ bool block_write(struct block_writer *writer, enum stream_block kind, const stru
     const size_t body = header + STREAM_BLOCK_HEADER;
     put_bytes(stored, STREAM_SYNC, 4);
     put_u32(stored, kind);
-    put_u32(stored, writer->sequence++);
+    put_u32(stored, writer->sequence);
     put_u32(stored, 0); /* codec, stored size and checksum are put in when they are known */
     put_u32(stored, (uint32_t)payload->size);
-    writer->plain += payload->size;
     put_u32(stored, 0);
     stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, payload);
     patch_u32(stored, header + STREAM_STORED_SIZE_AT, (uint32_t)(stored->size - body));
     uint32_t checksum = (uint32_t)crc32(0, stored->at + header, STREAM_CHECKSUM_AT);
     checksum = (uint32_t)crc32_z(checksum, stored->at + body, stored->size - body);
     patch_u32(stored, header + STREAM_CHECKSUM_AT, checksum);
-    return write_all(writer, stored->at, stored->size, why);
+}
+
+bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why)
+{
+    if (writer->torn || (writer->broken && kind != BLOCK_END))
+        return fault(why, "the recording could not be written before");
+    if (payload->size > STREAM_BLOCK_LIMIT) {
+        writer->broken = true;
+        return fault(why, "a tick is too large for the format");
+    }
+    if (writer->full && kind == BLOCK_EVENTS)
+        return true;
+    make_block(writer, kind, payload);
+    if (kind == BLOCK_EVENTS && writer->stored.size > block_room(writer)) {
+        writer->full = true;
+        return true;
+    }
+    if (!write_all(writer, &writer->stored, why))
+        return false;
+    writer->sequence++;
+    writer->plain += payload->size;
+    return true;
 }

@@ -16,13 +16,20 @@ struct block_writer {
     uint64_t written;         /* bytes so far */
     uint64_t plain;           /* bytes of their payloads before compression */
     struct bytes stored;      /* a block on its way out */
-    bool broken;              /* a write failed: nothing more is written */
+    uint64_t limit;           /* what the file may grow to; 0: as it likes */
+    bool full;                /* a block did not fit: only the end is written from now on, for which there is room */
+    bool broken;              /* a write failed: only the end may still be written ... */
+    bool torn;                /* ... unless a part of the failed block stands in the file */
 };
 
 /* `fd` stays the caller's. */
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level);
 
-/* Writes a block; the first one takes the file's magic along. False when it could not be written. */
+/* Bytes of the file that are left for what stands before the end; UINT64_MAX without a limit. */
+uint64_t block_room(const struct block_writer *writer);
+
+/* Writes a block; the first one takes the file's magic along. False when it could not be written: a regular file then
+ * ends in the last whole block. One for which there is no room below the limit is dropped, see `full`. */
 bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why);
 
 void block_writer_close(struct block_writer *writer);

@@ -17,6 +17,8 @@ static const char *const end_reason_texts[END_REASONS] = {
     [END_DURATION] = "the duration was over",
     [END_ERROR] = "an error",
     [END_NOT_PYTHON] = "the target became another program",
+    [END_SIZE] = "the file was as large as it may be",
+    [END_UNWRITTEN] = "the file could not be written any further",
 };
 
 const char *failure_text(enum failure cause)

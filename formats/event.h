@@ -184,6 +184,8 @@ enum end_reason {
     END_DURATION,   /* -d was over */
     END_ERROR,      /* we could not go on */
     END_NOT_PYTHON, /* the target became another program */
+    END_SIZE,       /* the file was as large as it may be */
+    END_UNWRITTEN,  /* the file took no more: what the recorder had last is not in it */
     END_REASONS
 };
 

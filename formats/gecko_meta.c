@@ -157,7 +157,8 @@ static json_t *ending(const struct tables *tables)
 {
     if (!tables->end.reason)
         return json_string("cut off: the recorder did not come to its end");
-    return json_sprintf("complete: %s", end_reason_text(tables->end.reason));
+    const char *how_much = tables->end.reason == END_UNWRITTEN ? "cut off" : "complete";
+    return json_sprintf("%s: %s", how_much, end_reason_text(tables->end.reason));
 }
 
 /* Rows of our own, under "show more" in the viewer. */

@@ -289,7 +289,7 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (pprof->tally->with_cpu && pprof->tally->with_cpu < pprof->tally->samples)
         comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
                 pprof->tally->samples - pprof->tally->with_cpu);
-    if (!tables->end.reason)
+    if (!tables->end.reason || tables->end.reason == END_UNWRITTEN)
         comment(pprof, profile, "the recording was cut off");
 }
 

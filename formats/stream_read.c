@@ -385,7 +385,8 @@ static bool give_end(struct stream_reader *reader, struct cursor payload, const 
         block_note_damage(&reader->blocks, "a broken end block, before");
         return true;
     }
-    reader->complete = true;
+    reader->ended = true;
+    reader->complete = event.end.reason != END_UNWRITTEN;
     return sink_take(to, &event, why);
 }
 
@@ -431,7 +432,7 @@ enum stream_state stream_read_block(struct stream_reader *reader, const struct s
         return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
     if (!in_sequence(reader, block.sequence))
         return STREAM_MORE;
-    if (reader->complete || block.kind == BLOCK_HEADER) {
+    if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
         block_note_damage(&reader->blocks, "a block where none belongs, before");
         return STREAM_MORE;

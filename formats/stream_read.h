@@ -26,7 +26,8 @@ struct stream_reader {
     struct block_reader blocks; /* its damage is the recording's */
     uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
     uint32_t sequence;          /* of the next block expected */
-    bool complete;              /* the END block has been given */
+    bool ended;                 /* the END block has been given, ... */
+    bool complete;              /* ... and does not say that something was lost before it */
     uint64_t interval_ns, unit_ns;
 
     struct reader_thread *threads; /* by number */

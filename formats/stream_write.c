@@ -12,6 +12,9 @@
 #define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is written */
 #define BLOCK_NS    1000000000u         /* so is one this old */
 
+#define CLOSING_ROOM 4096 /* below the limit, for what is told at the end: who has ended, and some 50 figures */
+#define LITTLE_ROOM  512  /* a block of a tick or two */
+
 #define CPU_SLACK_NS 1000000 /* that the CPU time may be off, besides an interval */
 
 #define PERIOD_MOST    4 /* frames of a recursion's round ... */
@@ -24,6 +27,16 @@ void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec 
 {
     *writer = (struct stream_writer){ .block = 1, .tick = 1 };
     block_writer_open(&writer->blocks, fd, codec, level);
+}
+
+void stream_writer_limit(struct stream_writer *writer, uint64_t bytes)
+{
+    writer->blocks.limit = bytes;
+}
+
+bool stream_writer_full(const struct stream_writer *writer)
+{
+    return writer->blocks.full || block_room(&writer->blocks) < CLOSING_ROOM + LITTLE_ROOM;
 }
 
 void stream_writer_close(struct stream_writer *writer)
@@ -124,21 +137,32 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     while (writer->roster_count > 0)
         leave_roster(writer, writer->roster[writer->roster_count - 1]);
     const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
+    if (good && !writer->blocks.full)
+        writer->kept = writer->now;
     writer->open.size = 0;
     writer->block++;
     return good;
 }
 
+/* Whether the open block, were it not compressed, would take all that is left. Nobody knows what it takes when it is:
+ * it is written now, and the next one has what is left then. */
+static bool room_is_short(const struct stream_writer *writer)
+{
+    return block_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
+}
+
 /* Whether one more interval would keep the block's first samples in memory for longer than a second. */
 static bool block_due(const struct stream_writer *writer)
 {
+    if (room_is_short(writer))
+        return true;
     const uint64_t age_units = due(writer) - writer->block_units;
     return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns > BLOCK_NS;
 }
 
 static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct fault *why)
 {
-    writer->ticks++;
+    writer->now.ticks++;
     close_roster(writer, time_ns);
     if (!writer->tick_open && units(writer, time_ns) != due(writer))
         begin_tick(writer, time_ns);
@@ -193,7 +217,7 @@ static void put_failed(struct stream_writer *writer, const struct failed *failed
     begin_tick(writer, failed->time_ns);
     put_tag(writer, RECORD_FAILED, failed->thread);
     put_number(&writer->open, failed->cause);
-    writer->failed++;
+    writer->now.failed++;
     if (failed->thread) {
         struct stream_thread *thread = thread_row(writer, failed->thread);
         thread->tick = writer->tick;
@@ -285,7 +309,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     const bool known = thread->block == writer->block;
     thread->block = writer->block;
     thread->tick = writer->tick;
-    writer->samples++;
+    writer->now.samples++;
     if (known && thread->listed && !changed)
         return true;
 
@@ -351,18 +375,20 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
 
 static bool write_end(struct stream_writer *writer, const struct end *end, struct fault *why)
 {
-    if (!close_block(writer, why))
-        return false;
+    const bool all_written = close_block(writer, why) && !writer->blocks.broken;
+    const struct totals *totals = all_written ? &writer->kept : &writer->now;
     struct end complete = *end;
-    complete.ticks = writer->ticks;
-    complete.samples = writer->samples;
-    complete.missed = writer->missed;
-    complete.failed = writer->failed;
+    if (!all_written)
+        complete.reason = END_UNWRITTEN; /* there may be room for that, since a torn block was taken back */
+    complete.ticks = totals->ticks;
+    complete.samples = totals->samples;
+    complete.missed = totals->missed;
+    complete.failed = totals->failed;
     struct bytes fields = { 0 };
     put_end(&fields, &complete, writer->unit_ns);
     const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
-    return good;
+    return good && all_written;
 }
 
 bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why)
@@ -384,7 +410,7 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     }
     put_note(writer, event);
     if (event->kind == EVENT_MISSED)
-        writer->missed += event->missed;
+        writer->now.missed += event->missed;
     if (event->kind == EVENT_THREAD && event->thread.task)
         thread_row(writer, event->thread.number)->runs.entry = event->thread.task;
     if (event->kind == EVENT_THREAD_END)

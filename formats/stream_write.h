@@ -24,6 +24,10 @@ struct stream_thread {
     struct stream_runs runs;
 };
 
+struct totals {
+    uint64_t ticks, samples, missed, failed;
+};
+
 struct stream_writer {
     struct block_writer blocks;
     struct bytes open; /* payload of the open block */
@@ -43,11 +47,17 @@ struct stream_writer {
     size_t roster_room;
     uint32_t roster_count;
 
-    uint64_t ticks, samples, missed, failed; /* the totals for END */
+    struct totals now, kept; /* for END: of all that was taken, and without what found no room below the limit */
 };
 
 /* Starts a stream on `fd`, which stays the caller's. `level` is zstd's. EVENT_RECORDING must come first. */
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level);
+
+/* The file may not grow past so many bytes. Blocks get smaller when that is near, so that little is lost. */
+void stream_writer_limit(struct stream_writer *writer, uint64_t bytes);
+
+/* Whether that is reached: EVENT_END is due, and there is room for what is told before it. */
+bool stream_writer_full(const struct stream_writer *writer);
 
 /* Takes an event. False when the file cannot be written, with the reason. EVENT_END writes all and ends the stream. */
 bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why);

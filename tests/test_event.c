@@ -38,6 +38,7 @@ static void every_failure_and_reason_has_words(void **state)
     assert_string_equal(failure_text(FAILURE_THREADS), "list of threads unreadable");
     assert_string_equal(end_reason_text(END_TARGET), "the target ended");
     assert_string_equal(end_reason_text(END_NOT_PYTHON), "the target became another program");
+    assert_string_equal(end_reason_text(END_UNWRITTEN), "the file could not be written any further");
 }
 
 static void what_has_no_words_is_unknown(void **state)

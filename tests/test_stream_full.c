@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* What a writer leaves when there is no more room: below its own limit, on a full disk, in a pipe that nobody reads. */
+#include "formats/stream_write.h"
+
+#include "tests/story.h"
+#include "tests/testing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define THREADS 8
+
+static const struct event beginning[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    PROCESS(1, 42, "/"),
+    STRING(1, "a function"),
+    FUNCTION(1, 1, 0, 1),
+};
+
+/* A recording in the making, whose every tick has something new. */
+struct making {
+    struct stream_writer writer;
+    struct fault why;
+    uint32_t ticks;
+};
+
+static void begin(struct making *making, int fd, uint64_t limit)
+{
+    *making = (struct making){ 0 };
+    stream_writer_open(&making->writer, fd, CODEC_PLAIN, 1);
+    stream_writer_limit(&making->writer, limit);
+    for (size_t i = 0; i < countof(beginning); i++)
+        assert_true(stream_write(&making->writer, &beginning[i], &making->why));
+    for (uint32_t i = 1; i <= THREADS; i++) {
+        const struct event thread = THREAD(i, 1, 100 + i, "t");
+        assert_true(stream_write(&making->writer, &thread, &making->why));
+    }
+}
+
+/* A frame that no tick before had, `times` times in the stack of each thread. */
+static bool tick(struct making *making, uint32_t times)
+{
+    const uint32_t number = ++making->ticks;
+    uint32_t *frames = alloc_zeroed(times, sizeof(*frames));
+    const uint64_t now = (uint64_t)number * MS;
+    const struct event frame = FRAME(number, 1, number), end = TICK(now);
+    bool good = stream_write(&making->writer, &frame, &making->why);
+    for (uint32_t i = 0; i < times; i++)
+        frames[i] = number;
+    for (uint32_t i = 1; i <= THREADS; i++) {
+        const struct event sample = { EVENT_SAMPLE,
+                                      .sample = { .thread = i, .pushed = times, .frames = frames, .time_ns = now } };
+        good = good && stream_write(&making->writer, &sample, &making->why);
+    }
+    free(frames);
+    return good && stream_write(&making->writer, &end, &making->why);
+}
+
+static bool end(struct making *making, enum end_reason reason)
+{
+    const struct event figure = FIGURE("samples", 1);
+    const struct event event = { EVENT_END, .end = { .reason = reason, .time_ns = 5000 * (uint64_t)MS } };
+    const bool good = stream_write(&making->writer, &figure, &making->why) &&
+                      stream_write(&making->writer, &event, &making->why);
+    return good;
+}
+
+static void the_file_stays_below_its_limit(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = { 16000, 20011, 100000, 333333 };
+    for (size_t i = 0; i < countof(limits); i++) {
+        struct making making;
+        const int fd = memory_file("", 0);
+        begin(&making, fd, limits[i]);
+        while (!stream_writer_full(&making.writer)) {
+            assert_true(tick(&making, 3));
+            assert_in_range(making.ticks, 1, limits[i]);
+        }
+        assert_true(end(&making, END_SIZE));
+        struct bytes file = file_bytes(fd);
+        assert_in_range(file.size, limits[i] - 6000, limits[i]);
+        struct playback playback = { 0 };
+        playback_read(&playback, file.at, file.size);
+        assert_true(playback_whole(&playback));
+        const struct tables *tables = &playback.journal.tables;
+        assert_int_equal(tables->end.reason, END_SIZE);
+        assert_int_equal(tables->samples, tables->end.samples);
+        assert_int_equal(tables->ticks, making.ticks); /* nothing was dropped */
+        assert_int_equal(figures_get(&tables->figures, "samples"), 1);
+        playback_free(&playback);
+        bytes_free(&file);
+        stream_writer_close(&making.writer);
+    }
+}
+
+/* One tick may be larger than all that is left: it is not written, and not counted. */
+static void a_tick_without_room_is_dropped(void **state)
+{
+    (void)state;
+    struct making making;
+    const int fd = memory_file("", 0);
+    begin(&making, fd, 20000);
+    assert_true(tick(&making, 10));
+    assert_false(stream_writer_full(&making.writer));
+    assert_true(tick(&making, 10000));
+    assert_true(stream_writer_full(&making.writer));
+    assert_true(end(&making, END_SIZE));
+    struct bytes file = file_bytes(fd);
+    struct playback playback = { 0 };
+    playback_read(&playback, file.at, file.size);
+    assert_true(playback_whole(&playback));
+    assert_int_equal(playback.journal.tables.samples, 0);
+    assert_int_equal(playback.journal.tables.end.samples, 0);
+    playback_free(&playback);
+    bytes_free(&file);
+    stream_writer_close(&making.writer);
+}
+
+/* The system's limit for files stands in for a full disk: a write is cut short, the next one fails. */
+static void a_full_disk_leaves_whole_blocks_and_an_end_that_says_so(void **state)
+{
+    (void)state;
+    static const rlim_t limits[] = { 5000, 100000, 200001, 300007 };
+    const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < countof(limits); i++) {
+        struct making making;
+        const int fd = memory_file("", 0);
+        begin(&making, fd, 0);
+        bool good = true;
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limits[i], RLIM_INFINITY });
+        while (good && making.ticks < 10000)
+            good = tick(&making, 3);
+        assert_false(good);
+        assert_false(end(&making, END_ERROR));
+        setrlimit(RLIMIT_FSIZE, &unlimited);
+        assert_string_equal(making.why.text, "cannot write the recording: File too large");
+        struct bytes file = file_bytes(fd);
+        struct playback playback = { 0 };
+        playback_read(&playback, file.at, file.size);
+        assert_int_equal(playback.reader.blocks.damage.bytes, 0);
+        assert_int_equal(playback.reader.blocks.damage.blocks, 0);
+        assert_true(playback.reader.ended);
+        assert_false(playback.reader.complete);
+        assert_int_equal(playback.journal.tables.end.reason, END_UNWRITTEN);
+        assert_int_equal(playback.journal.tables.end.samples, making.ticks * THREADS);
+        /* A block of a second is here some 90 kB. */
+        assert_in_range(playback.journal.tables.samples, limits[i] / 100000 * 900 * THREADS,
+                        making.ticks * THREADS - 1);
+        playback_free(&playback);
+        bytes_free(&file);
+        stream_writer_close(&making.writer);
+    }
+}
+
+static void a_pipe_that_nobody_reads_is_an_error(void **state)
+{
+    (void)state;
+    struct making making;
+    int ends[2];
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    begin(&making, ends[1], 0);
+    close(ends[0]);
+    bool good = true;
+    while (good && making.ticks < 10000)
+        good = tick(&making, 3);
+    assert_false(good);
+    assert_false(end(&making, END_ERROR));
+    assert_string_equal(making.why.text, "cannot write the recording: Broken pipe");
+    stream_writer_close(&making.writer);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_file_stays_below_its_limit),
+        cmocka_unit_test(a_tick_without_room_is_dropped),
+        cmocka_unit_test(a_full_disk_leaves_whole_blocks_and_an_end_that_says_so),
+        cmocka_unit_test(a_pipe_that_nobody_reads_is_an_error),
+    };
+    return run_all(tests);
+}
