@@ -185,7 +185,8 @@ void signals_handle(const struct command *command)
     struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
     sigemptyset(&child.sa_mask);
     sigaction(SIGCHLD, &child, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message, ... */
+    signal(SIGXFSZ, SIG_IGN); /* ... and so is the limit for files (ulimit -f) */
 }
 
 int signals_stop(void)

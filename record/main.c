@@ -5,9 +5,9 @@
 #include "formats/start.h"
 #include "formats/stream_write.h"
 #include "record/clock.h"
+#include "record/describe.h"
 #include "record/figures.h"
 #include "record/file.h"
-#include "record/host.h"
 #include "record/launch.h"
 #include "record/options.h"
 #include "record/permission.h"
@@ -26,14 +26,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TIME_UNITS        10          /* to the interval: what a sample's time is rounded to */
-#define TIME_UNIT_MOST_NS 100000u     /* however slow the rate */
-#define LOOK_FIRST_NS     500000u     /* between two looks for a Python that is not there yet; doubles ... */
-#define LOOK_MOST_NS      16000000u   /* ... up to this */
-#define BECOME_PYTHON_NS  1000000000u /* a process that we attach to may be just about to become a Python */
-#define NAP_MOST_NS       100000000u  /* a sleep is no longer, so that the end of the target is noticed */
-#define SETTLE_NS         1000000u    /* the same while the target has a thread that waits for us */
-#define BELIEVE_NS        50000000u   /* a process that can't be read is looked at again for so long */
+#define LOOK_FIRST_NS    500000u     /* between two looks for a Python that is not there yet; doubles ... */
+#define LOOK_MOST_NS     16000000u   /* ... up to this */
+#define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
+#define NAP_MOST_NS      100000000u  /* a sleep is no longer, so that the end of the target is noticed */
+#define SETTLE_NS        1000000u    /* the same while the target has a thread that waits for us */
+#define BELIEVE_NS       50000000u   /* a process that can't be read is looked at again for so long */
 
 /* One run of the program. */
 struct session {
@@ -47,6 +45,7 @@ struct session {
     pid_t pid;
     int pidfd;            /* of the process that we attached to; -1 where the kernel has none */
     uint64_t deadline_ns; /* monotonic, when the duration is over; UINT64_MAX: never */
+    uint32_t blocks;      /* written when the file was looked at last */
     enum end_reason reason;
     struct fault why; /* of END_ERROR */
 };
@@ -188,6 +187,17 @@ static bool refuse(struct session *session, enum target_state state)
 
 /* ---- sampling ---- */
 
+/* Whether the file has room for more, and is there. Looked at when a block was written, which is once a second. */
+static bool goes_on(struct session *session)
+{
+    if (session->blocks == session->writer.blocks.sequence && !session->writer.blocks.full)
+        return true;
+    session->blocks = session->writer.blocks.sequence;
+    if (stream_writer_full(&session->writer))
+        return !stop(session, END_SIZE);
+    return !recording_file_removed(&session->file, &session->why) || !stop(session, END_ERROR);
+}
+
 /* Samples the attached process until it is lost. False when that is the end of the recording. */
 static bool sample_process(struct session *session)
 {
@@ -209,7 +219,7 @@ static bool sample_process(struct session *session)
         const struct figures figures = figures_of(session);
         progress_update(&session->progress, &figures);
         due_ns += interval_ns;
-        if (!sleep_until(session, due_ns))
+        if (!goes_on(session) || !sleep_until(session, due_ns))
             return false;
     }
 }
@@ -246,9 +256,9 @@ static void sample(struct session *session, struct target *target)
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
-    const uint64_t unit_ns = earlier(options->interval_ns / TIME_UNITS, TIME_UNIT_MOST_NS);
     clock_be_punctual(); /* not earlier: a command that we started would inherit it */
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
+    stream_writer_limit(&session->writer, options->size_limit);
     session->sampler.sink = stream_writer_sink(&session->writer);
     session->sampler.interval_ns = options->interval_ns;
     session->sampler.which = options->which;
@@ -263,21 +273,10 @@ static bool begin_recording(struct session *session, char **argv)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;
 
     struct event event = { .kind = EVENT_RECORDING };
-    struct recording *recording = &event.recording;
-    recording->pyreel_version = TEXT(PYREEL_VERSION);
-    recording->mode = (struct text){ mode_names[options->mode], strlen(mode_names[options->mode]) };
-    recording->threads_option = (struct text){ threads_names[options->which], strlen(threads_names[options->which]) };
-    recording->command = quote_command(argv);
-    recording->start_unix_ns = clock_unix_ns();
-    recording->start_monotonic_ns = session->sampler.start_ns;
-    recording->interval_ns = options->interval_ns;
-    recording->time_unit_ns = unit_ns ? unit_ns : 1;
-    recording->attached = options->pid != 0;
-    host_describe(recording);
+    recording_describe(&event.recording, options, argv, session->sampler.start_ns);
     const bool good = recording_file_begin(&session->file, &session->why) &&
                       stream_write(&session->writer, &event, &session->why);
-    free((char *)recording->command.bytes);
-    host_forget(recording);
+    recording_forget(&event.recording);
     return good;
 }
 
@@ -298,20 +297,10 @@ static bool end_recording(struct session *session)
 static void summarise(const struct session *session, const char *path)
 {
     const struct figures f = figures_of(session);
-    char size[32];
     if (session->options.quiet)
         return;
-    fprintf(stderr,
-            "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
-            " missed, %" PRIu64 " failed), %s; %s\n",
-            path, f.samples, f.threads, f.threads == 1 ? "" : "s", (double)f.elapsed_ns / 1e9, f.ticks, f.missed,
-            f.failed, size_text(size, f.bytes), end_reason_text(session->reason));
+    progress_summary(&f, path, session->reason);
     freeze_report(&session->freeze, f.ticks);
-    if (f.samples == 0 && session->reason != END_ERROR)
-        fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                session->reason == END_TARGET
-                    ? "the program ended before it ran any Python itself (children are not followed)"
-                    : "no Python ran while it was watched");
 }
 
 /* Ends the file and reports. Returns whether all is well. */
@@ -319,6 +308,8 @@ static bool finish(struct session *session)
 {
     const bool had_error = session->reason == END_ERROR;
     const bool ended = end_recording(session);
+    if (session->writer.blocks.broken)
+        session->reason = END_UNWRITTEN;
     progress_clear(&session->progress);
     char *path = alloc_copy(session->file.path, strlen(session->file.path));
     const bool closed = recording_file_close(&session->file, &session->why);
@@ -366,7 +357,8 @@ static int record_running(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     }
     const struct text line = procfs_command(session->pid);
-    const bool opened = recording_file_open(&session->file, session->options.output, session->pid, line, &session->why);
+    const bool opened = recording_file_open(&session->file, session->options.output, session->options.force,
+                                            session->pid, line, &session->why);
     free((char *)line.bytes);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&target);
@@ -400,7 +392,8 @@ static int record_command(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     session->pid = command->pid;
     const struct text line = quote_command(options->command);
-    const bool opened = recording_file_open(&session->file, options->output, command->pid, line, &session->why);
+    const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
+                                            &session->why);
     free((char *)line.bytes);
     signals_handle(command);
     if (!opened) {
@@ -422,7 +415,7 @@ static int record_command(struct session *session, char **argv)
     if (session->reason == END_TARGET)
         wait_for_command(session);
     const bool good = finish(session);
-    if (session->reason == END_DURATION && options->kill && !command->ended)
+    if ((session->reason == END_DURATION || session->reason == END_SIZE) && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     wait_for_command(session);
     return good ? launch_exit_code(command) : EXIT_OURS;

@@ -16,6 +16,8 @@
 #define DURATION_LIMIT_S 1e8
 #define LEVEL_LIMIT      19
 #define DEPTH_LEAST      100
+#define SIZE_LEAST       16e3 /* what is told at the beginning and the end has room in it, and some samples */
+#define SIZE_MOST        1e18
 
 enum option_number {
     OPTION_OUTPUT = 1,
@@ -28,6 +30,8 @@ enum option_number {
     OPTION_NATIVE,
     OPTION_NO_GC,
     OPTION_BLOCKING,
+    OPTION_MAX_SIZE,
+    OPTION_FORCE,
     OPTION_KILL,
     OPTION_OPCODES,
     OPTION_NO_CACHE,
@@ -45,7 +49,9 @@ static const struct argument rows[] = {
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 1000, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
-    { OPTION_KILL, 0, "kill", NULL, 0, "end the command when the duration is over" },
+    { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE grows past that: 500k, 20M, 2G" },
+    { OPTION_KILL, 0, "kill", NULL, 0, "end the command when --duration or --max-size does" },
+    { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "samples to keep: wall, cpu, gil, exception (wall)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
@@ -107,6 +113,26 @@ static bool parse_duration(const char *text, uint64_t *duration_ns)
         return false;
     *duration_ns = (uint64_t)(seconds * 1e9);
     return *duration_ns > 0;
+}
+
+bool parse_size(const char *text, uint64_t *bytes)
+{
+    static const struct {
+        const char *unit;
+        double factor;
+    } units[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
+    char *end;
+    const double number = strtod(text, &end);
+    for (size_t i = 0; i < countof(units); i++) {
+        if (end == text || strcasecmp(end, units[i].unit) != 0)
+            continue;
+        const double size = number * units[i].factor;
+        if (!(size >= SIZE_LEAST && size <= SIZE_MOST))
+            return false;
+        *bytes = (uint64_t)size;
+        return true;
+    }
+    return false;
 }
 
 static bool parse_whole(const char *text, long least, long most, long *number)
@@ -174,6 +200,11 @@ static bool apply(struct options *options, enum option_number number, const char
     case OPTION_BLOCKING:
         options->blocking = true;
         return true;
+    case OPTION_MAX_SIZE:
+        return parse_size(value, &options->size_limit);
+    case OPTION_FORCE:
+        options->force = true;
+        return true;
     case OPTION_KILL:
         options->kill = true;
         return true;
@@ -214,8 +245,8 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
         *exit_code = misuse("give a command or a process to attach to, not both", "");
     else if (!options->pid && !options->command)
         *exit_code = misuse("give a command to run, or a process to attach to with -p PID", "");
-    else if (options->kill && (!options->duration_ns || options->pid))
-        *exit_code = misuse("--kill goes with --duration and a command", "");
+    else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
+        *exit_code = misuse("--kill goes with --duration or --max-size, and a command", "");
     return *exit_code == 0;
 }
 

@@ -16,6 +16,7 @@ struct options {
     char **command;     /* NULL when attaching */
     uint64_t interval_ns;
     uint64_t duration_ns; /* 0: until it ends */
+    uint64_t size_limit;  /* bytes that the file may grow to; 0: any */
     enum threads which;
     enum mode mode;
     bool native;    /* mark C code between Python frames */
@@ -23,7 +24,8 @@ struct options {
     uint32_t depth; /* frames of a stack that are kept; of a deeper one, those nearest the root and the leaf */
     bool anew;      /* take nothing from earlier samples */
     bool stats;     /* print figures at the end */
-    bool kill;      /* end the command when the duration is over */
+    bool force;     /* replace a file that is no recording */
+    bool kill;      /* end the command when the recording ends before it */
     bool opcodes;   /* record the instruction of each frame */
     bool blocking;  /* stop the target while it is read */
     enum stream_codec codec;
@@ -36,5 +38,8 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
 
 /* "1000", "10k", "5khz", "0.5" → the time between two samples. False when it is no rate from 0.01 to 1,000,000. */
 bool parse_rate(const char *text, uint64_t *interval_ns);
+
+/* "20000", "500k", "1.5G" → bytes. False when it is no size from 16k on. */
+bool parse_size(const char *text, uint64_t *bytes);
 
 #endif

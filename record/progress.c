@@ -46,6 +46,20 @@ void progress_update(struct progress *progress, const struct figures *f)
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
+void progress_summary(const struct figures *f, const char *path, enum end_reason reason)
+{
+    char size[32];
+    fprintf(stderr,
+            "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
+            " missed, %" PRIu64 " failed), %s; %s\n",
+            path, f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks, f->missed,
+            f->failed, size_text(size, f->bytes), end_reason_text(reason));
+    if (f->samples == 0 && reason != END_ERROR)
+        fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
+                reason == END_TARGET ? "the program ended before it ran any Python itself (children are not followed)"
+                                     : "no Python ran while it was watched");
+}
+
 void progress_clear(struct progress *progress)
 {
     if (progress->drawn)

@@ -26,6 +26,9 @@ void progress_update(struct progress *progress, const struct figures *figures);
 /* Takes the line away, so that other text can follow. */
 void progress_clear(struct progress *progress);
 
+/* Says what was recorded, and what ended it. */
+void progress_summary(const struct figures *figures, const char *path, enum end_reason reason);
+
 /* "12.3 MB" in `room`, which has 32 bytes. */
 const char *size_text(char *room, uint64_t bytes);
 

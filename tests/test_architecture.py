@@ -15,6 +15,7 @@ LINES = 450
 
 RECORD = [
     ["main"],
+    ["describe"],
     ["figures", "options", "launch", "progress", "file", "host", "permission"],
     ["sampler"],
     ["expand", "freeze", "idle", "status"],

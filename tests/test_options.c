@@ -61,6 +61,27 @@ static void rates_are_read(void **state)
     }
 }
 
+static const struct {
+    const char *text;
+    uint64_t bytes; /* 0: no size */
+} sizes[] = {
+    { "16000", 16000 }, { "16k", 16000 }, { "20M", 20000000 }, { "1.5g", 1500000000 },
+    { "1e6", 1000000 }, { "15999", 0 },   { "0", 0 },          { "-1M", 0 },
+    { "", 0 },          { "M", 0 },       { "20 M", 0 },       { "20MB", 0 },
+    { "1e30", 0 },      { "nan", 0 },     { "inf", 0 },
+};
+
+static void sizes_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(sizes); i++) {
+        uint64_t bytes = 0;
+        const bool good = parse_size(sizes[i].text, &bytes);
+        if (good != (sizes[i].bytes != 0) || bytes != sizes[i].bytes)
+            fail_msg("'%s' gives %d, %lu", sizes[i].text, good, bytes);
+    }
+}
+
 #define WORDS 12
 
 /* A command line, and what it means: an exit code, or -1 and options. */
@@ -102,6 +123,12 @@ static const struct {
         .level = 3 },
       "x" },
     { { "--blocking", "x" }, -1, { .interval_ns = 1000000, .blocking = true, .codec = CODEC_ZSTD, .level = 3 }, "x" },
+    { { "--max-size", "20M", "--kill", "--force", "x" },
+      -1,
+      { .interval_ns = 1000000, .size_limit = 20000000, .force = true, .kill = true, .codec = CODEC_ZSTD, .level = 3 },
+      "x" },
+    { { "--max-size", "20M", "--kill", "-p", "3" }, 2, { 0 }, NULL },
+    { { "--max-size", "1k", "x" }, 2, { 0 }, NULL },
     { { "--help" }, 0, { 0 }, NULL },
     { { "-V" }, 0, { 0 }, NULL },
     { { NULL }, 2, { 0 }, NULL },
@@ -135,9 +162,11 @@ static void assert_same_options(size_t i, const struct options *read)
                       read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
                       read->mode == wanted->mode && read->opcodes == wanted->opcodes && read->anew == wanted->anew &&
                       read->blocking == wanted->blocking && read->stats == wanted->stats &&
-                      read->kill == wanted->kill && read->codec == wanted->codec && read->level == wanted->level &&
-                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
-                      !read->output == !wanted->output && !read->command == !lines[i].command;
+                      read->kill == wanted->kill && read->force == wanted->force &&
+                      read->size_limit == wanted->size_limit && read->codec == wanted->codec &&
+                      read->level == wanted->level && read->quiet == wanted->quiet &&
+                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
+                      !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)
@@ -195,6 +224,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_read),
+        cmocka_unit_test(sizes_are_read),
         cmocka_unit_test_setup_teardown(command_lines_mean_what_they_say, be_quiet, speak_again),
     };
     return run_all(tests);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/describe.h"
+
+#include "record/clock.h"
+#include "record/host.h"
+#include "record/procfs.h"
+#include "record/roster.h"
+#include "record/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_UNITS        10      /* to the interval: what a sample's time is rounded to */
+#define TIME_UNIT_MOST_NS 100000u /* however slow the rate */
+
+static uint64_t time_unit_ns(uint64_t interval_ns)
+{
+    const uint64_t unit_ns = interval_ns / TIME_UNITS;
+    if (unit_ns > TIME_UNIT_MOST_NS)
+        return TIME_UNIT_MOST_NS;
+    return unit_ns ? unit_ns : 1;
+}
+
+static struct text name(const char *const *names, size_t which)
+{
+    return (struct text){ names[which], strlen(names[which]) };
+}
+
+void recording_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns)
+{
+    *recording = (struct recording){
+        .pyreel_version = TEXT(PYREEL_VERSION),
+        .mode = name(mode_names, options->mode),
+        .threads_option = name(threads_names, options->which),
+        .command = quote_command(argv),
+        .start_unix_ns = clock_unix_ns(),
+        .start_monotonic_ns = start_ns,
+        .interval_ns = options->interval_ns,
+        .time_unit_ns = time_unit_ns(options->interval_ns),
+        .attached = options->pid != 0,
+    };
+    host_describe(recording);
+}
+
+void recording_forget(struct recording *recording)
+{
+    free((char *)recording->command.bytes);
+    host_forget(recording);
+}
