@@ -174,6 +174,7 @@ static json_t *info_json(const struct info *info)
         { "recorder_command", json_text(recording->command) },
         { "attached", json_boolean(recording->attached) },
         { "started", json_string(start_text(started, sizeof(started), recording->start_unix_ns)) },
+        { "start_unix_ns", json_count(recording->start_unix_ns) },
         { "host", json_text(recording->host) },
         { "kernel", json_text(recording->kernel) },
         { "machine", json_text(recording->machine) },
