@@ -66,7 +66,7 @@ def test_more_frames_than_one_call_can_read_are_failures_not_faults(python3, pro
 def test_a_command_that_cannot_run_costs_nobody_a_file(tmp_path):
     mine = tmp_path / "precious"
     mine.write_text("mine")
-    assert run_record("-o", mine, "--", "no-such-command-anywhere").code == 127
+    assert run_record("--force", "-o", mine, "--", "no-such-command-anywhere").code == 127
     assert mine.read_text() == "mine"
     assert run_record("-o", tmp_path / "new", "--", "no-such-command-anywhere").code == 127
     assert sorted(os.listdir(tmp_path)) == ["precious"]
