@@ -136,12 +136,18 @@ static void mark_frames(struct collapsed *collapsed)
     }
 }
 
-static uint32_t mark_process(struct collapsed *collapsed, const struct process *process)
+static uint32_t mark_process(struct collapsed *collapsed, const struct process_row *row)
 {
+    const struct process *process = &row->process;
     put_string(&collapsed->frame, "pid ");
     put_decimal(&collapsed->frame, process->pid);
     put_string(&collapsed->frame, ": ");
     put_name(&collapsed->frame, process->command);
+    if (row->recording.size) {
+        put_string(&collapsed->frame, " (");
+        put_name(&collapsed->frame, row->recording);
+        put_string(&collapsed->frame, ")");
+    }
     return frame_mark(collapsed);
 }
 
@@ -175,7 +181,7 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
     struct outline *outline = &collapsed->outline;
     uint32_t root = 0;
     if (collapsed->processes) {
-        const struct process *process = &collapsed->tables->processes[thread->process].process;
+        const struct process_row *process = &collapsed->tables->processes[thread->process];
         root = outline_child(outline, root, mark_process(collapsed, process));
     }
     if (thread->interpreter)
@@ -205,13 +211,18 @@ enum tally_sum collapsed_weight_sum(enum collapsed_weight weight)
     return weights[weight].sum;
 }
 
-/* The number on the line: rounded once, when all is added up. */
-static uint64_t weigh(const struct collapsed *collapsed, uint64_t sum)
+/* Samples, or the nanoseconds that they stand for. */
+static uint64_t weigh(const struct collapsed *collapsed, const struct tally_row *row)
 {
     const enum collapsed_weight weight = collapsed->style->weight;
-    if (weight == WEIGHT_SAMPLES)
-        return sum;
-    return ((weights[weight].intervals ? sum * collapsed->tables->recording.interval_ns : sum) + 500) / 1000;
+    const uint64_t sum = row->sums[collapsed_weight_sum(weight)];
+    return weights[weight].intervals ? sum * tables_interval_ns(collapsed->tables, row->thread) : sum;
+}
+
+/* The number on the line: rounded once, when all is added up. */
+static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
+{
+    return collapsed->style->weight == WEIGHT_SAMPLES ? sum : (sum + 500) / 1000;
 }
 
 static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t stack)
@@ -235,9 +246,9 @@ static void count_samples(struct collapsed *collapsed, const struct tally *tally
     }
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.numbers.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < tally->count; i++)
-        collapsed->nodes[nodes[i]].sum += tally->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
+        collapsed->nodes[nodes[i]].sum += weigh(collapsed, &tally->rows[i]);
     for (size_t i = 0; i <= collapsed->outline.numbers.count; i++)
-        collapsed->nodes[i].sum = weigh(collapsed, collapsed->nodes[i].sum);
+        collapsed->nodes[i].sum = round_off(collapsed, collapsed->nodes[i].sum);
     free(roots);
     free(nodes);
 }

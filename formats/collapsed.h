@@ -4,10 +4,12 @@
  *
  *     MainThread (4313);<module> (app.py:30);main (app.py:17);work (app.py:9) 310
  *     pid 4242: python3 app.py;interpreter 1;Thread-1 (4315);<no Python frames> 4
+ *     pid 4242: python3 app.py (shard-2);MainThread (4242);<module> (app.py:30) 7
  *
- * Above the Python frames stand the process (when the recording has several), the interpreter (when it is not the main
- * one) and the thread. A frame is `function (file:line)`; `function (file)` where the line is not wanted or not known;
- * the bare name for marks that have no file, such as <GC>. A thread without Python frames has <no Python frames>.
+ * Above the Python frames stand the process (when there are several; and its recording, when those are several), the
+ * interpreter (when it is not the main one) and the thread. A frame is `function (file:line)`; `function (file)` where
+ * the line is not wanted or not known; the bare name for marks that have no file, such as <GC>. A thread without Python
+ * frames has <no Python frames>.
  *
  * An entry that stands for an asyncio task has `task NAME` behind the thread that owns it. When threads are merged that
  * is left out, too, and marks of tasks without a name of their own, such as <task Task-17>, become <task>: what

@@ -39,6 +39,7 @@ enum event_kind {
     EVENT_TICK,     /* ends a tick: all its samples have been given */
     EVENT_FIGURE,   /* what the recorder counted about its own work; told again, the later value holds */
     EVENT_END,      /* last of all; absent when the recorder was killed */
+    EVENT_ORIGIN,   /* never in a file: which of several recordings a process is from, told right behind it */
 };
 
 struct recording {
@@ -58,6 +59,7 @@ struct recording {
     uint64_t memory_bytes;
     uint32_t processors;
     uint32_t attached; /* 1: to a running process, 0: it started one */
+    uint64_t from_ns;  /* never in a file: what was before is left out */
 };
 
 struct process {
@@ -68,6 +70,13 @@ struct process {
     struct text executable;
     struct text command;
     struct text folder; /* its working folder */
+};
+
+/* Of a process, when several recordings become one. */
+struct process_origin {
+    uint32_t process;
+    struct text recording; /* what tells it from the others */
+    uint64_t interval_ns;
 };
 
 struct thread {
@@ -214,6 +223,7 @@ struct event {
         uint64_t tick_ns; /* EVENT_TICK: its time */
         struct figure figure;
         struct end end;
+        struct process_origin origin;
     };
 };
 

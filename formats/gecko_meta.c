@@ -91,7 +91,7 @@ static void emit_times(struct gecko *gecko)
     gecko_emit_ms(json, "interval", recording->interval_ns ? recording->interval_ns : 1000000);
     gecko_emit_ms(json, "startTime", recording->start_unix_ns);
     emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
-    emit_integer(json, "profilingStartTime", 0);
+    gecko_emit_ms(json, "profilingStartTime", recording->from_ns);
     gecko_emit_ms(json, "profilingEndTime", end_ns(gecko));
 }
 

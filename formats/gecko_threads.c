@@ -33,9 +33,15 @@ static void again_free(struct again *again)
 }
 
 /* A process whose command line is not known is called after its executable. */
-static char *title_of(const struct process *process)
+static char *title_of(const struct process_row *row)
 {
-    return program_title(process->command.size ? process->command : process->executable);
+    const struct process *process = &row->process;
+    char *title = program_title(process->command.size ? process->command : process->executable), *full;
+    if (row->recording.size == 0 ||
+        asprintf(&full, "%s (%.*s)", title, (int)row->recording.size, row->recording.bytes) < 0)
+        return title;
+    free(title);
+    return full;
 }
 
 static const struct thread *thread_of(const struct gecko *gecko, const struct gecko_line *line)
@@ -123,7 +129,7 @@ static void name_processes(struct gecko *gecko)
     for (uint32_t i = 0; i < gecko->processes_count; i++) {
         const struct process *process = &process_of(gecko, i)->process;
         const uint32_t before = i ? seen_before(&pids, &process->pid, sizeof(process->pid)) : 0;
-        gecko->processes[i].title = title_of(process);
+        gecko->processes[i].title = title_of(process_of(gecko, i));
         gecko->processes[i].pid = name_pid(process, before);
     }
     again_free(&pids);
@@ -231,10 +237,27 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }
 
+/* Where samples do not all stand for the same time, the viewer adds up milliseconds instead of samples. */
+static void emit_weights(struct gecko *gecko, uint32_t thread, uint64_t count)
+{
+    struct emitter *json = &gecko->json;
+    const bool differ = tables_intervals_differ(gecko->tables);
+    emit_literal(json, "weightType", differ ? "\"tracing-ms\"" : "\"samples\"");
+    if (!differ) {
+        emit_literal(json, "weight", "null");
+        return;
+    }
+    emit_open(json, "weight", '[');
+    for (uint64_t i = 0; i < count; i++)
+        gecko_emit_ms(json, NULL, tables_interval_ns(gecko->tables, thread));
+    emit_close(json, ']');
+}
+
 /* A recording that says where a thread was and not whether it ran has no column of CPU times. Without it the viewer
  * draws each thread at full height while it is sampled, which is what a wall-clock profile means. */
-static void emit_samples(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
+static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
 {
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
     struct emitter *json = &gecko->json;
     const struct spool_column *samples = &thread->samples;
     struct spool_sample sample;
@@ -248,8 +271,7 @@ static void emit_samples(struct gecko *gecko, const struct gecko_thread *thread,
         emit_decimal(json, NULL, sample.time, gecko->digits);
     emit_close(json, ']');
     gecko_emit_cpu(gecko, thread, reader);
-    emit_literal(json, "weight", "null");
-    emit_literal(json, "weightType", "\"samples\"");
+    emit_weights(gecko, number, samples->count);
     emit_integer(json, "length", (int64_t)samples->count);
     emit_close(json, '}');
 }
@@ -264,7 +286,7 @@ void gecko_emit_threads(struct gecko *gecko)
         const struct gecko_line *line = &gecko->lines[i];
         emit_open(json, NULL, '{');
         emit_identity(gecko, line, &tids);
-        emit_samples(gecko, gecko_thread(gecko, line->thread), &reader);
+        emit_samples(gecko, line->thread, &reader);
         gecko_emit_markers(gecko, gecko_thread(gecko, line->thread));
         emit_close(json, '}');
     }

@@ -187,7 +187,7 @@ static size_t fill_values(const struct pprof *pprof, int64_t *values, const stru
 {
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
-        const uint64_t each = columns[i].intervals ? pprof->tables->recording.interval_ns : 1;
+        const uint64_t each = columns[i].intervals ? tables_interval_ns(pprof->tables, row->thread) : 1;
         if (tally_knows(pprof->tally, columns[i].sum))
             values[count++] = (int64_t)(row->sums[columns[i].sum] * each);
     }
@@ -302,8 +302,10 @@ static void write_rest(struct pprof *pprof)
     Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
     const bool cpu_first = pprof->style->cpu_first && tally_knows(pprof->tally, SUM_CPU_NS);
 
-    rest.time_nanos = (int64_t)tables->recording.start_unix_ns;
-    rest.duration_nanos = (int64_t)(tables->end.reason ? tables->end.time_ns : tables->last_ns);
+    const uint64_t from_ns = tables->recording.from_ns;
+    const uint64_t end_ns = tables->end.reason ? tables->end.time_ns : tables->last_ns;
+    rest.time_nanos = (int64_t)(tables->recording.start_unix_ns + from_ns);
+    rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
     rest.period_type = &wall;
     rest.period = (int64_t)tables->recording.interval_ns;
     rest.default_sample_type = cpu_first ? value_type(pprof, CPU).type : wall.type;

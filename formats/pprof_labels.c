@@ -51,13 +51,16 @@ size_t pprof_labels_make(struct pprof_labels *labels, uint32_t number, struct pp
     const struct tables *tables = refers->tables;
     const struct pprof_said *said = &labels->rows[number - 1];
     const struct thread *thread = &tables->threads[said->thread].thread;
+    const struct process_row *process = &tables->processes[thread->process];
     struct making making = { refers, made, 0 };
     if (!labels->owners.threads)
         owners_find(&labels->owners, tables);
     text_label(&making, TEXT("thread"), owners_name(&labels->owners, tables, said->thread));
     number_label(&making, TEXT("thread_id"), thread->tid);
-    number_label(&making, TEXT("pid"), tables->processes[thread->process].process.pid);
+    number_label(&making, TEXT("pid"), process->process.pid);
     number_label(&making, TEXT("interpreter"), thread->interpreter);
+    if (process->recording.size)
+        text_label(&making, TEXT("recording"), process->recording);
     if (said->task) {
         text_label(&making, TEXT("task"), tables_task(tables, said->task)->task.name);
         number_label(&making, TEXT("task_id"), said->task);

@@ -2,6 +2,7 @@
 /* What the labels of a pprof sample say: who was sampled, and where.
  *
  *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0      each sample
+ *     recording "shard-2.pyreel"                                        when there are several
  *     task "Task-7", task_id 7                                          one in an asyncio task; the id is the
  *                                                                       recording's own number for it
  *     opcode "LOAD_ATTR_SLOT", opcode_base "LOAD_ATTR"                  where the leaf's instruction is wanted and known
@@ -13,7 +14,7 @@
 #include "formats/owners.h"
 #include "formats/pprof_tables.h"
 
-#define PPROF_LABELS 8 /* that a sample has at most */
+#define PPROF_LABELS 9 /* that a sample has at most */
 
 struct pprof_said {
     uint32_t thread, task;

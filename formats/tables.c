@@ -116,6 +116,17 @@ static bool take_thread(struct tables *tables, const struct thread *given, struc
     return true;
 }
 
+static bool take_origin(struct tables *tables, const struct process_origin *given, struct fault *why)
+{
+    if (!known_process(tables, given->process))
+        return is_loss(tables, "the origin of process", given->process, why);
+    struct process_row *row = &tables->processes[given->process];
+    disown(&row->recording);
+    row->recording = own(given->recording);
+    row->interval_ns = given->interval_ns;
+    return true;
+}
+
 static bool take_process_end(struct tables *tables, const struct change *change, struct fault *why)
 {
     if (!known_process(tables, change->number))
@@ -289,6 +300,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return take_recording(tables, &event->recording, why);
     case EVENT_PROCESS:
         return take_process(tables, &event->process, why);
+    case EVENT_ORIGIN:
+        return take_origin(tables, &event->origin, why);
     case EVENT_PROCESS_END:
         return take_process_end(tables, &event->change, why);
     case EVENT_THREAD:
@@ -366,6 +379,20 @@ bool tables_have_instructions(const struct tables *tables)
     return false;
 }
 
+uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread)
+{
+    const uint64_t interval_ns = tables->processes[tables->threads[thread].thread.process].interval_ns;
+    return interval_ns ? interval_ns : tables->recording.interval_ns;
+}
+
+bool tables_intervals_differ(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].interval_ns && tables->processes[i].interval_ns != tables->recording.interval_ns)
+            return true;
+    return false;
+}
+
 const struct process *tables_first_process(const struct tables *tables)
 {
     static const struct process none;
@@ -397,6 +424,7 @@ void tables_free(struct tables *tables)
         disown(&tables->processes[i].process.executable);
         disown(&tables->processes[i].process.command);
         disown(&tables->processes[i].process.folder);
+        disown(&tables->processes[i].recording);
     }
     for (size_t i = 0; i < tables->threads_count; i++) {
         disown(&tables->threads[i].thread.name);

@@ -30,7 +30,9 @@ struct stack {
 
 struct process_row {
     struct process process;
-    uint64_t end_ns; /* 0 while it has not ended */
+    uint64_t end_ns;       /* 0 while it has not ended */
+    struct text recording; /* that it is from; empty when all are from one */
+    uint64_t interval_ns;  /* of its samples; 0: the recording's */
 };
 
 struct task_row {
@@ -93,6 +95,9 @@ struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 
 /* Whether some frames tell at which instruction they stand. */
 bool tables_have_instructions(const struct tables *tables);
+/* How long a sample of the thread stands for; whether that is not the same for all. */
+uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread);
+bool tables_intervals_differ(const struct tables *tables);
 
 /* The program that was recorded: the first process; an empty one when there is none. */
 const struct process *tables_first_process(const struct tables *tables);

@@ -131,7 +131,8 @@ class Checker:
         for key in STRINGS:
             value = meta.get(key)
             self.expect(isinstance(value, str) and not has_surrogates(value), f"meta.{key} is {value!r}")
-        self.expect(meta.get("profilingStartTime") == 0, f"profilingStartTime is {meta.get('profilingStartTime')!r}")
+        start, end = meta.get("profilingStartTime"), meta.get("profilingEndTime")
+        self.expect(0 <= start < end, f"the profile is from {start!r} to {end!r}")
         threads = len(self.profile.get("threads", []))
         for key in ("initialVisibleThreads", "initialSelectedThreads"):
             places = meta.get(key)
@@ -261,7 +262,9 @@ class Checker:
                 return
         weight = samples.get("weight", "missing")
         self.expect(weight is None or len(weight) == length, f"{where}: weight is {weight!r}")
-        self.expect(samples.get("weightType") == "samples", f"{where}: weightType is {samples.get('weightType')!r}")
+        kind = "samples" if weight is None else "tracing-ms"  # those of several recordings with different intervals
+        self.expect(samples.get("weightType") == kind, f"{where}: weightType is {samples.get('weightType')!r}")
+        self.expect(all(is_number(cell) and cell > 0 for cell in weight or []), f"{where}: weight is {weight!r}")
         stacks = self.shared["stackTable"]["length"]
         bad = next((s for s in samples["stack"] if not is_integer(s) or not 0 <= s < stacks), None)
         self.expect(bad is None, f"{where}: a sample has stack {bad!r} of {stacks}")
