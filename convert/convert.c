@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
 
+#include "convert/inputs.h"
+#include "convert/merge.h"
 #include "convert/options.h"
+#include "convert/place.h"
 #include "formats/alloc.h"
 #include "formats/start.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +23,15 @@ struct run {
     struct conversion conversion;
     void *self; /* the output's state */
     struct keep keep;
-    bool refused; /* the tables refused an event: the recording contradicts itself */
+    struct inputs inputs;
+    const struct input *input; /* that is being read */
+    bool merging;              /* there are several recordings, or a part is wanted: */
+    struct merge merge;        /* events go through it, ... */
+    struct tables own;         /* ... and before that through tables of the recording that is being read */
+    bool refused;              /* the tables refused an event: the recording contradicts itself */
+    bool stopped;              /* the output did: no recording can be converted */
+    bool whole;                /* so far nothing was missing */
+    size_t read;               /* recordings that could be read */
     bool show_progress;
     bool progress_shown;
     int64_t progress_due_ns;
@@ -36,10 +44,16 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* The tables of the recording that is being read. */
+static const struct tables *tables_of(const struct run *run)
+{
+    return run->merging ? &run->own : &run->conversion.tables;
+}
+
 /* Of the recording: also those that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
-    return run->conversion.tables.samples + run->keep.dropped;
+    return tables_of(run)->samples + (run->merging ? 0 : run->keep.dropped);
 }
 
 static void show_progress(struct run *run)
@@ -52,7 +66,8 @@ static void show_progress(struct run *run)
     const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, samples_read(run));
     if (conversion->input_bytes > 0)
-        fprintf(stderr, ", %" PRIu64 " %%", conversion->reader.blocks.bytes_read * 100 / conversion->input_bytes);
+        fprintf(stderr, ", %" PRIu64 " %%",
+                conversion->source.stream.blocks.bytes_read * 100 / conversion->input_bytes);
     fprintf(stderr, "  ");
 }
 
@@ -65,22 +80,81 @@ static void end_progress(struct run *run)
 
 /* ---- events ---- */
 
+/* Gives an event that the tables of the output have accepted to the output, if the mode keeps it. */
+static bool give(struct run *run, struct event *event, struct fault *why)
+{
+    if (!run->converter->take || (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST))
+        return true;
+    const struct sink output = { .take = run->converter->take, .self = run->self };
+    return keep_take(&run->keep, &run->conversion.tables, event, &output, why);
+}
+
+/* Takes what has become of an event of one of the recordings. */
+static bool take_merged(void *self, struct event *event, struct fault *why)
+{
+    struct run *run = self;
+    return tables_take(&run->conversion.tables, event, why) && give(run, event, why);
+}
+
+/* The whole is described as the first recording is, but for what is not the same in all. */
+static bool begin_merge(struct run *run, struct fault *why)
+{
+    const struct inputs *inputs = &run->inputs;
+    struct recording whole = run->own.recording;
+    if (run->merge.opened)
+        return true;
+    if (inputs->start_unix_ns && inputs->count > 1 && inputs->start_unix_ns < whole.start_unix_ns) {
+        const uint64_t earlier_ns = whole.start_unix_ns - inputs->start_unix_ns;
+        whole.start_monotonic_ns -= earlier_ns < whole.start_monotonic_ns ? earlier_ns : whole.start_monotonic_ns;
+        whole.start_unix_ns = inputs->start_unix_ns;
+    }
+    if (inputs->interval_ns && inputs->count > 1)
+        whole.interval_ns = inputs->interval_ns;
+    if (inputs->modes_differ)
+        whole.mode = (struct text){ 0 };
+    run->inputs.start_unix_ns = whole.start_unix_ns;
+    return merge_open(&run->merge, &whole, why);
+}
+
+/* Its header is known. */
+static bool begin_recording(struct run *run, struct event *event, struct fault *why)
+{
+    if (!keep_fits(&run->keep, &event->recording, why))
+        return false;
+    if (!run->merging)
+        return true;
+    if (!begin_merge(run, why))
+        return false;
+    const struct inputs *inputs = &run->inputs;
+    const struct input *input = run->input;
+    const uint64_t start_ns = event->recording.start_unix_ns, first_ns = inputs->start_unix_ns;
+    merge_next(&run->merge, &run->own, inputs->count > 1 ? input->name : (struct text){ 0 },
+               start_ns > first_ns ? start_ns - first_ns : 0);
+    for (size_t i = 1; i < input->wanted_room; i++)
+        if (input->wanted[i])
+            merge_want(&run->merge, (uint32_t)i);
+    return true;
+}
+
+static bool pass_on(struct run *run, struct event *event, struct fault *why)
+{
+    if (event->kind == EVENT_RECORDING && !begin_recording(run, event, why))
+        return false;
+    return run->merging ? merge_take(&run->merge, event, why) : give(run, event, why);
+}
+
 static bool take_event(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    struct tables *tables = &run->conversion.tables;
-    const struct damage *damage = &run->conversion.reader.blocks.damage;
+    struct tables *tables = run->merging ? &run->own : &run->conversion.tables;
+    const struct damage *damage = &run->conversion.source.stream.blocks.damage;
     tables->forgiving = damage->bytes > 0 || damage->blocks > 0;
     if (!tables_take(tables, event, why)) {
         run->refused = true;
         return false;
     }
-    if (event->kind == EVENT_RECORDING && !keep_fits(&run->keep, &event->recording, why))
-        return false;
-    if (!run->converter->take || (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST))
-        return true;
-    const struct sink output = { .take = run->converter->take, .self = run->self };
-    return keep_take(&run->keep, tables, event, &output, why);
+    run->stopped = !pass_on(run, event, why);
+    return !run->stopped;
 }
 
 /* What the tables refuse is damage: the block ends there, the next one is tried. */
@@ -89,41 +163,11 @@ static bool forgive_refusal(struct run *run, struct fault *why)
     if (!run->refused)
         return false;
     run->refused = false;
-    struct block_reader *blocks = &run->conversion.reader.blocks;
+    struct block_reader *blocks = &run->conversion.source.stream.blocks;
     blocks->damage.blocks++;
     block_note_damage(blocks, why->text);
     why->text[0] = '\0';
     return true;
-}
-
-/* The stream's reader has looked at the first bytes and refused them. What it is asked for in the report is told here.
- */
-static bool open_tachyon(struct run *run, int fd, const struct sink *to, struct fault *why)
-{
-    struct conversion *conversion = &run->conversion;
-    struct block_reader *blocks = &conversion->reader.blocks;
-    const struct text begun = { (const char *)blocks->window + blocks->start, blocks->end - blocks->start };
-    if (!tachyon_recognised(begun.bytes, begun.size))
-        return false;
-    why->text[0] = '\0';
-    conversion->of_tachyon = true;
-    if (!tachyon_reader_open(&conversion->tachyon, fd, begun, to, why))
-        return false;
-    blocks->bytes_read = conversion->tachyon.size;
-    blocks->good_plain = conversion->tachyon.samples.plain_bytes;
-    conversion->reader.complete = true;
-    return true;
-}
-
-static bool open_recording(struct run *run, int fd, const struct sink *to, struct fault *why)
-{
-    return stream_reader_open(&run->conversion.reader, fd, to, why) || open_tachyon(run, fd, to, why);
-}
-
-static enum stream_state read_events(struct conversion *conversion, const struct sink *to, struct fault *why)
-{
-    return conversion->of_tachyon ? tachyon_read_some(&conversion->tachyon, to, why)
-                                  : stream_read_block(&conversion->reader, to, why);
 }
 
 static bool convert_events(struct run *run, struct fault *why)
@@ -131,80 +175,21 @@ static bool convert_events(struct run *run, struct fault *why)
     struct conversion *conversion = &run->conversion;
     const struct sink sink = { .take = take_event, .self = run };
     for (;;) {
-        const enum stream_state state = read_events(conversion, &sink, why);
+        const enum stream_state state = source_read(&conversion->source, &sink, why);
         show_progress(run);
         if (state == STREAM_ENDED)
-            break;
-        if (state == STREAM_STOPPED && (conversion->of_tachyon || !forgive_refusal(run, why)))
+            return true;
+        if (state == STREAM_STOPPED && (conversion->source.of_tachyon || !forgive_refusal(run, why)))
             return false;
     }
-    const struct sink output = { .take = run->converter->take, .self = run->self };
-    return keep_finish(&run->keep, &conversion->tables, &output, why);
-}
-
-/* ---- files ---- */
-
-static bool open_input(struct conversion *conversion, int *fd, struct fault *why)
-{
-    const char *path = conversion->settings.input;
-    *fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    struct stat input;
-    if (*fd < 0 || fstat(*fd, &input) != 0)
-        return fault(why, "cannot open %s: %s", path, strerror(errno));
-    if (S_ISDIR(input.st_mode))
-        return fault(why, "%s is a folder, not a recording", path);
-    if (*fd == STDIN_FILENO && isatty(*fd))
-        return fault(why, "standard input is a terminal: give a recording, or pipe one in");
-    conversion->input_bytes = S_ISREG(input.st_mode) ? (uint64_t)input.st_size : 0;
-    return true;
-}
-
-/* The output that was asked for, or INPUT.suffix; what comes from standard input goes to standard output. */
-static char *output_path(const struct settings *settings, const struct converter *converter)
-{
-    if (settings->output)
-        return alloc_copy(settings->output, strlen(settings->output));
-    if (!converter->suffix || strcmp(settings->input, "-") == 0)
-        return alloc_copy("-", 1);
-    char *path = alloc_zeroed(strlen(settings->input) + strlen(converter->suffix) + 1, 1);
-    return strcat(strcpy(path, settings->input), converter->suffix);
-}
-
-static bool ends_in(const char *string, const char *end)
-{
-    const size_t size = strlen(string);
-    return size >= strlen(end) && strcmp(string + size - strlen(end), end) == 0;
-}
-
-static bool open_output(struct run *run, const char *path, int input_fd, struct fault *why)
-{
-    const struct converter *converter = run->converter;
-    struct stat input, output;
-    const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
-    if (exists && S_ISREG(output.st_mode) && fstat(input_fd, &input) == 0 && input.st_ino == output.st_ino &&
-        input.st_dev == output.st_dev)
-        return fault(why, "%s is the recording itself: name another output with -o", path);
-    if (converter->binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
-        return fault(why, "this output is not for a terminal: name a file with -o, or redirect it");
-    const bool gzip = converter->packing == PACK_ALWAYS || (converter->packing == PACK_BY_NAME && ends_in(path, ".gz"));
-    return output_open(&run->conversion.output, path, gzip, why);
 }
 
 /* ---- the report ---- */
 
-const char *ending_text(const struct conversion *conversion)
-{
-    if (conversion->of_tachyon)
-        return "it does not say what ended it";
-    if (conversion->reader.ended)
-        return end_reason_text(conversion->tables.end.reason);
-    return conversion->reader.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
-}
-
 /* Its end tells how many samples there were. */
 static void warn_of_loss(const struct run *run)
 {
-    const struct tables *tables = &run->conversion.tables;
+    const struct tables *tables = tables_of(run);
     if (tables->end.samples > samples_read(run))
         fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - samples_read(run),
                 tables->end.samples);
@@ -214,10 +199,10 @@ static void warn_of_loss(const struct run *run)
 static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    const struct damage *damage = &conversion->reader.blocks.damage;
+    const struct damage *damage = &conversion->source.stream.blocks.damage;
     fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
-    if (conversion->reader.complete)
+    if (conversion->source.stream.complete)
         warn_of_loss(run);
     else
         fprintf(stderr, "; some samples are lost");
@@ -229,8 +214,9 @@ static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
-            conversion->settings.input, ending_text(conversion), (double)conversion->tables.last_ns / 1e9);
-    if (conversion->reader.ended)
+            conversion->settings.input, source_ending(&conversion->source, tables_of(run)->end.reason),
+            (double)tables_of(run)->last_ns / 1e9);
+    if (conversion->source.stream.ended)
         warn_of_loss(run);
     fprintf(stderr, "\n");
 }
@@ -239,17 +225,17 @@ static void warn_of_ending(const struct run *run)
 static bool check_whole(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    const struct damage *damage = &conversion->reader.blocks.damage;
-    const struct tables *tables = &conversion->tables;
+    const struct damage *damage = &conversion->source.stream.blocks.damage;
+    const struct tables *tables = tables_of(run);
     /* The bytes of a block that the file ends in are told with the missing end. */
-    const bool only_cut = damage->cut && !conversion->reader.complete;
+    const bool only_cut = damage->cut && !conversion->source.stream.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
-    const bool short_of = conversion->reader.complete && samples_read(run) != tables->end.samples;
+    const bool short_of = conversion->source.stream.complete && samples_read(run) != tables->end.samples;
     if (damaged || short_of)
         warn_of_damage(run);
-    if (!conversion->reader.complete)
+    if (!conversion->source.stream.complete)
         warn_of_ending(run);
-    return conversion->reader.complete && !damaged && !short_of;
+    return conversion->source.stream.complete && !damaged && !short_of;
 }
 
 /* Samples that did not say what the mode asks for were left out: with some of them that is a doubt, not a failure. */
@@ -257,7 +243,7 @@ static void warn_of_unknown(const struct run *run)
 {
     if (run->keep.unknown > 0)
         fprintf(stderr, "%s: warning: %" PRIu64 " of %" PRIu64 " samples do not say what --mode asks for: left out\n",
-                run->converter->name, run->keep.unknown, samples_read(run));
+                run->converter->name, run->keep.unknown, run->conversion.tables.samples + run->keep.dropped);
 }
 
 static void warn_of_no_opcodes(const struct run *run)
@@ -279,31 +265,99 @@ static void report(const struct run *run, const char *path, uint64_t written)
 
 /* ---- the whole ---- */
 
-static bool run_through(struct run *run, int input_fd, const char *path, struct fault *why)
+/* Of several recordings one that can't be read is left out. False when there is but this one, or nothing can be. */
+static bool leave_out(struct run *run, struct fault *why)
+{
+    const struct fault cause = *why;
+    why->text[0] = '\0';
+    if (run->inputs.count == 1 || run->stopped)
+        return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
+    end_progress(run);
+    fprintf(stderr, "%s: warning: %s is left out: %s\n", run->converter->name, run->conversion.settings.input,
+            cause.text);
+    run->whole = false;
+    run->merge.cut = true;
+    return true;
+}
+
+static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
-    const struct converter *converter = run->converter;
-    if (!open_output(run, path, input_fd, why))
-        return false;
-    run->self = converter->start(conversion);
     const struct sink sink = { .take = take_event, .self = run };
-    if (!open_recording(run, input_fd, &sink, why) || !convert_events(run, why)) {
-        struct fault cause = *why;
-        why->text[0] = '\0';
-        return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    if (!source_open(&conversion->source, fd, &sink, why))
+        return leave_out(run, why);
+    run->read++;
+    if (!convert_events(run, why))
+        return leave_out(run, why);
+    if (run->merging)
+        merge_end_recording(&run->merge);
+    end_progress(run);
+    return true;
+}
+
+/* The next recording: the state of the one before is dropped, since only the last one's is asked for later. */
+static bool read_input(struct run *run, const char *output, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    const int fd = input_open(run->input->path, &conversion->input_bytes, why);
+    if (fd < 0)
+        return false;
+    conversion->settings.input = run->input->path;
+    source_close(&conversion->source);
+    tables_free(&run->own);
+    if (!run->self && !place_open(conversion, run->converter, &run->inputs, output, why)) {
+        input_close(fd);
+        return false;
     }
-    return converter->finish(run->self, why);
+    if (!run->self)
+        run->self = run->converter->start(conversion);
+    const size_t read_before = run->read;
+    const bool good = read_recording(run, fd, why);
+    input_close(fd);
+    if (good && run->merging && run->read > read_before)
+        run->whole &= check_whole(run);
+    return good;
+}
+
+static bool read_all(struct run *run, const char *output, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    for (size_t i = 0; i < run->inputs.count; i++) {
+        run->input = &run->inputs.rows[i];
+        if (!read_input(run, output, why))
+            return false;
+    }
+    if (run->inputs.count > 1)
+        conversion->settings.input = "the recordings";
+    if (run->read == 0)
+        return fault(why, "none of the recordings could be read");
+    if (conversion->settings.choice.threads && !run->merge.found)
+        return fault(why, "no thread of %s is called %s", conversion->settings.input,
+                     conversion->settings.choice.threads);
+    const struct sink sink = { .take = run->converter->take, .self = run->self };
+    return (!run->merging || merge_finish(&run->merge, why)) &&
+           keep_finish(&run->keep, &conversion->tables, &sink, why) && run->converter->finish(run->self, why);
+}
+
+static void drop(struct run *run)
+{
+    source_close(&run->conversion.source);
+    merge_free(&run->merge);
+    keep_free(&run->keep);
+    tables_free(&run->own);
+    tables_free(&run->conversion.tables);
+    inputs_close(&run->inputs);
 }
 
 static int convert(struct run *run)
 {
     struct conversion *conversion = &run->conversion;
+    const struct settings *settings = &conversion->settings;
     struct fault why = { 0 };
-    int input_fd = -1;
-    bool whole = true;
     uint64_t written = 0;
-    char *path = output_path(&conversion->settings, run->converter);
-    bool good = open_input(conversion, &input_fd, &why) && run_through(run, input_fd, path, &why);
+    char *path = place_path(settings, run->converter);
+    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->choice, &why) &&
+                read_all(run, path, &why);
     end_progress(run);
     if (run->self)
         run->converter->drop(run->self);
@@ -312,33 +366,33 @@ static int convert(struct run *run)
     else
         output_abandon(&conversion->output);
     if (good) {
-        whole = check_whole(run);
+        if (!run->merging)
+            run->whole = check_whole(run);
         warn_of_unknown(run);
         warn_of_no_opcodes(run);
         report(run, path, written);
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
-    stream_reader_close(&conversion->reader);
-    tachyon_reader_close(&conversion->tachyon);
-    keep_free(&run->keep);
-    tables_free(&conversion->tables);
-    if (input_fd > STDIN_FILENO)
-        close(input_fd);
+    const bool fine = run->whole || !(settings->strict || settings->verify);
+    drop(run);
     free(path);
-    const bool whole_needed = conversion->settings.strict || conversion->settings.verify;
-    return good && (whole || !whole_needed) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
-    struct run run = { .converter = converter };
+    struct run run = { .converter = converter, .whole = true };
+    struct settings *settings = &run.conversion.settings;
     int exit_code;
     program_start(EXIT_FAILURE);
-    if (!options_read(&run.conversion.settings, converter, argc, argv, &exit_code))
+    if (!options_read(settings, converter, argc, argv, &exit_code))
         return exit_code;
-    run.keep.mode = run.conversion.settings.mode;
-    run.show_progress = !run.conversion.settings.quiet && isatty(STDERR_FILENO);
+    run.merging = settings->inputs_count > 1 || choice_is_partial(&settings->choice);
+    run.merge.to = (struct sink){ .take = take_merged, .self = &run };
+    run.merge.choice = &settings->choice;
+    run.keep.mode = settings->mode;
+    run.show_progress = !settings->quiet && isatty(STDERR_FILENO);
     run.progress_due_ns = now_ns() + PROGRESS_NS;
     return convert(&run);
 }

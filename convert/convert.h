@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The main that all converters share: reads the options, opens the recording, passes each event through the tables to
- * the output, shows progress, and reports what was missing. A converter is one row: its name, what it takes, and the
- * functions that make its output. */
+/* The main that all converters share: reads the options, opens the recordings, passes each event through the tables to
+ * the output (by way of convert/merge.h when there are several, or a part of one is wanted), shows progress, and
+ * reports what was missing. A converter is one row: its name, what it takes, and the functions that make its output. */
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
+#include "convert/choice.h"
 #include "convert/keep.h"
+#include "convert/source.h"
 #include "formats/collapsed.h"
 #include "formats/output.h"
 #include "formats/sink.h"
-#include "formats/stream_read.h"
 #include "formats/tables.h"
-#include "formats/tachyon_read.h"
 
 /* What the user asked for. */
 struct settings {
-    const char *input;
+    const char *input; /* the one that is being read; in the end all of them, for a message */
+    char **inputs;
+    size_t inputs_count;
+    struct choice choice;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
     bool strict;       /* damage is a failure */
@@ -37,6 +40,7 @@ enum option_set {
     TAKES_MODE = 1 << 4,
     TAKES_WEIGHT = 1 << 5,
     TAKES_OPCODES = 1 << 6,
+    TAKES_CHOICE = 1 << 7, /* and several recordings */
 };
 
 enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };
@@ -45,10 +49,7 @@ enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's n
 struct conversion {
     struct settings settings;
     struct tables tables;
-    struct stream_reader reader;
-    struct tachyon_reader
-        tachyon; /* a recording of Tachyon; what is told of the file stands in `reader` all the same */
-    bool of_tachyon;
+    struct source source;
     struct output output;
     uint64_t input_bytes; /* size of the input file; 0 for a pipe */
 };
@@ -71,9 +72,6 @@ struct converter {
     /* Frees the state. */
     void (*drop)(void *self);
 };
-
-/* What ended the recording, in words; one without an end was cut off, or its recorder was killed. */
-const char *ending_text(const struct conversion *conversion);
 
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);

@@ -110,7 +110,7 @@ static json_t *figures_json(const struct figure_list *figures)
 
 static json_t *damage_json(const struct info *info)
 {
-    const struct damage *damage = &info->conversion->reader.blocks.damage;
+    const struct damage *damage = &info->conversion->source.stream.blocks.damage;
     return json_pack("{s:I, s:I, s:I, s:b, s:I, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
                      (json_int_t)damage->blocks, "duplicates", (json_int_t)damage->duplicates, "cut", (int)damage->cut,
                      "lost_samples", (json_int_t)info->conversion->tables.lost_samples, "first", damage->first.text);
@@ -147,11 +147,11 @@ static json_t *info_json(const struct info *info)
         const char *key;
         json_t *value;
     } members[] = {
-        { "format", json_string(info->conversion->of_tachyon ? "tachyon" : "pyreel") },
+        { "format", json_string(info->conversion->source.of_tachyon ? "tachyon" : "pyreel") },
         { "format_version", json_integer(recording->format_version) },
         { "pyreel_version", json_text(recording->pyreel_version) },
-        { "complete", json_boolean(info->conversion->reader.complete) },
-        { "ended", json_string(ending_text(info->conversion)) },
+        { "complete", json_boolean(info->conversion->source.stream.complete) },
+        { "ended", json_string(source_ending(&info->conversion->source, tables->end.reason)) },
         { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
         { "samples", json_integer((json_int_t)tables->samples) },
         { "ticks", json_integer((json_int_t)tables->ticks) },
@@ -163,9 +163,9 @@ static json_t *info_json(const struct info *info)
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "mode", json_text(recording->mode) },
         { "threads_option", json_text(recording->threads_option) },
-        { "bytes", json_integer((json_int_t)info->conversion->reader.blocks.bytes_read) },
-        { "blocks", json_count(info->conversion->reader.blocks.good) },
-        { "plain_bytes", json_count(info->conversion->reader.blocks.good_plain) },
+        { "bytes", json_integer((json_int_t)info->conversion->source.stream.blocks.bytes_read) },
+        { "blocks", json_count(info->conversion->source.stream.blocks.good) },
+        { "plain_bytes", json_count(info->conversion->source.stream.blocks.good_plain) },
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
@@ -239,7 +239,7 @@ static void print_program(struct output *to, const struct tables *tables)
 static void print_size(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    const struct block_reader *blocks = &info->conversion->reader.blocks;
+    const struct block_reader *blocks = &info->conversion->source.stream.blocks;
     output_format(to, "%-11s %" PRIu64 " bytes", "size", blocks->bytes_read);
     if (blocks->good > 0)
         output_format(to, " in %" PRIu64 " blocks", blocks->good);
@@ -272,8 +272,8 @@ static void print_totals(struct output *to, const struct info *info)
     print_size(to, info);
     if (tables_have_instructions(tables))
         output_format(to, "%-11s the instruction of each frame\n", "opcodes");
-    output_format(to, "%-11s %s: %s", "complete", info->conversion->reader.complete ? "yes" : "no",
-                  ending_text(info->conversion));
+    output_format(to, "%-11s %s: %s", "complete", info->conversion->source.stream.complete ? "yes" : "no",
+                  source_ending(&info->conversion->source, tables->end.reason));
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));
     output_string(to, "\n");

@@ -11,6 +11,9 @@
 enum option_number {
     OPTION_OUTPUT = 1,
     OPTION_MODE,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_THREADS,
     OPTION_FUNCTIONS,
     OPTION_WEIGHT,
     OPTION_NO_THREADS,
@@ -28,6 +31,9 @@ enum option_number {
 static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE; - is standard output" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep samples of wall|cpu|gil|exception" },
+    { OPTION_FROM, 0, "from", "SECONDS", TAKES_CHOICE, "leave out what was before, since the start" },
+    { OPTION_TO, 0, "to", "SECONDS", TAKES_CHOICE, "leave out what was then and later" },
+    { OPTION_THREADS, 0, "threads", "LIST", TAKES_CHOICE, "these alone: names or tids, with commas" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge the lines of a function" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "samples, or us of wall|cpu|gil|gil_wait" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
@@ -45,8 +51,12 @@ static const struct argument rows[] = {
 
 static void print_help(const struct converter *converter)
 {
-    printf("usage: %s [OPTIONS] INPUT\n\n%s\nINPUT is a recording made by pyreel-record, or by profiling.sampling --binary;\n- is standard input.\n",
-           converter->name, converter->makes);
+    const bool several = converter->takes & TAKES_CHOICE;
+    printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording made by pyreel-record, or by profiling.sampling "
+           "--binary;\n- is standard input.\n",
+           converter->name, several ? "..." : "", converter->makes);
+    if (several)
+        printf("Several become one, with a process each, on the time line of the first to begin.\n");
     if (converter->suffix)
         printf("The output is INPUT%s unless -o names another.\n", converter->suffix);
     printf("\n");
@@ -70,6 +80,13 @@ static bool apply(struct settings *settings, enum option_number number)
     case OPTION_MODE:
         settings->mode = mode_named((struct text){ optarg, strlen(optarg) });
         return settings->mode != MODE_AS_RECORDED;
+    case OPTION_FROM:
+        return parse_seconds(optarg, &settings->choice.from_ns);
+    case OPTION_TO:
+        return parse_seconds(optarg, &settings->choice.to_ns) && settings->choice.to_ns > 0;
+    case OPTION_THREADS:
+        settings->choice.threads = optarg;
+        return *optarg != '\0';
     case OPTION_FUNCTIONS:
         settings->functions = true;
         return true;
@@ -106,6 +123,26 @@ static bool apply(struct settings *settings, enum option_number number)
     return true;
 }
 
+/* What is wrong with the options together; NULL: nothing. */
+static const char *problem_of(const struct settings *settings, const struct converter *converter)
+{
+    const struct choice *choice = &settings->choice;
+    if (settings->inputs_count == 0)
+        return "no recording was named";
+    if (choice->to_ns && choice->to_ns <= choice->from_ns)
+        return "--to is not after --from";
+    if (settings->inputs_count == 1)
+        return NULL;
+    if (!(converter->takes & TAKES_CHOICE))
+        return "one recording at a time, please";
+    for (size_t i = 0; i < settings->inputs_count; i++)
+        if (strcmp(settings->inputs[i], "-") == 0)
+            return "standard input can't be one of several recordings";
+    if (converter->suffix && !settings->output)
+        return "name the output of several recordings with -o";
+    return NULL;
+}
+
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code)
 {
     const struct arguments arguments = { .rows = rows, .sets = converter->takes };
@@ -125,13 +162,14 @@ bool options_read(struct settings *settings, const struct converter *converter, 
         *exit_code = misuse(converter);
         return false;
     }
-    if (!wrong && argc - optind == 1) {
-        settings->input = argv[optind];
+    settings->inputs = argv + optind;
+    settings->inputs_count = (size_t)(argc - optind);
+    settings->input = argv[optind];
+    const char *problem = wrong ? NULL : problem_of(settings, converter);
+    if (!wrong && !problem)
         return true;
-    }
-    if (!wrong)
-        fprintf(stderr, "%s: %s\n", converter->name,
-                argc == optind ? "no recording was named" : "one recording at a time, please");
+    if (problem)
+        fprintf(stderr, "%s: %s\n", converter->name, problem);
     *exit_code = misuse(converter);
     return false;
 }

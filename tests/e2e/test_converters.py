@@ -44,7 +44,7 @@ def test_version(name):
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
-@pytest.mark.parametrize("arguments", [["--no-such-option", "x"], [], ["a", "b"], ["-o"]], ids=str)
+@pytest.mark.parametrize("arguments", [["--no-such-option", "x"], [], ["a", "-", "-o", "b"], ["-o"]], ids=str)
 def test_misuse(name, arguments, tmp_path):
     ended = run(CONVERTERS[name], *arguments, cwd=tmp_path)
     assert (ended.code, ended.output) == (2, b"")

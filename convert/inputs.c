@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/inputs.h"
+
+#include "convert/source.h"
+#include "formats/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int input_open(const char *path, uint64_t *bytes, struct fault *why)
+{
+    const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat input;
+    if (fd < 0 || fstat(fd, &input) != 0)
+        fault(why, "cannot open %s: %s", path, strerror(errno));
+    else if (S_ISDIR(input.st_mode))
+        fault(why, "%s is a folder, not a recording", path);
+    else if (fd == STDIN_FILENO && isatty(fd))
+        fault(why, "standard input is a terminal: give a recording, or pipe one in");
+    else {
+        *bytes = S_ISREG(input.st_mode) ? (uint64_t)input.st_size : 0;
+        return fd;
+    }
+    input_close(fd);
+    return -1;
+}
+
+void input_close(int fd)
+{
+    if (fd > STDIN_FILENO)
+        close(fd);
+}
+
+/* ---- names ---- */
+
+static struct text file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return (struct text){ name, dot && dot > name ? (size_t)(dot - name) : strlen(name) };
+}
+
+static bool same(struct text a, struct text b)
+{
+    return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+/* Where the paths of all begin to differ: behind a slash, or at the front. */
+static size_t common_folders(const struct inputs *inputs)
+{
+    const char *first = inputs->rows[0].path;
+    size_t common = strlen(first);
+    for (size_t i = 1; i < inputs->count; i++)
+        while (common > 0 && (strncmp(first, inputs->rows[i].path, common) != 0 || first[common - 1] != '/'))
+            common--;
+    return common;
+}
+
+/* Shards often have the same file in a folder each. */
+static void name_inputs(struct inputs *inputs)
+{
+    bool distinct = true;
+    for (size_t i = 0; i < inputs->count; i++) {
+        inputs->rows[i].name = file_name(inputs->rows[i].path);
+        for (size_t other = 0; other < i; other++)
+            distinct &= !same(inputs->rows[i].name, inputs->rows[other].name);
+    }
+    const size_t common = common_folders(inputs);
+    for (size_t i = 0; i < inputs->count && !distinct; i++) {
+        const char *path = inputs->rows[i].path;
+        inputs->rows[i].name = (struct text){ path + common, strlen(path) - common };
+    }
+}
+
+/* ---- looking ---- */
+
+struct look {
+    struct input *input;
+    const struct choice *choice;
+    struct tables tables; /* of processes and threads only */
+};
+
+static void look_at_thread(struct look *look, uint32_t thread)
+{
+    struct input *input = look->input;
+    if (thread >= look->tables.threads_count || !look->tables.threads[thread].thread.number ||
+        !choice_has_thread(look->choice, &look->tables, thread))
+        return;
+    input->wanted = alloc_grow(input->wanted, &input->wanted_room, (size_t)thread + 1, sizeof(*input->wanted));
+    input->wanted[thread] = true;
+}
+
+/* What the tables refuse is told when the recording is read. */
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct look *look = self;
+    look->tables.forgiving = true;
+    switch (event->kind) {
+    case EVENT_RECORDING:
+    case EVENT_PROCESS:
+        tables_take(&look->tables, event, NULL);
+        break;
+    case EVENT_THREAD:
+        if (tables_take(&look->tables, event, NULL))
+            look_at_thread(look, event->thread.number);
+        break;
+    case EVENT_THREAD_NAME:
+        if (tables_take(&look->tables, event, NULL))
+            look_at_thread(look, event->change.number);
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+static void look_at(struct look *look, int fd)
+{
+    struct source source;
+    const struct sink sink = { .take = take, .self = look };
+    struct input *input = look->input;
+    input->known = source_open(&source, fd, &sink, NULL);
+    while (input->known && look->choice->threads && source_read(&source, &sink, NULL) == STREAM_MORE) {
+    }
+    input->start_unix_ns = look->tables.recording.start_unix_ns;
+    input->interval_ns = look->tables.recording.interval_ns;
+    source_close(&source);
+}
+
+static void add_to_all(struct inputs *inputs, const struct input *input)
+{
+    if (!input->known)
+        return;
+    if (inputs->start_unix_ns == 0 || input->start_unix_ns < inputs->start_unix_ns)
+        inputs->start_unix_ns = input->start_unix_ns;
+    if (inputs->interval_ns == 0 || input->interval_ns < inputs->interval_ns)
+        inputs->interval_ns = input->interval_ns;
+}
+
+/* What is no file can't be read twice: it is not known. */
+static bool look_into(struct inputs *inputs, struct input *input, struct look *look, struct fault *why)
+{
+    struct stat there;
+    uint64_t bytes;
+    if (stat(input->path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return true;
+    const int fd = input_open(input->path, &bytes, why);
+    if (fd < 0)
+        return false;
+    look_at(look, fd);
+    input_close(fd);
+    add_to_all(inputs, input);
+    return true;
+}
+
+static bool look_into_all(struct inputs *inputs, const struct choice *choice, struct fault *why)
+{
+    struct text mode = { 0 }; /* of the first; ours */
+    bool good = true;
+    for (size_t i = 0; i < inputs->count && good; i++) {
+        struct input *input = &inputs->rows[i];
+        struct look look = { .input = input, .choice = choice };
+        good = look_into(inputs, input, &look, why);
+        const struct text own = look.tables.recording.mode;
+        inputs->modes_differ |= input->known && mode.bytes && !same(mode, own);
+        if (input->known && !mode.bytes)
+            mode = (struct text){ alloc_copy(own.bytes, own.size), own.size };
+        tables_free(&look.tables);
+    }
+    free((char *)mode.bytes);
+    return good;
+}
+
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct choice *choice, struct fault *why)
+{
+    *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
+    for (size_t i = 0; i < count; i++)
+        inputs->rows[i].path = paths[i];
+    name_inputs(inputs);
+    const bool worth_it = count > 1 || (choice->threads && strcmp(paths[0], "-") != 0);
+    return !worth_it || look_into_all(inputs, choice, why);
+}
+
+void inputs_close(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        free(inputs->rows[i].wanted);
+    free(inputs->rows);
+    *inputs = (struct inputs){ 0 };
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The recordings to convert. Of several, and where names of threads decide what is wanted, each is looked at before it
+ * is read: all begin at some time of the same clock, and a thread's name may come after its first samples. */
+#ifndef PYREEL_CONVERT_INPUTS_H
+#define PYREEL_CONVERT_INPUTS_H
+
+#include "convert/choice.h"
+#include "formats/fault.h"
+
+struct input {
+    const char *path; /* "-" for standard input, which can't be looked at */
+    struct text name; /* what tells it from the others: that of the file, or its path when names are the same */
+    bool known;       /* it was looked at, and is a recording */
+    uint64_t start_unix_ns, interval_ns;
+    bool *wanted; /* by number of a thread: it has, at some time, a name that is wanted */
+    size_t wanted_room;
+};
+
+struct inputs {
+    struct input *rows;
+    size_t count;
+    uint64_t start_unix_ns; /* of the first to begin */
+    uint64_t interval_ns;   /* the least of all */
+    bool modes_differ;
+};
+
+/* Takes `paths`, and looks at them if need be. False with the reason when one can't be opened; one that is damaged is
+ * not known. */
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct choice *choice, struct fault *why);
+void inputs_close(struct inputs *inputs);
+
+/* Opens a file to read a recording from; *bytes is its size, 0 when it is no regular file. -1 with the reason. */
+int input_open(const char *path, uint64_t *bytes, struct fault *why);
+void input_close(int fd);
+
+#endif

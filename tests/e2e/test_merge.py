@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""Several recordings become one profile; a part of a recording is what it says."""
+
+import collections
+import time
+
+import pytest
+
+import gecko_check
+import pprof_check
+from environment import CONVERTERS, need_go
+from recording import Recorder, convert, info, run_record, succeed
+
+WORK = """
+import sys, threading, time
+def {name}(until):
+    while time.perf_counter() < until:
+        pass
+until = time.perf_counter() + {seconds}
+def wait():
+    time.sleep({seconds})
+thread = threading.Thread(target=wait)
+thread.start()
+{name}(until)
+thread.join()
+"""
+GAP = 0.5  # seconds between the starts of two shards
+
+Shard = collections.namedtuple("Shard", "path function info")
+
+
+@pytest.fixture(scope="module")
+def shards(python3, tmp_path_factory):
+    """Two recordings with the same file name, made at the same time; the second, which is named first, with half the rate."""
+    folder = tmp_path_factory.mktemp("merge")
+    started = []
+    for number, rate in ((1, 1000), (2, 500)):
+        (folder / f"shard-{number}").mkdir()
+        path = folder / f"shard-{number}" / "run.pyreel"
+        code = WORK.format(name=f"work_{number}", seconds=1.2)
+        started.append((Recorder("-q", "-r", rate, "-o", path, "--", python3, "-c", code), path, f"work_{number}"))
+        time.sleep(GAP)
+    for recorder, path, _ in started:
+        ended = recorder.wait()
+        assert ended.code == 0, ended
+    return [Shard(path, function, info(path, "--verify")) for _, path, function in reversed(started)]
+
+
+def paths(shards):
+    return [shard.path for shard in shards]
+
+
+def collapsed_of(shards, *options):
+    ended = succeed(CONVERTERS["collapsed"], *options, *paths(shards))
+    assert ended.messages == ""
+    lines = [line.rpartition(" ") for line in ended.text.splitlines()]
+    return {stack: int(count) for stack, _, count in lines}
+
+
+def gecko_of(folder, shards, *options):
+    output = folder / "merged.json.gz"
+    succeed(CONVERTERS["gecko"], "-o", output, *options, *paths(shards))
+    profile = gecko_check.load(output)
+    assert gecko_check.problems(profile) == []
+    return profile
+
+
+def pprof_of(folder, shards, *options):
+    output = folder / "merged.pb.gz"
+    succeed(CONVERTERS["pprof"], "-o", output, *options, *paths(shards))
+    profile, problems = pprof_check.examine(output)
+    assert problems == []
+    return profile
+
+
+def samples_of(lines, words):
+    return sum(count for stack, count in lines.items() if words in stack)
+
+
+# ---- several ----
+
+def test_collapsed_tells_recordings_apart(shards):
+    lines = collapsed_of(shards)
+    assert sum(lines.values()) == sum(shard.info["samples"] for shard in shards)
+    for shard in shards:
+        pid, name = shard.info["processes"][0]["pid"], f"{shard.path.parent.name}/run.pyreel"
+        process = [stack for stack in lines if shard.function in stack]
+        assert process
+        assert all(stack.startswith(f"pid {pid}: ") and f" ({name});" in stack for stack in process)
+        assert samples_of(lines, f" ({name});") == shard.info["samples"]
+
+
+def test_time_is_that_of_each_recording(shards):
+    lines = collapsed_of(shards, "--weight", "wall")
+    for shard in shards:
+        interval_us = 1e6 / shard.info["rate_hz"]
+        assert samples_of(lines, f"({shard.path.parent.name}/") == shard.info["samples"] * interval_us
+
+
+def test_pprof_has_a_label_for_the_recording(shards, tmp_path):
+    summary = pprof_check.summary(pprof_of(tmp_path, shards))
+    totals = collections.Counter()
+    for stack, labels, values in summary["samples"]:
+        totals[labels["recording"], "samples"] += values[0]
+        totals[labels["recording"], "wall"] += values[1]
+    for shard in shards:
+        name = f"{shard.path.parent.name}/run.pyreel"
+        assert totals[name, "samples"] == shard.info["samples"]
+        assert totals[name, "wall"] == shard.info["samples"] * 1e9 / shard.info["rate_hz"]
+
+
+def test_pprof_itself_groups_by_recording(shards, tmp_path):
+    pprof_of(tmp_path, shards)
+    said = succeed(*need_go(), "-tags", tmp_path / "merged.pb.gz").text
+    assert "recording:" in said
+    assert all(f"{shard.path.parent.name}/run.pyreel" in said for shard in shards)
+
+
+def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
+    profile = gecko_of(tmp_path, shards)
+    starts = {shard.function: shard.info["start_unix_ns"] for shard in shards}
+    begin = min(starts.values())
+    assert profile["meta"]["startTime"] == pytest.approx(begin / 1e6, abs=0.01)
+    for shard in shards:
+        threads = [thread for thread in profile["threads"] if f"({shard.path.parent.name}/" in thread["processName"]]
+        assert len({thread["pid"] for thread in threads}) == 1 and len(threads) == 2
+        assert sum(thread["samples"]["length"] for thread in threads) == shard.info["samples"]
+        first = min(thread["samples"]["time"][0] for thread in threads)
+        offset = (shard.info["start_unix_ns"] - begin) / 1e6
+        assert offset <= first < offset + GAP * 500
+        weights = {weight for thread in threads for weight in thread["samples"]["weight"]}
+        assert weights == {1000 / shard.info["rate_hz"]}
+        assert {thread["samples"]["weightType"] for thread in threads} == {"tracing-ms"}
+    assert max(starts.values()) - begin > GAP * 0.9e9
+
+
+def test_the_same_pid_twice_is_two_processes(shards, tmp_path):
+    """One recording given twice: every pid, tid and start is the same."""
+    copy = tmp_path / "copy.pyreel"
+    copy.write_bytes(shards[0].path.read_bytes())
+    twice = [shards[0], shards[0]._replace(path=copy)]
+    samples = shards[0].info["samples"]
+    lines = collapsed_of(twice)
+    assert samples_of(lines, "(run);") == samples_of(lines, "(copy);") == samples
+    profile = gecko_of(tmp_path, twice)
+    pids = collections.Counter()
+    for thread in profile["threads"]:
+        pids[thread["pid"]] += thread["samples"]["length"]
+    pid = shards[0].info["processes"][0]["pid"]
+    assert pids == {str(pid): samples, f"{pid}.1": samples}
+    assert all(thread["samples"]["weight"] is None for thread in profile["threads"])
+    by_recording = collections.Counter()
+    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twice))["samples"]:
+        by_recording[labels["recording"]] += values[0]
+    assert by_recording == {"run": samples, "copy": samples}
+
+
+def test_definitions_are_shared(shards, tmp_path):
+    alone, twice = (pprof_of(tmp_path, [shards[0]] * times) for times in (1, 2))
+    for table in ("function", "location"):
+        assert len(alone[table]) == len(twice[table])
+
+
+@pytest.mark.parametrize("name", ["gecko", "pprof", "collapsed"])
+def test_a_damaged_recording_does_not_spoil_the_others(shards, tmp_path, name):
+    whole, cut = shards[0].path, tmp_path / "cut.pyreel"
+    data = shards[1].path.read_bytes()
+    cut.write_bytes(data[:-10])
+    nothing = tmp_path / "nothing.pyreel"
+    nothing.write_bytes(b"")
+    for strict, code in ([], 0), (["--strict"], 1):
+        ended = convert(name, whole, "-o", tmp_path / "out", *strict, cut, nothing)
+        assert ended.code == code, ended
+        assert f"warning: {cut} is not complete: it is cut off" in ended.messages
+        assert f"warning: {nothing} is left out: it is empty" in ended.messages
+        assert str(whole) not in ended.messages
+    if name == "collapsed":
+        shown = (tmp_path / "out").read_text()
+        assert f"{shards[0].function} (" in shown and f"{shards[1].function} (" in shown
+
+
+def test_nothing_readable_is_a_failure(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text("no recording")
+    ended = convert("collapsed", tmp_path / "a", tmp_path / "b")
+    assert (ended.code, ended.output) == (1, b"")
+    assert "none of the recordings could be read" in ended.messages
+
+
+def test_one_that_is_not_there_is_a_failure(shards, tmp_path):
+    ended = convert("collapsed", tmp_path / "absent", *paths(shards))
+    assert (ended.code, ended.output) == (1, b"")
+    assert f"cannot open {tmp_path / 'absent'}" in ended.messages
+
+
+@pytest.mark.parametrize("name", ["gecko", "pprof"])
+def test_the_output_of_several_has_to_be_named(shards, name):
+    ended = convert(name, *paths(shards))
+    assert ended.code == 2
+    assert "name the output of several recordings with -o" in ended.messages
+
+
+def test_info_takes_one(shards):
+    assert convert("info", *paths(shards), "--json").code == 2
+
+
+@pytest.mark.parametrize("name", ["gecko", "pprof", "collapsed"])
+def test_no_recording_is_overwritten(shards, name):
+    before = shards[1].path.read_bytes()
+    ended = convert(name, shards[0].path, shards[1].path, "-o", shards[1].path)
+    assert ended.code == 1
+    assert "is the recording itself" in ended.messages
+    assert shards[1].path.read_bytes() == before
+
+
+def test_a_mode_that_one_does_not_have_is_a_failure(python3, shards, tmp_path):
+    path = tmp_path / "cpu.pyreel"
+    assert run_record("-q", "-m", "cpu", "-o", path, "--", python3, "-c", "for i in range(3000000): pass").code == 0
+    ended = convert("collapsed", path, "--mode", "gil", *paths(shards))
+    assert ended.code == 1
+    assert f"cannot convert {path}: " in ended.messages and "-m gil" in ended.messages
+
+
+# ---- a part ----
+
+def test_the_parts_add_up(shards, tmp_path):
+    shard = shards[1]
+    whole = collapsed_of([shard])
+    parts = collections.Counter()
+    for times in (["--to", "0.4"], ["--from", "0.4", "--to", "0.8"], ["--from", "0.8"]):
+        part = collapsed_of([shard], *times)
+        assert 0 < sum(part.values()) < sum(whole.values())
+        parts.update(part)
+    assert parts == whole
+
+
+def test_times_are_within_the_part(shards, tmp_path):
+    begin, end = 0.6, 0.9  # both shards run then
+    profile = gecko_of(tmp_path, shards, "--from", begin, "--to", end)
+    times = [time for thread in profile["threads"] for time in thread["samples"]["time"]]
+    assert begin * 1000 <= min(times) and max(times) < end * 1000
+    assert {thread["processName"].partition("(")[2] for thread in profile["threads"]} == {"shard-1/run.pyreel)", "shard-2/run.pyreel)"}
+    assert profile["meta"]["profilingStartTime"] == begin * 1000
+    assert profile["meta"]["profilingEndTime"] == pytest.approx(end * 1000, abs=2)
+    pprof = pprof_of(tmp_path, shards, "--from", begin, "--to", end)
+    assert sum(values[0] for _, _, values in pprof_check.summary(pprof)["samples"]) == len(times)
+    assert int(pprof["duration_nanos"]) == pytest.approx((end - begin) * 1e9, abs=1e6)
+
+
+def test_threads_by_name_and_number(shards, tmp_path):
+    shard = shards[1]
+    main, worker = shard.info["threads"]
+    assert main["main"] and main["samples"] and worker["samples"]
+    assert sum(collapsed_of([shard], "--threads", "MainThread").values()) == main["samples"]
+    assert sum(collapsed_of([shard], "--threads", worker["tid"]).values()) == worker["samples"]
+    both = collapsed_of([shard], "--threads", f"MainThread,{worker['tid']}")
+    assert both == collapsed_of([shard])
+    profile = gecko_of(tmp_path, [shard], "--threads", worker["tid"])
+    assert [thread["tid"] for thread in profile["threads"]] == [worker["tid"]]
+    ended = convert("collapsed", shard.path, "--threads", "Nobody")
+    assert (ended.code, ended.output) == (1, b"")
+    assert f"no thread of {shard.path} is called Nobody" in ended.messages
+
+
+def test_a_part_of_a_pipe(shards):
+    data = shards[0].path.read_bytes()
+    piped = convert("collapsed", "-", "--from", "0.2", "--threads", "MainThread", input=data)
+    assert piped.code == 0
+    assert piped.output == convert("collapsed", shards[0].path, "--from", "0.2", "--threads", "MainThread").output != b""
+
+
+@pytest.mark.parametrize("options", [["--from", "x"], ["--to", "0"], ["--from", "2", "--to", "1"], ["--threads", ""]], ids=" ".join)
+def test_misuse(shards, options):
+    ended = convert("collapsed", shards[0].path, *options)
+    assert (ended.code, ended.output) == (2, b"")
