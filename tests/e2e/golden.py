@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""What the converters make of a recording, as text that says what was recorded and not how a format writes it down.
+
+Of an output that is JSON or binary this is what a viewer would find: threads, stacks, counts and times. So formats may
+grow, and what a recording says stays the same.
+"""
+import collections
+import json
+import pathlib
+import tempfile
+
+import gecko_check
+import pprof_check
+from recording import convert
+
+RECORDING = "recording.pyreel"
+
+
+def told(value):
+    """JSON with a line for each small thing."""
+    return json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def collapsed_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+def info_of(path):
+    return told(json.loads(path.read_text(encoding="utf-8")))
+
+
+def lines_of(counts):
+    return [f"{' | '.join(stack)}: {values}" for stack, values in sorted(counts.items())]
+
+
+def pprof_of(path):
+    profile, problems = pprof_check.examine(path)
+    assert problems == [], problems
+    summary = pprof_check.summary(profile)
+    samples = collections.Counter()
+    threads = collections.defaultdict(collections.Counter)
+    for stack, labels, values in summary["samples"]:
+        thread = " ".join(f"{key}={labels[key]}" for key in ("thread", "thread_id", "pid", "interpreter"))
+        frames = tuple(f"{function}:{line}" for function, line in reversed(stack))
+        threads[thread][frames] = [a + b for a, b in zip(threads[thread][frames] or [0] * len(values), values)]
+    kept = ("sample_types", "default_sample_type", "period", "time_nanos", "duration_nanos", "mappings", "totals")
+    return told({**{key: summary[key] for key in kept}, "defined": sorted(summary["defined"], key=str),
+                 "samples": {thread: lines_of(counts) for thread, counts in threads.items()}})
+
+
+def gecko_of(path):
+    profile = gecko_check.load(path)
+    assert gecko_check.problems(profile) == []
+    summary = gecko_check.summary(profile)
+    kept = ("product", "misc", "interval_ms", "duration_ms", "samples")
+    threads = []
+    for thread, row in zip(profile["threads"], summary["threads"]):
+        counts = gecko_check.stacks(profile, thread, lambda name, file, line: f"{name} ({file}:{line})")
+        row = {key: value for key, value in row.items() if key != "functions"}
+        threads.append({**row, "times": " ".join(map(str, thread["samples"]["time"])), "stacks": lines_of(counts)})
+    return told({**{key: summary[key] for key in kept}, "threads": threads})
+
+
+OUTPUTS = {
+    "collapsed": ([], collapsed_of, "txt"),
+    "info": (["--json"], info_of, "json"),
+    "pprof": ([], pprof_of, "json"),
+    "gecko": ([], gecko_of, "json"),
+}
+
+
+def outcome(folder):
+    """{file name: text}: the exit codes and messages of all converters, and each output that was made."""
+    files, codes = {}, {}
+    for name, (options, text_of, suffix) in OUTPUTS.items():
+        with tempfile.TemporaryDirectory() as out:
+            output = pathlib.Path(out) / "output"
+            ended = convert(name, RECORDING, *options, "-o", output, cwd=folder)
+            codes[name] = {"exit code": ended.code, "messages": ended.messages.splitlines()}
+            if output.exists():
+                files[f"expected-{name}.{suffix}"] = text_of(output)
+    return {"expected.json": told(codes), **files}

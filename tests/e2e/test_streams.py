@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of tests/streams, made by earlier versions of pyreel and with words of later ones, read as they always did.
+
+tests/streams/make.py tells how they are made. A key that is not expected is no difference: outputs may tell more.
+"""
+import json
+import pathlib
+
+import pytest
+
+import golden
+from environment import PROJECT
+
+STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
+CASES = sorted(path.parent.name for path in STREAMS.glob(f"*/{golden.RECORDING}"))
+
+
+def differences(expected, found, where="it"):
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key, value in expected.items():
+            if key not in found:
+                yield f"{where} has no {key}"
+            else:
+                yield from differences(value, found[key], f"{where}.{key}")
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for place, (one, other) in enumerate(zip(expected, found)):
+            yield from differences(one, other, f"{where}[{place}]")
+    elif expected != found:
+        yield f"{where} is {found!r}, and was {expected!r}"
+
+
+def read(name, text):
+    return json.loads(text) if name.endswith(".json") else text.splitlines()
+
+
+def test_there_are_recordings_of_all_versions():
+    assert len(CASES) >= 19
+    versions = {case.rpartition("-")[2] for case in CASES}
+    assert {"3.11", "3.12", "3.13", "3.14", "3.15"} <= versions
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recording_reads_as_ever(case):
+    found = golden.outcome(STREAMS / case)
+    expected = {path.name: path.read_text(encoding="utf-8") for path in (STREAMS / case).glob("expected*")}
+    assert expected.keys() == found.keys()
+    for name in expected:
+        assert list(differences(read(name, expected[name]), read(name, found[name]), name)) == []
+
+
+def test_what_a_later_version_adds_changes_nothing():
+    plain, later = ((STREAMS / case) for case in ("plain-3.11", "later-additions"))
+    for name in ("expected-collapsed.txt", "expected-pprof.json"):
+        assert (later / name).read_text() == (plain / name).read_text()
+
+
+@pytest.mark.parametrize("case, code, words", [
+    ("later-version", 1, "it has format version 2 and this program reads up to 1: use a newer pyreel"),
+    ("later-record", 0, "is damaged (first: a block that breaks the rules of the format"),
+    ("later-codec", 0, "is damaged (first: a block of an unknown coding"),
+    ("no-recording", 1, "it is not a pyreel recording"),
+    ("cut", 0, "is not complete: it is cut off"),
+    ("killed", 0, "is not complete: it has no end (was the recorder killed?)"),
+    ("no-room", 0, "is not complete: the file could not be written any further"),
+])
+def test_what_is_expected_is_what_the_document_says(case, code, words):
+    """Whoever writes down anew what is expected must not write down a mistake."""
+    for name, told in json.loads((STREAMS / case / "expected.json").read_text()).items():
+        assert told["exit code"] == code, name
+        assert any(words in message for message in told["messages"]), name

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Makes the golden recordings of this folder, and writes down what the converters make of them.
+
+    PYREEL_BUILD=build tests/streams/make.py record [CASE...]    new recordings, of real programs (needs root)
+    PYREEL_BUILD=build tests/streams/make.py expect [CASE...]    what the converters make of those that are there
+
+A recording that is here stays as it is: later versions of pyreel must read it as this one does. So `record` is for new
+cases, and `expect` for those and for outputs that show more than before; look at what it changes. A case is a folder: the
+recording, and what tests/e2e/golden.py makes of it, which tests/e2e/test_streams.py compares.
+
+To name no machine, programs run where all folders have names of their own, and the header's words on the host are
+replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+import environment  # noqa: E402
+import golden  # noqa: E402
+
+MAGIC, SYNC = b"\x89pyreel\n", b"\xf5prB"
+HEADER, EVENTS, END = 1, 2, 3
+NOTE = 7
+
+# Python, options of the recorder, program and its arguments, seconds
+RECORDED = {
+    "threads-3.11": ("3.11", ["-r", "50"], ["doing.py", "two"], 1.3),
+    "plain-3.11": ("3.11", ["-r", "20"], ["small.py"], 1.2),
+    "native-3.12": ("3.12", ["-r", "100", "--native"], ["doing.py", "calls_c"], 1.2),
+    "exceptions-3.13": ("3.13", ["-r", "100"], ["doing.py", "exceptions"], 1.2),
+    "cpu-mode-3.13": ("3.13", ["-r", "100", "-m", "cpu"], ["doing.py", "sleeps"], 1.2),
+    "interpreters-3.14": ("3.14", ["-r", "50"], ["interpreters.py"], 5),
+    "gc-3.15": ("3.15", ["-r", "100"], ["doing.py", "collects"], 1.2),
+    "opcodes-3.15": ("3.15", ["-r", "50", "--opcodes"], ["doing.py", "sleeps"], 1.2),
+    "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
+}
+
+PLACE = """set -e
+mount -t tmpfs none /opt
+mount -t tmpfs none /srv
+mkdir /opt/pyreel /opt/python /srv/app /srv/out
+mount --bind "$RECORDER" /opt/pyreel
+mount --bind "$PYTHON" /opt/python
+mount --bind "$PROGRAMS" /srv/app
+mount --bind "$OUT" /srv/out
+if [ -n "$ROOTED" ]; then
+    mount -t tmpfs none /opt/python/srv
+    mkdir /opt/python/srv/app
+    mount --bind "$PROGRAMS" /opt/python/srv/app
+fi
+cd /srv/app
+PATH=/opt/pyreel:$PATH
+exec "$@"
+"""
+
+
+# ---- blocks ----
+
+def number(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def take_number(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def compress(payload):
+    done = subprocess.run(["zstd", "-q", "-3", "--no-check"], input=payload, stdout=subprocess.PIPE, check=True)
+    return done.stdout
+
+
+def block(kind, sequence, payload, codec=0):
+    stored = compress(payload) if codec == 1 else payload
+    if codec == 1 and len(stored) >= len(payload):
+        return block(kind, sequence, payload)
+    head = SYNC + bytes([kind, codec, 0, 0]) + b"".join(
+        size.to_bytes(4, "little") for size in (sequence, len(stored), len(payload)))
+    return head + zlib.crc32(head + stored).to_bytes(4, "little") + stored
+
+
+def take_apart(data):
+    """(kind, payload) of each block; all of them are plain."""
+    found, at = [], len(MAGIC)
+    while at < len(data):
+        size = int.from_bytes(data[at + 12:at + 16], "little")
+        found.append((data[at + 4], data[at + 24:at + 24 + size]))
+        at += 24 + size
+    return found
+
+
+def put_together(blocks, codec=1):
+    return MAGIC + b"".join(block(kind, sequence, payload, codec) for sequence, (kind, payload) in enumerate(blocks))
+
+
+def with_fields(payload, fields):
+    """A header or an end with these fields in the place of its own."""
+    out, at, left = b"", 0, dict(fields)
+    while at < len(payload):
+        field, at = take_number(payload, at)
+        size, at = take_number(payload, at)
+        value = left.pop(field, payload[at:at + size])
+        out += number(field) + number(len(value)) + value
+        at += size
+    return out + b"".join(number(field) + number(len(value)) + value for field, value in left.items())
+
+
+# ---- real recordings ----
+
+def prefix_of(python):
+    """The folder that Python is installed in, and what starts it when that is called /opt/python."""
+    if python.root:
+        return python.root, ["chroot", "/opt/python", python.command[-1]]
+    if python.command[0].startswith("/usr/"):
+        return "/opt", list(python.command)  # it has a name that is everybody's
+    return str(pathlib.Path(python.command[0]).parent.parent), [f"/opt/python/bin/python{python.version}"]
+
+
+def record(case):
+    version, options, program, seconds = RECORDED[case]
+    python = environment.python_of(version)
+    folder, command = prefix_of(python)
+    with tempfile.TemporaryDirectory() as out:
+        places = {"RECORDER": os.path.dirname(environment.RECORD), "PYTHON": folder, "OUT": out,
+                  "PROGRAMS": str(HERE.parent / "e2e" / "programs"), "ROOTED": "yes" if python.root else "",
+                  "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", "pyreel-record", "-q", "--compression", "none", *options,
+                        "-d", str(seconds), "--kill", "-o", "/srv/out/recording.pyreel", "--", *command,
+                        f"/srv/app/{program[0]}", *program[1:]], env={**os.environ, **places},
+                       stdout=subprocess.DEVNULL, check=False)
+        blocks = take_apart((pathlib.Path(out) / "recording.pyreel").read_bytes())
+    neutral = {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)}
+    blocks[0] = (HEADER, with_fields(blocks[0][1], neutral))
+    return put_together(blocks, codec=0 if "plain" in case else 1)
+
+
+# ---- recordings made from others ----
+
+def plain():
+    return take_apart((HERE / "plain-3.11" / golden.RECORDING).read_bytes())
+
+
+def events_of(blocks):
+    return [i for i, (kind, _) in enumerate(blocks) if kind == EVENTS]
+
+
+def killed():
+    return put_together(plain()[:-1])
+
+
+def cut():
+    blocks = plain()
+    return put_together(blocks)[:len(put_together(blocks[:events_of(blocks)[1]])) + 40]
+
+
+def damaged():
+    blocks = plain()
+    data = bytearray(put_together(blocks))
+    data[len(put_together(blocks[:events_of(blocks)[1]])) + 40] ^= 16
+    return bytes(data)
+
+
+def lost_block():
+    blocks = plain()
+    lost = events_of(blocks)[0]
+    return put_together(blocks[:lost]) + put_together(blocks)[len(put_together(blocks[:lost + 1])):]
+
+
+def no_room():
+    """The disk was full."""
+    blocks = plain()
+    blocks[-1] = (END, with_fields(blocks[-1][1], {1: number(7), 4: number(1000)}))
+    return put_together(blocks)
+
+
+def longer(payload, at, more):
+    """The note that begins there has more fields than this version knows."""
+    tag, body = take_number(payload, at)
+    size, fields = take_number(payload, body)
+    assert tag & 7 == NOTE
+    return payload[:body] + number(size + len(more)) + payload[fields:fields + size] + more + payload[fields + size:]
+
+
+def later_additions():
+    """What a later version may add without a new number: fields, blocks, notes, fields of notes, reasons."""
+    blocks = plain()
+    blocks[0] = (HEADER, with_fields(blocks[0][1], {99: b"of a later version", 100: number(1 << 40)}))
+    for i in events_of(blocks):
+        payload = blocks[i][1]
+        _, at = take_number(payload, 0)
+        if payload[at] & 7 == NOTE:
+            payload = longer(payload, at, b"\x01\x02\xff")
+        new_note = number(300 << 3 | NOTE) + number(4) + b"\xff\xff\xff\xff"
+        blocks[i] = (EVENTS, payload[:at] + new_note + payload[at:])
+    blocks[-1] = (END, with_fields(blocks[-1][1], {1: number(77), 50: b"more"}))
+    for place in (1, 3):
+        blocks.insert(place, (9, b"a block of a kind that this version does not know"))
+    return put_together(blocks)
+
+
+def later_version():
+    blocks = plain()
+    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(2)}))
+    return put_together(blocks)
+
+
+def later_record():
+    """Record kinds need a new version: one that is not known ends its block."""
+    blocks = plain()
+    last = events_of(blocks)[-1]
+    blocks[last] = (EVENTS, blocks[last][1] + b"\x08\x01")
+    return put_together(blocks)
+
+
+def later_codec():
+    blocks = plain()
+    last = events_of(blocks)[-1]
+    data = put_together(blocks[:last]) + block(EVENTS, last, blocks[last][1], codec=2)
+    return data + block(END, last + 1, blocks[-1][1])
+
+
+def no_recording():
+    return b"This is a text.\n"
+
+
+MADE = {made.__name__.replace("_", "-"): made for made in (
+    killed, cut, damaged, lost_block, no_room, later_additions, later_version, later_record, later_codec, no_recording)}
+
+
+def main(arguments):
+    if not arguments or arguments[0] not in ("record", "expect"):
+        sys.exit(__doc__)
+    for case in arguments[1:] or [*RECORDED, *MADE]:
+        folder = HERE / case
+        if arguments[0] == "record":
+            folder.mkdir(exist_ok=True)
+            data = record(case) if case in RECORDED else MADE[case]()
+            (folder / golden.RECORDING).write_bytes(data)
+        for old in folder.glob("expected*"):
+            old.unlink()
+        for name, text in golden.outcome(folder).items():
+            (folder / name).write_text(text, encoding="utf-8")
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        print(f"{case}: {(folder / golden.RECORDING).stat().st_size} bytes, {size} with what is expected")
+
+
+if __name__ == "__main__":
+    if not shutil.which("zstd") or os.geteuid() != 0:
+        sys.exit("needs root, and the program zstd")
+    main(sys.argv[1:])
