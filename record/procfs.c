@@ -126,6 +126,31 @@ void images_free(struct images *images)
     *images = (struct images){ 0 };
 }
 
+/* Opens a file if it is the one that is mapped. */
+static int open_mapped(const char *path, const struct image *image)
+{
+    struct stat file;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_ino == image->inode)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The program has a link of its own. The path of a library is that from the process's root folder, or, when this is a
+ * folder below ours (chroot), the one from ours. */
+int procfs_open_image(pid_t pid, const struct image *image)
+{
+    char path[4200];
+    if (image->program)
+        snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    else
+        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, image->path);
+    const int fd = open_mapped(path, image);
+    return fd >= 0 || image->program ? fd : open_mapped(image->path, image);
+}
+
 /* ---- texts ---- */
 
 static struct text read_link(pid_t pid, const char *name)

@@ -27,6 +27,9 @@ struct images {
  * when /proc/PID/maps can't be read (errno tells). */
 bool procfs_images(pid_t pid, struct images *images);
 void images_free(struct images *images);
+/* Opens the file of an image by the process's own view of it: its name may mean another file, or none, where we are.
+ * -1 when it can't be reached. */
+int procfs_open_image(pid_t pid, const struct image *image);
 
 /* Texts of a process as clean UTF-8, which the caller frees (.bytes); empty when unknown. */
 struct text procfs_executable(pid_t pid);

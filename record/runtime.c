@@ -7,11 +7,8 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A mapped file in which we look for both symbols. */
@@ -20,26 +17,6 @@ struct search {
     const struct image *image;
     int file; /* the image's file once it was needed, -1 before and when it can't be opened */
 };
-
-/* By the process's own view of the file: its name may mean another file, or none, where we are. The program has a
- * link of its own; for a library the path is taken from the process's root folder, and what is there now must still be
- * the file that is mapped. */
-static int open_image(const struct search *search)
-{
-    const struct image *image = search->image;
-    char path[4200];
-    struct stat file;
-    if (image->program)
-        snprintf(path, sizeof(path), "/proc/%d/exe", (int)search->remote->pid);
-    else
-        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)search->remote->pid, image->path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_ino == image->inode)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
 
 static uint64_t find_symbol(struct search *search, const char *name, const char *section)
 {
@@ -51,7 +28,7 @@ static uint64_t find_symbol(struct search *search, const char *name, const char 
     if (!search->image->program && !strstr(search->image->path, "python"))
         return 0;
     if (search->file < 0)
-        search->file = open_image(search);
+        search->file = procfs_open_image(search->remote->pid, search->image);
     return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
 }
 
