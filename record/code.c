@@ -2,7 +2,7 @@
 #include "record/code.h"
 
 #include "formats/alloc.h"
-#include "formats/utf8.h"
+#include "record/characters.h"
 #include "record/linetable.h"
 #include "record/opcodes.h"
 
@@ -198,58 +198,24 @@ static bool is_code(struct codes *codes, uint64_t type)
     return true;
 }
 
-/* How a str keeps its characters: struct PyASCIIObject.state. */
-struct characters {
-    uint64_t address;
-    uint32_t kind; /* bytes of each: 1, 2 or 4 */
-    uint32_t count;
-    bool cut;
-};
-
-static bool read_string_head(struct codes *codes, uint64_t address, struct characters *characters)
-{
-    const struct layout *l = codes->layout;
-    unsigned char head[LAYOUT_OBJECT_MAX];
-    const uint32_t size = l->string_state + 4 > l->string_length + 8 ? l->string_state + 4 : l->string_length + 8;
-    if (remote_read(codes->remote, address, head, size) != REMOTE_READ)
-        return false;
-    const uint32_t state = half_word_at(head, l->string_state) >> l->string_kind;
-    const uint64_t count = word_at(head, l->string_length);
-    const bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
-    *characters = (struct characters){ .address = address + (ascii ? l->string_ascii : l->string_compact),
-                                       .kind = state & 7,
-                                       .count = count < CHARACTERS_LIMIT ? (uint32_t)count : CHARACTERS_LIMIT,
-                                       .cut = count > CHARACTERS_LIMIT };
-    const bool kind_known = characters->kind == 1 || characters->kind == 2 || characters->kind == 4;
-    return compact && kind_known && count <= UINT32_MAX;
-}
-
-static uint32_t character(const unsigned char *at, uint32_t kind)
-{
-    if (kind == 1)
-        return at[0];
-    return kind == 2 ? (uint32_t)(at[0] | at[1] << 8) : half_word_at(at, 0);
-}
-
 /* Reads a str as UTF-8, which the caller frees; .bytes is NULL when it could not be read. */
 static struct text read_string(struct codes *codes, uint64_t address)
 {
+    const struct layout *l = codes->layout;
+    unsigned char head[LAYOUT_OBJECT_MAX];
     struct characters from;
-    if (!read_string_head(codes, address, &from))
+    const uint32_t size = l->string_state + 4 > l->string_length + 8 ? l->string_state + 4 : l->string_length + 8;
+    if (remote_read(codes->remote, address, head, size) != REMOTE_READ ||
+        !characters_find(l, word_at(head, l->string_length), half_word_at(head, l->string_state), CHARACTERS_LIMIT,
+                         &from))
         return (struct text){ 0 };
-    unsigned char *raw = alloc_zeroed((size_t)from.count * from.kind + 1, 1);
-    char *utf8 = NULL;
-    size_t size = 0;
-    if (from.count == 0 ||
-        remote_read(codes->remote, from.address, raw, (size_t)from.count * from.kind) == REMOTE_READ) {
-        utf8 = alloc_zeroed((size_t)from.count * 6 + 8, 1);
-        for (uint32_t i = 0; i < from.count; i++)
-            size += utf8_put(utf8 + size, character(raw + (size_t)i * from.kind, from.kind));
-        if (from.cut)
-            size += utf8_put(utf8 + size, 0x2026); /* an ellipsis */
-    }
+    struct text text = { 0 };
+    const size_t raw_size = (size_t)from.count * from.kind;
+    unsigned char *raw = alloc_zeroed(raw_size + 1, 1);
+    if (raw_size == 0 || remote_read(codes->remote, address + from.offset, raw, raw_size) == REMOTE_READ)
+        text = characters_text(&from, raw);
     free(raw);
-    return (struct text){ utf8, size };
+    return text;
 }
 
 static bool read_line_table(struct codes *codes, struct code *code, uint64_t address)

@@ -23,7 +23,7 @@ RECORD = [
     ["unwind"],
     ["clock", "edges", "walk"],
     ["code", "snapshot"],
-    ["handler", "linetable", "target"],
+    ["characters", "handler", "linetable", "target"],
     ["runtime"],
     ["elf", "procfs"],
     ["layout"],
@@ -32,7 +32,11 @@ RECORD = [
     ["remote"],
 ]
 
-PARTS = {"doubt": "unwind", "instructions": "unwind", "seen": "walk", "snapshot_look": "snapshot", "snapshot_plan": "snapshot"}  # of another, which was too long
+PARTS = {  # of another, which was too long
+    : : 
+    "doubt": "unwind", "instructions": "unwind", "seen": "walk",
+    "snapshot_look": "snapshot", "snapshot_plan": "snapshot",
+}
 
 FOLDERS = {  # which folders a folder may include from
     "formats": {"formats"},
