@@ -81,6 +81,14 @@ static const struct row {
     { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, OBJECT_LIMIT, 8 },
     { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, OBJECT_LIMIT, 1 },
     { AT(generator_frame), { 80, 72, 72, 72, 72 }, OBJECT_LIMIT, 8 },
+    { AT(type_flags), { 168, 168, W(48), W(55), W(63) }, OBJECT_LIMIT * 8, 8 },
+
+    { AT(generator_state), { 0, 0, 0, W(86), W(102) }, OBJECT_LIMIT, 1 },
+    { AT(set_used), { 0, 0, 0, W(63), W(75) }, OBJECT_LIMIT, 8 },
+    { AT(set_table), { 0, 0, 0, W(64), W(76) }, OBJECT_LIMIT, 8 },
+    { AT(set_mask), { 0, 0, 0, W(65), W(77) }, OBJECT_LIMIT, 8 },
+    { AT(int_tag), { 0, 0, 0, W(72), W(84) }, OBJECT_LIMIT, 8 },
+    { AT(int_digits), { 0, 0, 0, W(73), W(85) }, OBJECT_LIMIT, 4 },
 };
 
 static uint32_t *member(struct layout *layout, const struct row *row)
@@ -134,6 +142,21 @@ static void complete_locked(struct layout *l)
 {
     l->thread_attachment = 0;
     l->string_kind = 2;
+}
+
+/* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value on
+ * top of its stack, since 3.15 the one before that. */
+static void complete_generators(struct layout *l, unsigned minor)
+{
+    static const struct {
+        int8_t waits_first, waits_last, runs, ended;
+        uint8_t awaited_words;
+    } generators[VERSIONS] = { [V314] = { -1, -1, 0, 1, 1 }, [V315] = { 2, 3, 4, 5, 2 } };
+    l->state_waits_first = generators[minor - FIRST_MINOR].waits_first;
+    l->state_waits_last = generators[minor - FIRST_MINOR].waits_last;
+    l->state_runs = generators[minor - FIRST_MINOR].runs;
+    l->state_ended = generators[minor - FIRST_MINOR].ended;
+    l->awaited_words = generators[minor - FIRST_MINOR].awaited_words;
 }
 
 /* What follows from the offsets, and the few facts that are published nowhere. */
@@ -207,6 +230,9 @@ static void complete(struct layout *l, unsigned minor)
      * characters (3.11: three). */
     l->string_hash = l->string_length + 8;
     l->string_compact = l->string_ascii + (minor == 11 ? 24 : 16);
+
+    l->type_basic_size = l->type_name + 8;
+    complete_generators(l, minor);
 
     /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; }, the same since 3.11. */
     l->chunk_previous = 0;

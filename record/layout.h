@@ -90,6 +90,15 @@ struct layout {
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
     uint32_t generator_frame; /* where its frame is in a generator, coroutine or asynchronous generator */
+    uint32_t type_flags, type_basic_size;
+
+    /* For asyncio's tasks, which can be read from 3.14 on; before, all are 0. */
+    uint32_t generator_state;                   /* a signed byte: */
+    int8_t state_waits_first, state_waits_last; /* these: suspended while it waits for another, ... */
+    int8_t state_runs, state_ended;             /* ... on a thread's stack; over: this and higher */
+    uint32_t awaited_words; /* that other one is so many words before the end of its frame's stack of values */
+    uint32_t set_used, set_mask, set_table;
+    uint32_t int_tag, int_digits; /* how many digits << 3, then digits of 30 bits */
 
     uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see snapshot.h */
 };
