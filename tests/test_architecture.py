@@ -23,7 +23,7 @@ RECORD = [
     ["unwind"],
     ["clock", "edges", "walk"],
     ["code", "snapshot"],
-    ["characters", "handler", "linetable", "target"],
+    ["characters", "handler", "linetable", "target", "twofold"],
     ["runtime"],
     ["elf", "procfs"],
     ["layout"],
