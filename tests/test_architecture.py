@@ -24,7 +24,7 @@ RECORD = [
     ["clock", "edges", "walk"],
     ["code", "snapshot"],
     ["characters", "handler", "linetable", "target", "twofold"],
-    ["runtime"],
+    ["asyncio_layout", "runtime"],
     ["elf", "procfs"],
     ["layout"],
     ["opcode_marks"],
