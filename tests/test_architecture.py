@@ -21,7 +21,7 @@ RECORD = [
     ["expand", "freeze", "idle", "status"],
     ["cpu", "roster"],
     ["unwind"],
-    ["clock", "edges", "walk"],
+    ["clock", "edges", "tasks", "walk"],
     ["code", "snapshot"],
     ["characters", "handler", "linetable", "target", "twofold"],
     ["asyncio_layout", "runtime"],
@@ -34,7 +34,7 @@ RECORD = [
 
 PARTS = {  # of another, which was too long
     : : 
-    "doubt": "unwind", "instructions": "unwind", "seen": "walk",
+    "coroutine": "tasks", "doubt": "unwind", "instructions": "unwind", "seen": "walk",
     "snapshot_look": "snapshot", "snapshot_plan": "snapshot",
 }
 
