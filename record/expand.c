@@ -16,11 +16,26 @@ static void push(struct told_frames *told, uint32_t frame)
     told->frames[told->pushed++] = frame;
 }
 
-static void push_mark(struct told_frames *told, struct codes *codes, uint32_t *frame, struct text name)
+static uint32_t mark_frame(struct codes *codes, uint32_t *frame, struct text name)
 {
     if (*frame == 0)
         *frame = codes_mark(codes, name);
-    push(told, *frame);
+    return *frame;
+}
+
+uint32_t expand_gc_frame(struct marks *marks, struct codes *codes)
+{
+    return mark_frame(codes, &marks->gc_frame, TEXT("<GC>"));
+}
+
+uint32_t expand_native_frame(struct marks *marks, struct codes *codes)
+{
+    return mark_frame(codes, &marks->native_frame, TEXT("<native>"));
+}
+
+uint32_t expand_truncated_frame(struct marks *marks, struct codes *codes)
+{
+    return mark_frame(codes, &marks->truncated_frame, TEXT("<truncated>"));
 }
 
 static void note_place(struct expansion *expansion, uint32_t link, uint32_t frames)
@@ -46,19 +61,19 @@ void expand(struct expansion *expansion, struct marks *marks, struct codes *code
     told->keep = same > 0 && marks->native ? expansion->places[same - 1] : same;
     for (uint32_t i = same; i < walk->depth; i++) {
         if (truncated && i == above) {
-            push_mark(told, codes, &marks->truncated_frame, TEXT("<truncated>"));
+            push(told, expand_truncated_frame(marks, codes));
             i = walk->depth - below;
         }
         if (gc == i)
-            push_mark(told, codes, &marks->gc_frame, TEXT("<GC>"));
+            push(told, expand_gc_frame(marks, codes));
         if (marks->native && walk->links[i].from_c && i > 0)
-            push_mark(told, codes, &marks->native_frame, TEXT("<native>"));
+            push(told, expand_native_frame(marks, codes));
         push(told, walk->links[i].frame);
         if (marks->native)
             note_place(expansion, i, told->keep + told->pushed);
     }
     if (gc == walk->depth)
-        push_mark(told, codes, &marks->gc_frame, TEXT("<GC>"));
+        push(told, expand_gc_frame(marks, codes));
     expansion->links = walk->depth;
     expansion->frames = told->keep + told->pushed;
     expansion->gc = gc;
@@ -70,6 +85,13 @@ uint32_t expand_gc(const struct walk *walk, uint64_t starter)
         if (walk->links[i - 1].address == starter)
             return i;
     return walk->depth;
+}
+
+uint32_t expand_collecting(const struct marks *marks, const struct roster *roster, const struct member *member)
+{
+    const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
+    const bool collects = marks->gc && roster_collects(roster, member);
+    return collects ? expand_gc(&member->walk, interpreter->gc_frame) : NO_GC;
 }
 
 void expansion_free(struct expansion *expansion)

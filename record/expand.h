@@ -8,7 +8,7 @@
 #ifndef PYREEL_RECORD_EXPAND_H
 #define PYREEL_RECORD_EXPAND_H
 
-#include "record/walk.h"
+#include "record/roster.h"
 
 #define NO_GC UINT32_MAX
 
@@ -42,6 +42,14 @@ void expand(struct expansion *expansion, struct marks *marks, struct codes *code
 /* Where a collection that runs now belongs: below the frame at this address, which started it; if that is 0 or not
  * there, below the leaf. */
 uint32_t expand_gc(const struct walk *walk, uint64_t starter);
+
+/* The same for a thread of the roster, in this tick; NO_GC when it does not collect garbage, or that is not wanted. */
+uint32_t expand_collecting(const struct marks *marks, const struct roster *roster, const struct member *member);
+
+/* The frames of the marks. */
+uint32_t expand_gc_frame(struct marks *marks, struct codes *codes);
+uint32_t expand_native_frame(struct marks *marks, struct codes *codes);
+uint32_t expand_truncated_frame(struct marks *marks, struct codes *codes);
 
 void expansion_free(struct expansion *expansion);
 

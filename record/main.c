@@ -145,7 +145,9 @@ static enum target_state find_python(struct session *session, struct target *tar
     for (;;) {
         struct fault why = { 0 };
         enum target_state state = target_open(target, session->pid, &why);
-        if (state == TARGET_READY && session->options.blocking && !freeze_open(&session->freeze, session->pid, &why)) {
+        const struct options *options = &session->options;
+        if (state == TARGET_READY && ((options->async && !asyncio_possible(&target->runtime.layout, &why)) ||
+                                      (options->blocking && !freeze_open(&session->freeze, session->pid, &why)))) {
             target_close(target);
             state = TARGET_UNSUPPORTED;
         }
@@ -265,6 +267,7 @@ static bool begin_recording(struct session *session, char **argv)
     session->sampler.anew = options->anew;
     session->sampler.marks = (struct marks){ .native = options->native, .gc = options->gc, .depth = options->depth };
     session->sampler.with_status = true;
+    session->sampler.asyncio.which = options->async;
     session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
     session->sampler.instructions = options->opcodes;
     session->sampler.freeze = options->blocking ? &session->freeze : NULL;

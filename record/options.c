@@ -26,6 +26,7 @@ enum option_number {
     OPTION_DURATION,
     OPTION_THREADS,
     OPTION_MODE,
+    OPTION_ASYNC,
     OPTION_DEPTH,
     OPTION_NATIVE,
     OPTION_NO_GC,
@@ -54,6 +55,7 @@ static const struct argument rows[] = {
     { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "samples to keep: wall, cpu, gil, exception (wall)" },
+    { OPTION_ASYNC, 0, "async", "running|all", 0, "stacks of asyncio tasks (CPython 3.14 and later)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the instruction of each frame" },
@@ -179,6 +181,10 @@ static bool apply(struct options *options, enum option_number number, const char
         good = one_of(value, mode_names, MODES, &which);
         options->mode = (enum mode)which;
         return good;
+    case OPTION_ASYNC:
+        good = one_of(value, async_names, ASYNC_KINDS, &which) && which != ASYNC_NONE;
+        options->async = (enum async)which;
+        return good;
     case OPTION_COMPRESSION:
         good = one_of(value, codec_names, countof(codec_names), &which);
         options->codec = which == 1 ? CODEC_ZSTD : CODEC_PLAIN;
@@ -247,6 +253,12 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
         *exit_code = misuse("give a command to run, or a process to attach to with -p PID", "");
     else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
         *exit_code = misuse("--kill goes with --duration or --max-size, and a command", "");
+    else if (options->async && options->opcodes)
+        *exit_code = misuse("--opcodes does not go with --async: tasks that wait execute nothing", "");
+    else if (options->async == ASYNC_ALL && options->mode != MODE_WALL)
+        *exit_code = misuse("--async all has tasks in place of threads: it goes with --mode wall only", "");
+    else if (options->async == ASYNC_ALL && options->which == THREADS_GIL)
+        *exit_code = misuse("--async all has all tasks of a thread: it does not go with --threads gil", "");
     return *exit_code == 0;
 }
 

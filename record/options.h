@@ -4,6 +4,7 @@
 #define PYREEL_RECORD_OPTIONS_H
 
 #include "formats/stream.h"
+#include "record/asyncio.h"
 #include "record/status.h"
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ struct options {
     uint64_t size_limit;  /* bytes that the file may grow to; 0: any */
     enum threads which;
     enum mode mode;
+    enum async async;
     bool native;    /* mark C code between Python frames */
     bool gc;        /* mark garbage collection */
     uint32_t depth; /* frames of a stack that are kept; of a deeper one, those nearest the root and the leaf */

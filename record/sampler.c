@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 #include "record/clock.h"
 #include "record/procfs.h"
+#include "record/sampler_tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns
     tell_left_out(sampler, told);
     watch_close(&told->watch);
     expansion_free(&told->expansion);
+    told->told.count = 0;
     note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
     told->number = 0;
     free((char *)told->name.bytes);
@@ -81,7 +83,7 @@ static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns
 
 /* What we call the thread that the process calls `native_id`. In another namespace all its threads are asked, at most
  * once in a tick. */
-static pid_t host_thread(struct sampler *sampler, uint32_t native_id)
+pid_t sampler_host_thread(struct sampler *sampler, uint32_t native_id)
 {
     const struct target *target = &sampler->target;
     if (target->same_pids)
@@ -100,7 +102,7 @@ static void begin_thread(struct sampler *sampler, struct told *told, const struc
     told->number = ++sampler->last_thread;
     told->native_id = member->native_id;
     told->interpreter_id = sampler->target.interpreters[member->interpreter].id;
-    told->tid = host_thread(sampler, member->native_id);
+    told->tid = sampler_host_thread(sampler, member->native_id);
     told->name = procfs_thread_name(sampler->target.pid, told->tid);
     told->name_wait_ns = NAME_WAIT_NS;
     told->name_due_ns = time_ns + NAME_WAIT_NS;
@@ -151,39 +153,37 @@ static bool is_unborn(const struct sampler *sampler, const struct member *member
 
 /* ---- a tick ---- */
 
-static bool tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
-                        struct fault *why)
+bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
+                         struct fault *why)
 {
     sampler->failed++;
     sampler->figures.failures[cause]++;
     return tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
 }
 
-static bool tell_stack(struct sampler *sampler, struct told *told, struct walk *walk, bool known, uint32_t gc,
-                       uint32_t status, uint64_t time_ns, struct fault *why)
+/* The stack of a thread that was read or has not moved. */
+static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint32_t status, uint64_t time_ns,
+                       struct fault *why)
 {
-    struct told_frames *frames = &sampler->frames;
-    expand(&told->expansion, &sampler->marks, &sampler->codes, walk, known, gc, frames);
-    walk->same = walk->depth;
+    struct member *member = &sampler->roster.members[place];
+    struct told *told = told_of(sampler, place);
+    struct sample sample = {
+        .thread = told->number, .time_ns = time_ns, .status = status, .cpu_ns = told->watch.cpu_ns
+    };
+    if (sampler->asyncio.which == ASYNC_RUNNING) {
+        if (!sampler_running_stack(sampler, told, place, &sample))
+            return sampler_tell_failed(sampler, told->number, FAILURE_CHANGED, time_ns, why);
+    } else {
+        struct told_frames *frames = &sampler->frames;
+        expand(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
+               expand_collecting(&sampler->marks, &sampler->roster, member), frames);
+        sample.keep = frames->keep;
+        sample.pushed = frames->pushed;
+        sample.frames = frames->pushed ? frames->frames : NULL;
+    }
+    member->walk.same = member->walk.depth;
     sampler->samples++;
-    return tell(sampler,
-                (struct event){ .kind = EVENT_SAMPLE,
-                                .sample = { .thread = told->number,
-                                            .keep = frames->keep,
-                                            .pushed = frames->pushed,
-                                            .frames = frames->pushed ? frames->frames : NULL,
-                                            .time_ns = time_ns,
-                                            .status = status,
-                                            .cpu_ns = told->watch.cpu_ns } },
-                why);
-}
-
-/* Where in its stack a thread is collecting garbage. */
-static uint32_t gc_place(const struct sampler *sampler, const struct member *member)
-{
-    const struct interpreter *interpreter = &sampler->target.interpreters[member->interpreter];
-    const bool collects = sampler->marks.gc && roster_collects(&sampler->roster, member);
-    return collects ? expand_gc(&member->walk, interpreter->gc_frame) : NO_GC;
+    return tell(sampler, (struct event){ .kind = EVENT_SAMPLE, .sample = sample }, why);
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -209,9 +209,9 @@ static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_n
             return true;
         }
         tell_left_out(sampler, told);
-        return tell_stack(sampler, told, &member->walk, known, gc_place(sampler, member), status, time_ns, why);
+        return tell_stack(sampler, place, known, status, time_ns, why);
     }
-    return tell_failed(sampler, told->number, member->cause, time_ns, why);
+    return sampler_tell_failed(sampler, told->number, member->cause, time_ns, why);
 }
 
 /* Threads that are in no list any more have ended; what is remembered of them must not be taken for another's. */
@@ -239,16 +239,18 @@ static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault 
         const uint32_t number = told_of(sampler, i)->number;
         any |= read || number;
         if (read ? !tell_thread(sampler, i, time_ns, why)
-                 : number && !tell_failed(sampler, number, FAILURE_THREADS, time_ns, why))
+                 : number && !sampler_tell_failed(sampler, number, FAILURE_THREADS, time_ns, why))
             return false;
     }
-    return any || tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
+    return any || sampler_tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
 }
 
 static bool tell_all(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
     const struct roster *roster = &sampler->roster;
     end_unlisted(sampler, time_ns);
+    if (sampler->asyncio.which == ASYNC_ALL)
+        return sampler_tell_tasks(sampler, time_ns, why);
     if (sampler->with_status)
         status_tick(&sampler->statuses, roster->asked_count);
     for (size_t i = 0; i < roster->asked_count; i++)
@@ -284,11 +286,13 @@ static enum roster_state look(struct sampler *sampler, uint64_t time_ns)
     if (sampler->freeze)
         freeze_begin(sampler->freeze);
     const bool later = asked || sampler->freeze;
-    const enum roster_state state = roster_read(&sampler->roster, later ? clock_now_ns() : time_ns + sampler->start_ns);
+    const uint64_t now = later ? clock_now_ns() : time_ns + sampler->start_ns;
+    const enum roster_state state = sampler->asyncio.which ? asyncio_read(&sampler->asyncio, now, time_ns)
+                                                           : roster_read(&sampler->roster, now);
     if (sampler->freeze)
         freeze_end(sampler->freeze);
     /* Only a tick without failures can be repeated. */
-    if (state != ROSTER_READ || sampler->roster.failed > 0)
+    if (state != ROSTER_READ || sampler->roster.failed > 0 || sampler->asyncio.failed > 0)
         idle_forget(&sampler->idle);
     return state;
 }
@@ -333,6 +337,10 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     sampler->attached = true;
     sampler->list = 0;
     sampler->process = ++sampler->last_process;
+    sampler->asyncio.marks = &sampler->marks;
+    sampler->asyncio.sink = sampler->sink;
+    sampler->asyncio.process = sampler->process;
+    asyncio_open(&sampler->asyncio, &sampler->roster, &sampler->codes);
     sampler->checked_ns = now_ns(sampler);
     const struct text executable = procfs_executable(ours->pid);
     const struct text command = procfs_command(ours->pid);
@@ -384,10 +392,17 @@ void sampler_detach(struct sampler *sampler)
     const uint64_t time_ns = now_ns(sampler);
     for (uint32_t i = 0; i < sampler->told_count; i++)
         end_thread(sampler, i, time_ns);
+    sampler_end_tasks(sampler, time_ns);
     note(sampler, (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
     sampler->told_count = 0;
     sampler->figures = sampler_figures(sampler);
+    for (size_t i = 0; i < sampler->told_room; i++) {
+        free(sampler->told[i].stack.frames);
+        free(sampler->told[i].told.frames);
+        sampler->told[i].stack = sampler->told[i].told = (struct frames){ 0 };
+    }
     pairs_free(&sampler->host_threads);
+    asyncio_close(&sampler->asyncio);
     roster_close(&sampler->roster);
     idle_close(&sampler->idle);
     target_close(&sampler->target);

@@ -6,6 +6,7 @@
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
+#include "record/asyncio.h"
 #include "record/expand.h"
 #include "record/freeze.h"
 #include "record/idle.h"
@@ -22,6 +23,7 @@ struct told {
     struct text name;
     struct watch watch;
     struct expansion expansion;
+    struct frames stack, told;  /* with the task that it runs: of this sample, of the last */
     uint64_t left_out_since_ns; /* see watch.left_out */
 };
 
@@ -44,6 +46,7 @@ struct sampler {
     bool with_status;         /* what threads do is asked for, too; else all samples are kept */
     struct marks marks;       /* .native, .gc, .depth (0: all); the rest is ours */
     struct statuses statuses; /* .mode; the rest is ours */
+    struct asyncio asyncio;   /* .which; the rest is ours */
     bool instructions;        /* those that frames stand at are recorded */
     struct freeze *freeze;    /* stops the target while it is read; NULL: it runs on */
     struct sink sink;

@@ -18,6 +18,7 @@ RECORD = [
     ["describe"],
     ["figures", "options", "launch", "progress", "file", "host", "permission"],
     ["sampler"],
+    ["asyncio"],
     ["expand", "freeze", "idle", "status"],
     ["cpu", "roster"],
     ["unwind"],
@@ -33,8 +34,8 @@ RECORD = [
 ]
 
 PARTS = {  # of another, which was too long
-    : : 
-    "coroutine": "tasks", "doubt": "unwind", "instructions": "unwind", "seen": "walk",
+    "asyncio_all": "asyncio", "asyncio_parts": "asyncio", "asyncio_plan": "asyncio", "asyncio_running": "asyncio", "awaited": "asyncio",
+    "coroutine": "tasks", "doubt": "unwind", "instructions": "unwind", "sampler_tasks": "sampler", "seen": "walk",
     "snapshot_look": "snapshot", "snapshot_plan": "snapshot",
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio_parts.h"
+
+#include "formats/alloc.h"
+#include "record/awaited.h"
+
+static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
+{
+    a->threads = alloc_grow(a->threads, &a->threads_room, (size_t)place + 1, sizeof(*a->threads));
+    return &a->threads[place];
+}
+
+/* Whether a thread runs this task: LOOK_NO_TASK when it does not. */
+static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t address, struct thread_task *thread)
+{
+    const struct member *member = &a->roster->members[member_place];
+    struct known_task *task = address ? tasks_at(&a->tasks, address) : NULL;
+    if (!task)
+        return LOOK_NO_TASK;
+    const uint32_t place = (uint32_t)(task - a->tasks.rows);
+    task->interpreter = member->interpreter;
+    task->owner = member_place + 1;
+    asyncio_look_again(a, place); /* in the next round, if there is one */
+    const enum look looked = awaited_look(a, place);
+    task = &a->tasks.rows[place];
+    if (looked != LOOK_SURE)
+        return looked;
+    uint32_t above;
+    if (!awaited_find_running(a, &member->walk, task->coroutine, &above))
+        return task->runs && !task->flickers ? LOOK_CHANGED : LOOK_NO_TASK;
+    if (!task->runs)
+        return LOOK_CHANGED;
+    const enum look chained = awaited_chain(a, place);
+    if (chained != LOOK_SURE)
+        return chained;
+    thread->task = place + 1;
+    thread->above = above;
+    return LOOK_SURE;
+}
+
+static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
+{
+    const struct twofold *copy = &a->tasks.copies[COPY_BUSY];
+    const size_t place = a->interpreters + i;
+    const unsigned char *first = twofold_first(copy, place), *second = twofold_at(copy, place);
+    if (!first || !second)
+        return LOOK_CHANGED;
+    const uint64_t before = word_at(first, 0), after = word_at(second, 0);
+    const enum look done = find_running(a, a->owners[i], after, thread);
+    if (done == LOOK_SURE || before == after)
+        return done;
+    const enum look other = find_running(a, a->owners[i], before, thread);
+    return other == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
+}
+
+size_t asyncio_take_running(struct asyncio *a)
+{
+    size_t left = 0;
+    a->again_count = 0;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const struct member *member = &a->roster->members[a->owners[i]];
+        struct thread_task *thread = thread_at(a, a->owners[i]);
+        *thread = (struct thread_task){ .tick = a->tasks.tick };
+        if (member->tick != a->roster->tick || member->state != UNWOUND)
+            continue;
+        const enum look done = take_thread(a, i, thread);
+        thread->failed = done != LOOK_SURE && done != LOOK_NO_TASK;
+        left += thread->failed;
+    }
+    return left;
+}
+
+bool asyncio_knows_running(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    const struct twofold *busy = &tasks->copies[COPY_BUSY];
+    bool known = true;
+    a->again_count = 0;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const unsigned char *word = twofold_first(busy, a->interpreters + i);
+        const uint64_t address = word ? word_at(word, 0) : 0;
+        struct known_task *task = address ? tasks_at(tasks, address) : NULL;
+        if (!task)
+            continue;
+        task->interpreter = a->roster->members[a->owners[i]].interpreter;
+        known &= tasks_copy_of(tasks, task) != COPIES;
+        asyncio_look_again(a, (uint32_t)(task - tasks->rows));
+    }
+    return known;
+}
