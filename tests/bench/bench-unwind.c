@@ -52,6 +52,8 @@ static const struct argument rows[] = {
     { 0 },
 };
 
+static const char *const operations[ASYNC_KINDS] = { "stack", "async-running", "async-all" };
+
 static const struct arguments arguments = { .rows = rows };
 
 struct options {
@@ -59,6 +61,7 @@ struct options {
     uint64_t duration_ns;
     uint64_t calls; /* 0: no matter how many */
     enum threads which;
+    enum async async;
     bool anew, instructions, status;
     bool blocking;
     bool json;
@@ -129,7 +132,10 @@ static int apply(struct options *options, enum option_number number, const char 
                 return 0;
         return misuse("there are no such threads: ", value);
     case OPTION_OPERATION:
-        return strcmp(value, "stack") == 0 ? 0 : misuse("there is no operation yet: ", value);
+        for (options->async = ASYNC_NONE; options->async < ASYNC_KINDS; options->async++)
+            if (strcmp(value, operations[options->async]) == 0)
+                return 0;
+        return misuse("there is no such operation: ", value);
     case OPTION_OPCODES:
         options->instructions = true;
         return 0;
@@ -316,6 +322,7 @@ int main(int argc, char **argv)
     if (!read_options(&bench.options, argc, argv, &exit_code))
         return exit_code;
     if (!open_target(&target, bench.options.pid, &why) ||
+        (bench.options.async && !asyncio_possible(&target.runtime.layout, &why)) ||
         (bench.options.blocking && !freeze_open(&bench.freeze, bench.options.pid, &why))) {
         fprintf(stderr, "bench-unwind: %s\n", why.text);
         return EXIT_FAILED;
@@ -323,6 +330,7 @@ int main(int argc, char **argv)
     bench.sampler = (struct sampler){ .interval_ns = 1,
                                       .which = bench.options.which,
                                       .anew = bench.options.anew,
+                                      .asyncio = { .which = bench.options.async },
                                       .instructions = bench.options.instructions,
                                       .with_status = bench.options.status,
                                       .statuses = { .interval_ns = STATUS_INTERVAL_NS },

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs under Python 3.15 and uses its Tachyon as asked on standard input: a JSON object on each line, answered by one.
 
-{"do": "unwind", "pid": 4242, "threads": "all", "seconds": 0.5}    stacks as fast as it can
+{"do": "unwind", "pid": 4242, "threads": "all", "seconds": 0.5}    stacks as fast as it can; "operation" is one of
+                                                                   those of bench-unwind, "stack" unless given
 {"do": "samples", "path": "a.bin"}                                 what is in a recording
 """
 import json
@@ -11,13 +12,14 @@ import time
 import _remote_debugging
 
 CHOICE = {"all": {"all_threads": True}, "main": {}, "gil": {"only_active_thread": True}}
+METHODS = {"stack": "get_stack_trace", "async-running": "get_async_stack_trace", "async-all": "get_all_awaited_by"}
 clock = time.perf_counter
 
 
-def unwind(pid, threads, seconds):
+def unwind(pid, threads, seconds, operation="stack"):
     """A call's time is that between two looks at the clock right around it."""
     unwinder = _remote_debugging.RemoteUnwinder(pid, cache_frames=True, **CHOICE[threads])
-    get_stack_trace = unwinder.get_stack_trace
+    get_stack_trace = getattr(unwinder, METHODS[operation])
     calls = failed = empty = 0
     spent = 0.0
     reasons = {}
