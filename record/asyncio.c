@@ -8,10 +8,11 @@
 
 #include <stdlib.h>
 
-#define SEARCH_NS    1000000000 /* how often asyncio is looked for */
-#define ROUNDS       10         /* of a tick */
-#define FIRST_COPIES 3          /* of a round, as the tasks that run are not known before */
-#define READS_LIMIT  20000      /* places that are read one by one in a tick */
+#define SEARCH_FIRST_NS 30000000 /* asyncio is looked for again after this, then after twice as long */
+#define SEARCH_MOST_NS  1000000000
+#define ROUNDS          10    /* of a tick */
+#define FIRST_COPIES    3     /* of a round, as the tasks that run are not known before */
+#define READS_LIMIT     20000 /* places that are read one by one in a tick */
 
 const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 
@@ -45,31 +46,30 @@ void asyncio_close(struct asyncio *a)
     for (size_t i = 0; i < a->tasks.count; i++)
         asyncio_forget_entry(&a->tasks.rows[i]);
     tasks_close(&a->tasks);
-    asyncio_search_free(&a->search);
+    asyncio_searched_free(&a->searched);
     free(a->owners);
     free(a->listed);
     free(a->again);
     free(a->chain);
     free(a->running);
     free(a->threads);
-    const struct asyncio kept = { .which = a->which,
-                                  .marks = a->marks,
-                                  .sink = a->sink,
-                                  .last_number = a->last_number,
-                                  .rounds = a->rounds,
-                                  .failures = a->failures };
+    const struct asyncio kept = {
+        .which = a->which, .marks = a->marks, .sink = a->sink, .last_number = a->last_number
+    };
     *a = kept;
 }
 
 /* A program imports asyncio when it likes. */
-static void search(struct asyncio *a)
+void asyncio_search(struct asyncio *a)
 {
     struct asyncio_layout offsets;
     const uint64_t now_ns = clock_now_ns();
     if (a->ready || now_ns < a->search_due_ns)
         return;
-    a->search_due_ns = now_ns + SEARCH_NS;
-    a->ready = asyncio_layout_find(&offsets, &a->search, &a->target->remote);
+    const uint64_t wait_ns = a->search_wait_ns ? 2 * a->search_wait_ns : SEARCH_FIRST_NS;
+    a->search_wait_ns = wait_ns < SEARCH_MOST_NS ? wait_ns : SEARCH_MOST_NS;
+    a->search_due_ns = now_ns + a->search_wait_ns;
+    a->ready = asyncio_layout_find(&offsets, &a->searched, &a->target->remote);
     if (a->ready)
         tasks_open(&a->tasks, a->target, a->codes, &offsets);
 }
@@ -97,7 +97,6 @@ static bool copy_first(struct asyncio *a)
 /* One round. *left: what could not be told. */
 static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
 {
-    a->rounds++;
     *left = 1;
     if (!copy_first(a))
         return ROSTER_GONE;
@@ -120,7 +119,6 @@ static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool fir
 
 static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
 {
-    struct tasks *tasks = &a->tasks;
     enum roster_state state = ROSTER_READ;
     size_t left = 1;
     bool listed = false;
@@ -135,15 +133,12 @@ static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
         listed |= a->list == a->roster->list;
     }
     a->failed = state == ROSTER_READ ? left : 0;
-    a->failures += a->failed;
-    if (a->calm_plan)
-        twofold_keep(&tasks->copies[COPY_CALM]);
+    tasks_keep(&a->tasks);
     return state;
 }
 
 enum roster_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t time_ns)
 {
-    search(a);
     if (!a->ready)
         return roster_read(a->roster, now_ns);
     a->time_ns = time_ns;

@@ -60,8 +60,8 @@ struct asyncio {
     struct target *target;
     struct codes *codes;
     bool ready; /* asyncio is there */
-    struct asyncio_search search;
-    uint64_t search_due_ns;
+    struct asyncio_searched searched;
+    uint64_t search_due_ns, search_wait_ns;
 
     struct tasks tasks;
     bool moved;         /* copies for the busy tasks have to be planned anew */
@@ -84,9 +84,8 @@ struct asyncio {
     size_t running_count, running_room;
     struct thread_task *threads; /* by place of the roster's members */
     size_t threads_room;
-    uint64_t time_ns;          /* of the tick */
-    uint64_t failed;           /* in this tick */
-    uint64_t rounds, failures; /* so far */
+    uint64_t time_ns; /* of the tick */
+    uint64_t failed;  /* in this tick */
 };
 
 /* Whether tasks of this version can be read. */
@@ -95,6 +94,9 @@ bool asyncio_possible(const struct layout *layout, struct fault *why);
 /* The roster must be open, and it and its target live as long. */
 void asyncio_open(struct asyncio *asyncio, struct roster *roster, struct codes *codes);
 void asyncio_close(struct asyncio *asyncio);
+
+/* Looks for asyncio now and then, as long as it is not there. */
+void asyncio_search(struct asyncio *asyncio);
 
 /* A tick, in the place of roster_read(). `time_ns` is that of the recording. */
 enum roster_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, uint64_t time_ns);

@@ -21,6 +21,7 @@ static void list_task(struct asyncio *a, struct known_task *task, size_t interpr
 {
     task->interpreter = interpreter;
     task->owner = owner;
+    task->wants_frames = true;
     if (task->listed == a->tasks.tick)
         return;
     task->listed = a->tasks.tick;

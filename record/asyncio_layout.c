@@ -57,7 +57,7 @@ static bool find_in(struct asyncio_layout *offsets, struct remote *remote, const
     return address && remote_read(remote, address, words, sizeof(words)) == REMOTE_READ && load(offsets, words);
 }
 
-bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_search *search, struct remote *remote)
+bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched *searched, struct remote *remote)
 {
     struct images images;
     bool found = false;
@@ -66,14 +66,14 @@ bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_search *
     for (size_t i = 0; i < images.count && !found; i++) {
         const struct image *image = &images.rows[i];
         bool added;
-        pairs_number(&search->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
+        pairs_number(&searched->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
         found = added && may_have_it(image) && find_in(offsets, remote, image);
     }
     images_free(&images);
     return found;
 }
 
-void asyncio_search_free(struct asyncio_search *search)
+void asyncio_searched_free(struct asyncio_searched *searched)
 {
-    pairs_free(&search->seen);
+    pairs_free(&searched->seen);
 }

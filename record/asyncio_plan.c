@@ -66,7 +66,6 @@ static void plan_calm(struct asyncio *a)
     a->calm = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         struct known_task *task = &tasks->rows[i];
-        task->kept_tick = 0;
         if (!is_used(a, task))
             continue;
         tasks_plan(tasks, task, COPY_CALM);
@@ -129,6 +128,7 @@ static void learn(struct asyncio *a, uint32_t place)
             if (!waiter || waiter->chained == a->chains)
                 continue;
             waiter->chained = a->chains;
+            waiter->wants_frames = true;
             waiter->interpreter = tasks->rows[next].interpreter;
             a->chain = alloc_grow(a->chain, &a->chain_room, a->chain_count + 1, sizeof(*a->chain));
             a->chain[a->chain_count++] = (uint32_t)(waiter - tasks->rows);
@@ -157,9 +157,14 @@ void asyncio_plan_again(struct asyncio *a)
 bool asyncio_copy(struct asyncio *a, bool second)
 {
     struct tasks *tasks = &a->tasks;
-    for (size_t i = 0; i < COPIES; i++)
-        if (tasks->plans[i] && twofold_copy(&tasks->copies[i], &a->target->remote, second) != REMOTE_READ)
+    for (size_t i = 0; i < COPIES; i++) {
+        if (!tasks->plans[i])
+            continue;
+        if (twofold_copy(&tasks->copies[i], &a->target->remote, second) != REMOTE_READ)
             return false;
+        if (second)
+            tasks->copied_rounds[i] = tasks->round;
+    }
     return true;
 }
 

@@ -27,9 +27,7 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
         return looked;
     uint32_t above;
     if (!awaited_find_running(a, &member->walk, task->coroutine, &above))
-        return task->runs && !task->flickers ? LOOK_CHANGED : LOOK_NO_TASK;
-    if (!task->runs)
-        return LOOK_CHANGED;
+        return LOOK_NO_TASK;
     const enum look chained = awaited_chain(a, place);
     if (chained != LOOK_SURE)
         return chained;

@@ -56,7 +56,7 @@ enum look awaited_look(struct asyncio *a, uint32_t place)
     a->moved |= copy == COPIES || task->moved;
     if (task->looked != LOOK_SURE)
         return task->looked;
-    task->kept_tick = copy == COPY_CALM ? tasks->tick : 0;
+    task->kept_round = copy < COPIES ? tasks->round : 0;
     if (task->number == 0)
         define_task(a, task);
     if (task->runs)
@@ -77,7 +77,11 @@ static enum look find_parent(struct asyncio *a, uint32_t place)
         if (!waiter)
             continue;
         const uint32_t at = (uint32_t)(waiter - a->tasks.rows);
-        a->tasks.rows[at].interpreter = a->tasks.rows[place].interpreter;
+        struct known_task *row = &a->tasks.rows[at];
+        row->interpreter = a->tasks.rows[place].interpreter;
+        if (!row->wants_frames)
+            row->looked_round = 0;
+        row->wants_frames = true;
         const enum look looked = awaited_look(a, at);
         if (looked == LOOK_NO_TASK)
             continue;

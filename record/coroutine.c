@@ -157,7 +157,7 @@ static void add_link(struct looking *k, struct code *code, int64_t unit)
 {
     struct tasks *tasks = k->tasks;
     tasks->links = alloc_grow(tasks->links, &tasks->links_room, tasks->links_count + 1, sizeof(*tasks->links));
-    tasks->links[tasks->links_count++] = (struct link_list){ code, unit };
+    tasks->links[tasks->links_count++] = (struct frame_link){ code, unit };
 }
 
 /* What a generator that is suspended waits for; 0: nothing that is followed. */

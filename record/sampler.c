@@ -234,6 +234,8 @@ static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault 
 {
     struct roster *roster = &sampler->roster;
     bool any = false;
+    if (sampler->asyncio.which == ASYNC_ALL)
+        return sampler_tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
     for (uint32_t i = 0; i < roster->members_count; i++) {
         const bool read = roster->members[i].tick == roster->tick;
         const uint32_t number = told_of(sampler, i)->number;
@@ -277,15 +279,18 @@ static bool same_program(struct sampler *sampler, uint64_t time_ns)
 /* Looks at the threads, unless nothing can have happened since the last look. */
 static enum roster_state look(struct sampler *sampler, uint64_t time_ns)
 {
-    if (!sampler->anew && idle_still(&sampler->idle)) {
+    const bool searches = sampler->asyncio.which && !sampler->asyncio.ready;
+    if (!sampler->anew && !searches && idle_still(&sampler->idle)) {
         sampler->figures.idle_ticks++;
         roster_repeat(&sampler->roster);
         return ROSTER_READ;
     }
+    if (searches)
+        asyncio_search(&sampler->asyncio);
     const bool asked = !sampler->anew && idle_learn(&sampler->idle, sampler->target.pid);
     if (sampler->freeze)
         freeze_begin(sampler->freeze);
-    const bool later = asked || sampler->freeze;
+    const bool later = asked || sampler->freeze || sampler->asyncio.which;
     const uint64_t now = later ? clock_now_ns() : time_ns + sampler->start_ns;
     const enum roster_state state = sampler->asyncio.which ? asyncio_read(&sampler->asyncio, now, time_ns)
                                                            : roster_read(&sampler->roster, now);

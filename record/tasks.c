@@ -116,14 +116,23 @@ bool tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool n
     return remote_read(&tasks->target->remote, address, neighbours, size) == REMOTE_READ;
 }
 
+void tasks_keep(struct tasks *tasks)
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        twofold_keep(&tasks->copies[i]);
+        tasks->kept_rounds[i] = tasks->copied_rounds[i];
+    }
+}
+
 bool tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
-    if (tasks_copy_of(tasks, task) != COPY_CALM || task->looked != LOOK_SURE || task->kept_tick + 1 != tasks->tick ||
-        task->generation != generation || generation == 0)
+    const size_t copy = tasks_copy_of(tasks, task);
+    if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
+        task->kept_round != tasks->kept_rounds[copy] || task->generation != generation || generation == 0)
         return false;
-    const struct planned *planned = &task->planned[COPY_CALM];
+    const struct planned *planned = &task->planned[copy];
     for (size_t i = planned->first; i < planned->end; i++)
-        if (!twofold_still(&tasks->copies[COPY_CALM], i))
+        if (!twofold_still(&tasks->copies[copy], i))
             return false;
     return true;
 }
@@ -257,7 +266,8 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
     } else if (waiter) {
         add_waiter(k->task, waiter);
     }
-    look_at_coroutine(k, *coroutine, runs);
+    if (k->task->wants_frames)
+        look_at_coroutine(k, *coroutine, runs);
     return true;
 }
 
@@ -283,7 +293,7 @@ enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t gene
         task->planned[i].plan = 0;
     task->spans_count = k.seen;
     task->looked_round = tasks->round;
-    task->kept_tick = 0;
+    task->kept_round = 0;
     if (k.state == LOOK_SURE) {
         take_identity(task, coroutine, name);
         take_frames(task, tasks);

@@ -66,7 +66,8 @@ struct known_task {
     bool moved;            /* that was not what the look before saw */
     enum look looked;      /* what became of the last look, ... */
     uint64_t looked_round; /* ... and the round that it was in */
-    uint64_t kept_tick;    /* the tick whose kept copy it is of; 0: none */
+    uint64_t kept_round;   /* the round whose copies all of that is of; 0: of none */
+    bool wants_frames;     /* else its coroutine is not followed */
     struct planned planned[COPIES];
     size_t interpreter;       /* its place in target->interpreters */
     uint32_t owner;           /* place of its thread in the roster + 1; 0: not known */
@@ -96,9 +97,10 @@ struct tasks {
     struct twofold copies[COPIES];
     uint64_t plans[COPIES]; /* the numbers of their plans; 0: they are not read in this round */
     uint64_t last_plan;
-    uint32_t known_code; /* the last code object that was read before the copies */
-    uint32_t reads_left; /* places that may still be read one by one */
-    struct link_list {
+    uint64_t copied_rounds[COPIES], kept_rounds[COPIES]; /* of their last second copies, and of those that were kept */
+    uint32_t known_code;                                 /* the last code object that was read before the copies */
+    uint32_t reads_left;                                 /* places that may still be read one by one */
+    struct frame_link {
         struct code *code;
         int64_t unit;
     } * links; /* of the look that is under way */
@@ -121,6 +123,9 @@ size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task);
 /* Looks at a task by the copies of this round. `generation` is the count of freed code objects of its interpreter + 1,
  * or 0 when it is not known. */
 enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation);
+
+/* Keeps the copies of a tick, which is over. */
+void tasks_keep(struct tasks *tasks);
 
 /* Whether a task is as it was in the tick before. */
 bool tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation);
