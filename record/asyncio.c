@@ -129,6 +129,7 @@ static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
             asyncio_plan_again(a);
         else
             asyncio_plan_busy(a);
+        a->rounds = (uint32_t)i + 1;
         state = read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
         listed |= a->list == a->roster->list;
     }

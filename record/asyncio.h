@@ -85,6 +85,7 @@ struct asyncio {
     struct thread_task *threads; /* by place of the roster's members */
     size_t threads_room;
     uint64_t time_ns; /* of the tick */
+    uint32_t rounds;  /* of this tick, so far */
     uint64_t failed;  /* in this tick */
 };
 

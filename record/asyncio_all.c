@@ -103,6 +103,13 @@ static enum look settle(struct asyncio *a, uint32_t place)
     return done;
 }
 
+/* Whether a task that was in a list is in none any more. */
+static bool has_left(struct asyncio *a, const struct known_task *task)
+{
+    uint64_t neighbours[2];
+    return !tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
+}
+
 void asyncio_take_all(struct asyncio *a, bool first)
 {
     const size_t count = first ? 0 : a->again_count;
@@ -119,6 +126,10 @@ void asyncio_take_all(struct asyncio *a, bool first)
         struct known_task *task = &a->tasks.rows[place];
         if (done == LOOK_SURE || done == LOOK_NO_TASK)
             continue;
+        if (has_left(a, task)) {
+            task->listed = 0;
+            continue;
+        }
         if (task->entry)
             task->entry->cause = cause_of(done);
         asyncio_look_again(a, place);

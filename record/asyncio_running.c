@@ -4,6 +4,9 @@
 #include "formats/alloc.h"
 #include "record/awaited.h"
 
+#define COROUTINE_FLAGS  0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
+#define ROUNDS_BY_ITSELF 3     /* after so many, a coroutine that is driven in no task is believed */
+
 static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
 {
     a->threads = alloc_grow(a->threads, &a->threads_room, (size_t)place + 1, sizeof(*a->threads));
@@ -36,6 +39,18 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
     return LOOK_SURE;
 }
 
+/* Whether the stack shows a coroutine that C code drives, as a task does: one that began to run after the first copy
+ * and ended before the second has left no other trace. */
+static bool drives_coroutine(const struct asyncio *a, const struct walk *walk)
+{
+    if (walk->epoch != a->codes->epoch)
+        return false;
+    for (uint32_t i = 0; i < walk->depth; i++)
+        if (walk->links[i].from_c && walk->links[i].code->flags & COROUTINE_FLAGS)
+            return true;
+    return false;
+}
+
 static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
 {
     const struct twofold *copy = &a->tasks.copies[COPY_BUSY];
@@ -44,11 +59,14 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     if (!first || !second)
         return LOOK_CHANGED;
     const uint64_t before = word_at(first, 0), after = word_at(second, 0);
-    const enum look done = find_running(a, a->owners[i], after, thread);
-    if (done == LOOK_SURE || before == after)
-        return done;
-    const enum look other = find_running(a, a->owners[i], before, thread);
-    return other == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
+    enum look done = find_running(a, a->owners[i], after, thread);
+    if (done != LOOK_SURE && before != after)
+        done = find_running(a, a->owners[i], before, thread) == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
+    /* A program may drive coroutines itself, in no task. */
+    const bool by_itself = before == 0 && after == 0 && a->rounds >= ROUNDS_BY_ITSELF;
+    if (done == LOOK_NO_TASK && !by_itself && drives_coroutine(a, &a->roster->members[a->owners[i]].walk))
+        done = LOOK_CHANGED;
+    return done;
 }
 
 size_t asyncio_take_running(struct asyncio *a)

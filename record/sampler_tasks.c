@@ -90,8 +90,8 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
 {
     struct known_task *task = &sampler->asyncio.tasks.rows[place];
     struct task_entry *entry = task->entry;
-    if (!entry)
-        return true; /* it was never known for sure */
+    if (!entry || task->listed == 0)
+        return true; /* it was never known for sure, or has ended in this tick */
     if (entry->settled != sampler->asyncio.tasks.tick)
         return !entry->thread || sampler_tell_failed(sampler, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
