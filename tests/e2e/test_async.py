@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""asyncio tasks: who waits for whom, where each waits, what runs, and that no task is shown over another one's frames."""
+
+import collections
+import re
+
+import pytest
+
+import stacks
+from conftest import environment
+from recording import attach, collapsed, run_record, whole
+
+LOOP = ["<module>", "run", "Runner.run", "BaseEventLoop.run_until_complete", "BaseEventLoop.run_forever",
+        "BaseEventLoop._run_once", "Handle._run"]
+MARK = re.compile(r"<task (.*?)(?: \((\d+) parents\))?>")
+NAMED = 50_000  # stacks with tasks in them, of each kind
+
+
+@pytest.fixture(params=["3.14", "3.15"])
+def tasks_python(request):
+    """A Python whose tasks can be read."""
+    return environment.python_of(request.param)
+
+
+@pytest.fixture
+def watch(tasks_python, program, start, tmp_path):
+    """watch("all", "async_shapes", "shapes"): the recording of a program that runs."""
+    python = tasks_python
+    prefix = environment.as_root() if python.root else ()
+
+    def record(which, name, *arguments, options=(), seconds=1.0):
+        target = start(*python.command, program(name), *arguments)
+        path = tmp_path / f"{name}.pyreel"
+        attach(target, path, "--async", which, *options, seconds=seconds, prefix=prefix)
+        return path
+
+    return record
+
+
+def seen(path):
+    """{(entry, tid): {stack: samples}} with the names of functions only."""
+    return {thread: stacks.functions(counted) for thread, counted in stacks.of_collapsed(collapsed(path)).items()}
+
+
+def of_task(threads, name):
+    """The only stack that a task was seen with."""
+    (counted,) = [counted for (thread, _), counted in threads.items() if thread == name]
+    assert len(counted) == 1, counted
+    return list(next(iter(counted)))
+
+
+LEAF = ["leaf", "sleep"]
+SHAPES = {
+    "gathers": ["<task gathers>", "gathers"],
+    "gathered-1": ["<task gathers>", "gathers", "<task gathered-1>", *LEAF],
+    "gathered-2": ["<task gathers>", "gathers", "<task gathered-2>", *LEAF],
+    "grouped": ["<task groups>", "groups", "TaskGroup.__aexit__", "TaskGroup._aexit", "<task grouped>", *LEAF],
+    "left": ["<task diamond>", "diamond", "<task left>", "waits_for"],
+    "right": ["<task diamond>", "diamond", "<task right>", "waits_for"],
+    "bottom": ["<task diamond>", "diamond", "<task left>", "waits_for", "<task bottom (2 parents)>", *LEAF],
+    "wanted": ["<task waits-0>", "waits_kindly", "<task wanted (2 parents)>", *LEAF],
+    "ring-0": ["<task ring-1>", "waits_in_ring", "<task ring-0>", "waits_in_ring"],
+    "ring-1": ["<task ring-0>", "waits_in_ring", "<task ring-1>", "waits_in_ring"],
+    "race": ["<task race>", "race", "staggered_race"],
+    "uses_generator": ["<task uses_generator>", "uses_generator", "outer_counts", "counts", "sleep"],
+    "uses_anext": ["<task uses_anext>", "uses_anext", "counts", "sleep"],
+    "uses_asend": ["<task uses_asend>", "uses_asend", "counts", "sleep"],
+    "uses_own_class": ["<task uses_own_class>", "uses_own_class"],
+    "uses_old_style": ["<task uses_old_style>", "uses_old_style", "old_style", *LEAF],
+    "recursive": ["<task recursive>", *["recursive"] * 61, "sleep"],
+    "on-thread": ["<task Task-N>", "loop_of_thread.<locals>.main_of_thread", "<task on-thread>",
+                  "loop_of_thread.<locals>.on_thread", "sleep"],
+    "orphan": ["<task orphan>", "loop_that_ends.<locals>.orphan", "sleep"],
+    "später 中 🐍": ["<task später 中 🐍>", "named_anew", "sleep"],
+    "n" * 255 + "…": [f"<task {'n' * 255}…>", *LEAF],
+}
+
+
+def test_every_task_is_shown_below_those_that_wait_for_it(watch):
+    path = watch("all", "async_shapes", "shapes")
+    threads = seen(path)
+    for name, wanted in SHAPES.items():
+        stack = [re.sub(r"^<task Task-\d+>$", "<task Task-N>", frame) for frame in of_task(threads, name)]
+        assert stack == wanted, name
+    contender = ["race.<locals>.contender", "sleep"]
+    assert sum(list(stack)[-2:] == contender for counted in threads.values() for stack in counted) == 2  # of the race
+    names = collections.Counter(name for name, _ in threads)
+    assert max(names.values()) == 1, names
+
+
+def test_tasks_belong_to_the_thread_of_their_loop(watch):
+    tids = {name: tid for name, tid in seen(watch("all", "async_shapes", "shapes"))}
+    assert tids["orphan"] == 0
+    assert 0 != tids["on-thread"] != tids["gathers"] == tids["bottom"] != 0
+
+
+def test_every_tick_has_every_task(watch):
+    told = whole(watch("all", "async_shapes", "shapes"))
+    assert told["failed"] == 0
+    assert {thread["samples"] for thread in told["threads"]} == {told["ticks"]}
+
+
+def below_loop(stack):
+    """What stands below the frames of the event loop."""
+    assert stack[:len(LOOP)] == LOOP, stack
+    return stack[len(LOOP):]
+
+
+def most(path):
+    """The stack that was seen most in the only thread."""
+    (counted,) = seen(path).values()
+    stack, count = counted.most_common(1)[0]
+    assert count >= 0.95 * sum(counted.values()), counted
+    return list(stack)
+
+
+def test_a_running_task_is_shown_below_those_that_wait_for_it(watch):
+    assert below_loop(most(watch("running", "async_shapes", "runs_in_generator"))) == [
+        "<task Task-1>", "main", "runs", "<task outer>", "runs_in_generator", "generates", "spin"]
+
+
+def test_an_eager_task_runs_on_top_of_the_one_that_started_it(watch):
+    assert below_loop(most(watch("running", "async_shapes", "eager_outer"))) == [
+        "eager_outer", "create_eager_task_factory.<locals>.factory", "<task inner>", "eager_inner", "spin"]
+
+
+def test_of_a_task_and_an_eager_one_on_top_of_it_each_has_its_own_frames(watch):
+    threads = seen(watch("all", "async_shapes", "eager_outer"))
+    assert of_task(threads, "inner") == ["<task inner>", "eager_inner", "spin"]
+    assert of_task(threads, "outer") == ["<task Task-1>", "main", "runs", "<task outer>", "eager_outer",
+                                         "create_eager_task_factory.<locals>.factory"]
+
+
+def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
+    threads = seen(watch("running", "async_shapes", "shapes"))
+    assert not any(MARK.fullmatch(frame) for counted in threads.values() for stack in counted for frame in stack)
+    assert any("EpollSelector.select" in stack for counted in threads.values() for stack in counted)
+
+
+def judge(path):
+    """How many stacks have tasks in them, and those in which a task stands over another one's frames."""
+    marked, wrong = 0, collections.Counter()
+    for counted in seen(path).values():
+        for stack, count in counted.items():
+            number = None
+            marked += count * any(MARK.fullmatch(frame) for frame in stack)
+            for frame in stack:
+                mark = MARK.fullmatch(frame)
+                named = re.search(r"_(\d+)$", mark[1] if mark else frame)
+                if mark:
+                    number = named[1] if named else None
+                elif named and named[1] != number:
+                    wrong[stack] += count
+    return marked, wrong
+
+
+@pytest.mark.parametrize("which", ["running", "all"])
+def test_no_task_is_shown_over_the_frames_of_another(watch, which):
+    marked = 0
+    for _ in range(8):
+        path = watch(which, "async_named", options=("-r", "100k"), seconds=3)
+        told, (more, wrong) = whole(path), judge(path)
+        assert not wrong, wrong
+        assert told["failed"] <= 0.01 * told["samples"], told
+        marked += more
+        if marked >= NAMED:
+            break
+    assert marked >= 1000  # a slow machine or build
+
+
+@pytest.mark.parametrize("which", ["running", "all"])
+def test_tasks_of_a_program_that_is_stopped_meanwhile(watch, which):
+    path = watch(which, "async_named", options=("--blocking",))
+    marked, wrong = judge(path)
+    assert marked > 0 and not wrong, wrong
+    assert whole(path)["failed"] == 0
+
+
+def test_ten_thousand_tasks(watch):
+    path = watch("all", "async_shapes", "many", 10_000, seconds=8)
+    threads = seen(path)
+    names = {name for name, _ in threads if name.startswith("many-")}
+    assert len(names) == 10_000
+    for name in ("many-0", "many-5000", "many-9999"):
+        assert of_task(threads, name) == ["<task Task-1>", "main", "many", "wait", "_wait", f"<task {name}>", *LEAF]
+
+
+def test_asyncio_may_be_imported_long_after_the_start(tasks_python, program, tmp_path):
+    python = tasks_python
+    path = tmp_path / "late.pyreel"
+    prefix = environment.as_root() if python.root else ()
+    ended = run_record("--async", "all", "-o", path, "--", *python.command, program("async_late"), prefix=prefix)
+    assert ended.code == 0, ended
+    (counted,) = [counted for (thread, _), counted in seen(path).items() if thread == "late"]
+    assert counted["<task late>", "late", "sleep"] >= 0.9 * sum(counted.values()), counted
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+def test_a_python_whose_tasks_cannot_be_read_is_refused(version, program, start, tmp_path):
+    python = environment.python_of(version)
+    target = start(*python.command, program("spin"))
+    path = tmp_path / "refused.pyreel"
+    ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=environment.as_root() if python.root else ())
+    assert ended.code == 125, ended
+    assert f"asyncio tasks can be read from CPython 3.14 on, and it runs CPython {version}" in ended.messages
+    assert not path.exists() and target.running
+
+
+@pytest.mark.parametrize("options, words", [
+    (("--async", "some"), "it takes running|all"),
+    (("--async", "all", "-m", "cpu"), "--async all"),
+    (("--async", "all", "-t", "gil"), "--async all"),
+    (("--async", "running", "--opcodes"), "--opcodes does not go with --async"),
+], ids=str)
+def test_what_does_not_go_together_is_refused(options, words):
+    ended = run_record(*options, "-p", 1)
+    assert ended.code == 2, ended
+    assert words in ended.messages
