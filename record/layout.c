@@ -81,7 +81,7 @@ static const struct row {
     { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, OBJECT_LIMIT, 8 },
     { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, OBJECT_LIMIT, 1 },
     { AT(generator_frame), { 80, 72, 72, 72, 72 }, OBJECT_LIMIT, 8 },
-    { AT(type_flags), { 168, 168, W(48), W(55), W(63) }, OBJECT_LIMIT * 8, 8 },
+    { AT(type_flags), { 168, 168, W(49), W(55), W(63) }, OBJECT_LIMIT * 8, 8 },
 
     { AT(generator_state), { 0, 0, 0, W(86), W(102) }, OBJECT_LIMIT, 1 },
     { AT(set_used), { 0, 0, 0, W(63), W(75) }, OBJECT_LIMIT, 8 },
