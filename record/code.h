@@ -78,6 +78,19 @@ static inline uint32_t code_kind(const struct code *code, uint64_t instruction)
 /* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
 
+/* What a frame executes: a code object's address, 0 for none, and which copy of its bytecode. */
+struct executed {
+    uint64_t code;
+    uint32_t copy;
+};
+
+/* The same from the layout->frame_size bytes of a frame. */
+static inline struct executed code_executed(const struct layout *l, const unsigned char *frame)
+{
+    return (struct executed){ .code = word_at(frame, l->frame_executable) & l->executable_mask,
+                              .copy = l->frame_copy ? half_word_at(frame, l->frame_copy) : 0 };
+}
+
 /* This copy of the code object at this address if it is remembered, else NULL. */
 struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy);
 

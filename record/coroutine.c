@@ -131,15 +131,15 @@ static bool is_confirmed(const struct looking *k, struct code *code)
     return true;
 }
 
-/* The code object at an address. What is not the one that was known before the copies makes the look unsure. */
-static struct code *find_code(struct looking *k, uint64_t address)
+/* The code object that a frame executes. What is not the one that was known before the copies makes the look unsure. */
+static struct code *find_code(struct looking *k, struct executed executed)
 {
     struct codes *codes = k->tasks->codes;
-    struct code *code = codes_find(codes, address);
+    struct code *code = codes_find(codes, executed.code, executed.copy);
     if (code && !is_confirmed(k, code))
         code = NULL; /* and it is forgotten */
     if (!code)
-        code = codes_read(codes, address);
+        code = codes_read(codes, executed.code, executed.copy);
     if (!code)
         fail(k, LOOK_NO_CODE);
     else if (code->number > k->tasks->known_code)
@@ -196,10 +196,10 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
         fail(k, LOOK_CHANGED);
         return;
     }
-    struct code *code = find_code(k, word_at(generator.frame, l->frame_executable) & l->executable_mask);
+    struct code *code = find_code(k, code_executed(l, generator.frame));
     if (!code)
         return;
-    const uint64_t from = word_at(generator.frame, l->frame_instruction) - code->address - l->code_instructions;
+    const uint64_t from = word_at(generator.frame, l->frame_instruction) - code->first;
     if (from / 2 >= code->units) {
         fail(k, LOOK_CHANGED);
         return;

@@ -42,18 +42,6 @@ static bool is_begun(const struct seen *seen)
            !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
 }
 
-/* What a frame executes: a code object's address, 0 for none, and which copy of its bytecode. */
-struct executed {
-    uint64_t code;
-    uint32_t copy;
-};
-
-static struct executed executed_by(const struct layout *l, const unsigned char *here)
-{
-    return (struct executed){ .code = word_at(here, l->frame_executable) & l->executable_mask,
-                              .copy = l->frame_copy ? half_word_at(here, l->frame_copy) : 0 };
-}
-
 static void note_met(struct walker *w, struct code *code)
 {
     if (w->met_count > 0 && w->met[w->met_count - 1] == code)
@@ -78,7 +66,7 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
                            .chunk = walk->snapshot.found_chunk };
     if (seen->owner >= l->owner_shim)
         return ACCEPTED;
-    const struct executed executed = executed_by(l, here);
+    const struct executed executed = code_executed(l, here);
     if (seen->owner == l->owner_frame_object)
         return TORN;
     seen->life = DEAD;
@@ -206,7 +194,7 @@ static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, c
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, address);
     struct seen caller;
     /* It is not learned here: what lies there may be no frame at all. */
-    const struct executed executed = here ? executed_by(w->layout, here) : (struct executed){ 0 };
+    const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
     if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
     return seen_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&

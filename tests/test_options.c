@@ -129,6 +129,18 @@ static const struct {
       "x" },
     { { "--max-size", "20M", "--kill", "-p", "3" }, 2, { 0 }, NULL },
     { { "--max-size", "1k", "x" }, 2, { 0 }, NULL },
+    { { "--async", "running", "-m", "gil", "x" },
+      -1,
+      { .interval_ns = 1000000, .async = ASYNC_RUNNING, .mode = MODE_GIL, .codec = CODEC_ZSTD, .level = 3 },
+      "x" },
+    { { "--async", "all", "-t", "main", "x" },
+      -1,
+      { .interval_ns = 1000000, .async = ASYNC_ALL, .which = THREADS_MAIN, .codec = CODEC_ZSTD, .level = 3 },
+      "x" },
+    { { "--async", "none", "x" }, 2, { 0 }, NULL },
+    { { "--async", "running", "--opcodes", "x" }, 2, { 0 }, NULL },
+    { { "--async", "all", "-m", "cpu", "x" }, 2, { 0 }, NULL },
+    { { "--async", "all", "-t", "gil", "x" }, 2, { 0 }, NULL },
     { { "--help" }, 0, { 0 }, NULL },
     { { "-V" }, 0, { 0 }, NULL },
     { { NULL }, 2, { 0 }, NULL },
@@ -160,9 +172,9 @@ static void assert_same_options(size_t i, const struct options *read)
     const struct options *wanted = &lines[i].options;
     const bool same = read->pid == wanted->pid && read->interval_ns == wanted->interval_ns &&
                       read->duration_ns == wanted->duration_ns && read->which == wanted->which &&
-                      read->mode == wanted->mode && read->opcodes == wanted->opcodes && read->anew == wanted->anew &&
-                      read->blocking == wanted->blocking && read->stats == wanted->stats &&
-                      read->kill == wanted->kill && read->force == wanted->force &&
+                      read->mode == wanted->mode && read->async == wanted->async && read->opcodes == wanted->opcodes &&
+                      read->anew == wanted->anew && read->blocking == wanted->blocking &&
+                      read->stats == wanted->stats && read->kill == wanted->kill && read->force == wanted->force &&
                       read->size_limit == wanted->size_limit && read->codec == wanted->codec &&
                       read->level == wanted->level && read->quiet == wanted->quiet &&
                       read->verbose == wanted->verbose && !read->output == !wanted->output &&
