@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Names, tables and threads that are out of the ordinary are shown as they are, or cut, and never cost a sample."""
+
+import pytest
+
+import stacks
+from conftest import environment
+from recording import attach, collapsed, run_record, whole
+
+KEPT = 65536  # characters of a name
+
+
+@pytest.fixture
+def odd(python, program, start, tmp_path):
+    """odd("long_name"): the stacks of a program of this kind, by thread."""
+    prefix = environment.as_root() if python.root else ()
+
+    def record(kind):
+        target = start(*python.command, program("odd"), kind)
+        path = tmp_path / "odd.pyreel"
+        attach(target, path, seconds=1, prefix=prefix)
+        figures = whole(path)
+        assert figures["samples"] > 20
+        assert figures["failed"] <= max(3, 0.05 * figures["samples"]), figures["failures"]
+        return stacks.of_collapsed(collapsed(path, "--full-paths"))
+
+    return record
+
+
+def above_spin(threads):
+    """Who calls spin(), in most samples of the main thread."""
+    counted = stacks.of_thread(threads, stacks.MAIN)
+    stack = max(counted, key=counted.get)
+    names = [frame[0] for frame in stack]
+    assert names[0] == "<module>" and names[-1] == "spin", stack
+    return stack[-2]
+
+
+def test_a_long_name_is_cut_and_the_frame_stays(odd):
+    name, file, line = above_spin(odd("long_name"))
+    assert name == "n" * KEPT + "…"
+    assert (file, line) == ("/made/long_name.py", 2)
+
+
+def test_a_long_file_name_is_cut_and_the_frame_stays(odd):
+    name, file, line = above_spin(odd("long_file"))
+    assert (name, line) == ("short", 2)
+    assert file == "/" + "f" * (KEPT - 1) + "…"
+
+
+def test_a_line_behind_a_large_table_is_known(odd):
+    assert above_spin(odd("large_table")) == ("large", "/made/large.py", 12003)
+
+
+def test_names_in_other_scripts(odd):
+    assert above_spin(odd("other_scripts")) == ("数え上げ", "/made/größe/名前.py", 2)
+
+
+def test_a_thread_name_may_have_any_characters(odd):
+    threads = odd("named_thread")
+    assert "a b) (1) R: x" in stacks.names(threads)  # a semicolon stands between frames
+    assert stacks.samples(stacks.of_thread(threads, "a b) (1) R: x"), "spin") > 10
+
+
+def test_a_library_of_python_that_is_loaded_again_is_no_other_python(odd):
+    assert above_spin(odd("loads_itself"))[0] == "loads_itself"
+
+
+def test_processes_of_a_pool_find_what_is_sent_to_them(python3, program, tmp_path):
+    ended = run_record("-q", "-o", tmp_path / "p.pyreel", "--", python3, program("pool"))
+    assert ended.code == 7, ended
+    assert whole(tmp_path / "p.pyreel")["samples"] > 0
