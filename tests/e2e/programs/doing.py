@@ -56,6 +56,18 @@ def with_handler_in_genexpr():
     spin(0.01)
 
 
+def with_handler_in_callee_of_coroutine():
+    spin(0.01)
+
+
+def with_handler_around_nested_generators():
+    spin(0.01)
+
+
+def none_in_generator_finally_after_except():
+    spin(0.01)
+
+
 def propagate():
     try:
         raise ValueError
@@ -92,11 +104,33 @@ def yielding(work):
     yield 1
 
 
+def yielding_from(work):
+    yield from yielding(work)
+
+
+def handling_and_finishing():
+    try:
+        raise KeyError
+    except KeyError:
+        pass
+    finally:
+        none_in_generator_finally_after_except()
+    yield 1
+
+
+def handle_in_callee():
+    try:
+        raise KeyError
+    except KeyError:
+        with_handler_in_callee_of_coroutine()
+
+
 async def waiting():
     try:
         raise KeyError
     except KeyError:
         with_handler_in_coroutine()
+    handle_in_callee()
 
 
 def exceptions():
@@ -106,6 +140,8 @@ def exceptions():
         except ValueError:
             with_handler()
             for _ in yielding(with_handler_around_generator):
+                pass
+            for _ in yielding_from(with_handler_around_nested_generators):
                 pass
             sum(with_handler_in_genexpr() or 1 for _ in range(1))
         none_outside()
@@ -118,6 +154,8 @@ def exceptions():
         for _ in handling():
             pass
         for _ in yielding(none_in_generator):
+            pass
+        for _ in handling_and_finishing():
             pass
         try:
             waiting().send(None)
