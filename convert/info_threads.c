@@ -76,12 +76,19 @@ static json_t *thread_json(const struct tables *tables, size_t number, const str
     return all;
 }
 
+/* Entries that stand for a task are no threads. */
+static bool is_thread(const struct tables *tables, size_t number)
+{
+    const struct thread *thread = &tables->threads[number].thread;
+    return thread->number && !thread->task;
+}
+
 json_t *info_threads_json(const struct info_threads *threads, const struct tables *tables)
 {
     json_t *list = json_array();
     for (size_t i = 1; i < tables->threads_count; i++) {
         const struct doing doing = doing_of(threads, i);
-        if (tables->threads[i].thread.number && !tables->threads[i].thread.task)
+        if (is_thread(tables, i))
             json_array_append_new(list, thread_json(tables, i, &doing));
     }
     return list;
@@ -131,9 +138,20 @@ static void print_thread(struct output *to, const struct info_threads *threads, 
     output_string(to, "\n");
 }
 
+/* A recording of tasks alone has none. */
+static bool has_threads(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->threads_count; i++)
+        if (is_thread(tables, i))
+            return true;
+    return tables->tasks_count <= 1;
+}
+
 /* Columns of which nothing is known are left away. */
 void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables)
 {
+    if (!has_threads(tables))
+        return;
     output_format(to, "\n%8s %8s %10s", "pid", "tid", "samples");
     if (tables->left_out)
         output_format(to, " %10s", "left out");
@@ -141,7 +159,7 @@ void info_threads_print(struct output *to, const struct info_threads *threads, c
         output_format(to, " %9s %6s %6s %6s %6s", "CPU s", "CPU %", "GIL %", "wait %", "exc. %");
     output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
     for (size_t i = 1; i < tables->threads_count; i++)
-        if (tables->threads[i].thread.number && !tables->threads[i].thread.task)
+        if (is_thread(tables, i))
             print_thread(to, threads, tables, i);
 }
 

@@ -34,7 +34,8 @@ static Perftools__Profiles__Label *next_label(struct making *making, struct text
 /* An empty text would be none. */
 static void text_label(struct making *making, struct text key, struct text text)
 {
-    next_label(making, key)->str = pprof_string(making->refers, text.size ? text : TEXT("<unknown>"));
+    Perftools__Profiles__Label *label = next_label(making, key);
+    label->str = pprof_string(making->refers, text.size ? text : TEXT("<unknown>"));
 }
 
 /* The unit makes a 0, the main interpreter's number, a label like any other; without one it would be none. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the labels of a pprof sample say: who was sampled, and where.
  *
- *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0      each sample
- *     recording "shard-2.pyreel"                                        when there are several
- *     task "Task-7", task_id 7                                          one in an asyncio task; the id is the
- *                                                                       recording's own number for it
- *     opcode "LOAD_ATTR_SLOT", opcode_base "LOAD_ATTR"                  where the leaf's instruction is wanted and known
+ *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0
+ *                                        each sample
+ *     recording "shard-2.pyreel"         when there are several
+ *     task "Task-7", task_id 7           one in an asyncio task; the id is the recording's own number for it
+ *     opcode "LOAD_ATTR_SLOT", opcode_base "LOAD_ATTR"
+ *                                        where the leaf's instruction is wanted and known
  *
  * Samples that agree in all of it have one number. */
 #ifndef PYREEL_FORMATS_PPROF_LABELS_H
