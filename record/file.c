@@ -106,14 +106,21 @@ static bool open_named(struct recording_file *file, bool may_be_there, bool forc
                  may_be_there ? "" : "; name a file with -o");
 }
 
+/* Standard output may be a file that never had a name, or has none any more. */
+static bool has_name(int fd)
+{
+    struct stat there;
+    return fstat(fd, &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 0;
+}
+
 bool recording_file_open(struct recording_file *file, const char *path, bool force, pid_t pid, struct text command,
                          struct fault *why)
 {
     *file = (struct recording_file){ .fd = STDOUT_FILENO };
     file->path = path ? alloc_copy(path, strlen(path)) : default_path(pid, command);
-    if (strcmp(file->path, "-") == 0)
-        return true;
-    if (open_named(file, path || force, force, why))
+    const bool good = strcmp(file->path, "-") == 0 || open_named(file, path || force, force, why);
+    file->named = file->created || (good && has_name(file->fd));
+    if (good)
         return true;
     if (file->fd >= 0)
         close(file->fd);
@@ -125,10 +132,7 @@ bool recording_file_open(struct recording_file *file, const char *path, bool for
 bool recording_file_begin(struct recording_file *file, struct fault *why)
 {
     struct stat there;
-    if (fstat(file->fd, &there) != 0 || !S_ISREG(there.st_mode))
-        return true;
-    file->named = there.st_nlink > 0;
-    if (file->created || file->fd == STDOUT_FILENO)
+    if (file->created || file->fd == STDOUT_FILENO || fstat(file->fd, &there) != 0 || !S_ISREG(there.st_mode))
         return true;
     return ftruncate(file->fd, 0) == 0 || fault(why, "cannot write %s: %s", file->path, strerror(errno));
 }

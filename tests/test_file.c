@@ -169,6 +169,11 @@ static void a_file_that_is_removed_is_missed(void **state)
     assert_true(recording_file_removed(&file, &why));
     assert_string_equal(why.text, "gone was removed while it was being written: the recording is lost");
     assert_false(recording_file_close(&file, NULL));
+    assert_true(recording_file_open(&file, "soon gone", false, 42, TEXT("app"), NULL));
+    assert_int_equal(unlink("soon gone"), 0); /* before anything is written */
+    assert_true(recording_file_begin(&file, NULL));
+    assert_true(recording_file_removed(&file, NULL));
+    assert_false(recording_file_close(&file, NULL));
 }
 
 static void a_recording_that_never_began_leaves_no_file(void **state)
