@@ -213,6 +213,24 @@ static void print_line(struct output *to, const char *label, struct text text)
     output_string(to, "\n");
 }
 
+/* A process that became another program, or that is not the only one. */
+static void print_processes(struct output *to, const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->processes_count; i++) {
+        const struct process_row *row = &tables->processes[i];
+        char version[32];
+        if (row->process.number == 0)
+            continue;
+        output_format(to, "%-11s %" PRIu32 ", CPython %s, from %.3f s", "process", row->process.pid,
+                      python_version_text(version, row->process.python_version), seconds(row->process.start_ns));
+        if (row->end_ns)
+            output_format(to, " to %.3f s", seconds(row->end_ns));
+        output_string(to, ": ");
+        output_text(to, row->process.command);
+        output_string(to, "\n");
+    }
+}
+
 static void print_program(struct output *to, const struct tables *tables)
 {
     const struct recording *recording = &tables->recording;
@@ -227,6 +245,8 @@ static void print_program(struct output *to, const struct tables *tables)
         print_line(to, "recorded", TEXT("by Tachyon, which does not say when or where"));
         return;
     }
+    if (tables->processes_count > 2)
+        print_processes(to, tables);
     output_format(to, "%-11s %s on ", "recorded", start_text(started, sizeof(started), recording->start_unix_ns));
     output_text(to, recording->host);
     output_string(to, ", ");

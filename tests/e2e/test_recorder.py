@@ -168,6 +168,7 @@ def test_a_python_that_becomes_another_is_recorded_as_two(python3, program, tmp_
     assert first["end_s"] <= second["start_s"]
     assert first["python"] == ours.full_version
     assert second["command"] == f"{other} {program('dies')} 7"
+    assert convert("info", tmp_path / "a.pyreel").text.count(f"\nprocess     {first['pid']}, CPython 3.") == 2
     assert {"before", "work"} <= functions_of(tmp_path / "a.pyreel")
     assert outputs_agree(tmp_path / "a.pyreel")
 
