@@ -2,13 +2,17 @@
 """Several recordings become one profile; a part of a recording is what it says."""
 
 import collections
+import concurrent.futures
+import os
+import pathlib
 import time
 
 import pytest
 
 import gecko_check
+import golden
 import pprof_check
-from environment import CONVERTERS, need_go
+from environment import CONVERTERS, PROJECT, need_go
 from recording import Recorder, convert, info, run_record, succeed
 
 WORK = """
@@ -177,6 +181,24 @@ def test_a_damaged_recording_does_not_spoil_the_others(shards, tmp_path, name):
     if name == "collapsed":
         shown = (tmp_path / "out").read_text()
         assert f"{shards[0].function} (" in shown and f"{shards[1].function} (" in shown
+
+
+def test_damage_costs_the_same_on_the_way_through_the_merge():
+    """A part that is the whole is what the recording is, whatever is wrong with it."""
+    data = (pathlib.Path(PROJECT) / "tests" / "streams" / "plain-3.11" / golden.RECORDING).read_bytes()
+
+    def difference(place):
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << place % 8
+        for damaged in (bytes(flipped), data[:place], data[:place] + data[place + 40:]):
+            plain, merged = (convert("collapsed", "-", *part, input=damaged) for part in ([], ["--to", "1000000"]))
+            if (plain.code, plain.output, plain.messages) != (merged.code, merged.output, merged.messages):
+                return f"byte {place}: {plain}, {merged}"
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [problem for problem in pool.map(difference, range(1, len(data), 7)) if problem]
+    assert not found, f"{len(found)} problems: {found[0]}"
 
 
 def test_nothing_readable_is_a_failure(tmp_path):
