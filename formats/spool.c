@@ -87,7 +87,8 @@ static bool next_part(struct spool_reader *reader)
         return false;
     const size_t at = reader->chunk++;
     if (at == column->chunks_count) {
-        reader->from = cursor_of(column->open.at, column->open.size);
+        if (column->open.size > 0)
+            reader->from = cursor_of(column->open.at, column->open.size);
         return column->open.size > 0;
     }
     const struct spool_chunk *chunk = &column->chunks[at];
