@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+"""Tachyon's files: what it records is converted as its own replay tells it, and it replays what we record."""
+
+import collections
+import os
+import shutil
+import signal
+import tempfile
+
+import pytest
+
+import gecko_check
+import pprof_check
+import tachyon
+from environment import CONVERTERS, as_root
+from plain_stream import Recording
+from recording import attach, convert, info, run_record, succeed, wait_until
+
+SECONDS = 0.8
+RECORDED = {  # how it records, and what pyreel-info says then
+    "main-thread": ([], {"mode": "wall", "threads_option": "main"}),
+    "all-threads": (["-a"], {"mode": "wall", "threads_option": "all"}),
+    "fast": (["-a", "-r", "10khz"], {"mode": "wall", "rate_hz": 10000}),
+    "cpu": (["-a", "--mode", "cpu"], {"mode": "cpu"}),
+    "gil": (["-a", "--mode", "gil"], {"mode": "gil"}),
+    "exception": (["-a", "--mode", "exception"], {"mode": "exception"}),
+    "opcodes": (["-a", "--opcodes"], {"instructions": True}),
+    "native": (["-a", "--native"], {"instructions": False}),
+    "no-gc": (["-a", "--no-gc"], {}),
+    "blocking": (["-a", "--blocking"], {}),
+    "plain": (["-a", "--compression", "none"], {}),
+}
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """Where its Python sees our files, too."""
+    folder = tempfile.mkdtemp(prefix="pyreel-tachyon-", dir="/tmp")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def theirs(folder, program):
+    """theirs("cpu"): a file that it recorded so, once."""
+    made = {}
+
+    def make(how):
+        if how not in made:
+            made[how] = os.path.join(folder, f"{how}.bin")
+            tachyon.sampling("run", "--binary", "-o", made[how], *RECORDED[how][0], program("mix"), SECONDS)
+        return made[how]
+
+    return make
+
+
+@pytest.fixture
+def ours(folder, tmp_path):
+    """ours(RECORDING): the Tachyon file that we make of it."""
+
+    def make(path):
+        made = os.path.join(folder, f"{tmp_path.name}-{os.path.basename(path)}.bin")
+        succeed(CONVERTERS["tachyon"], "-o", made, path)
+        return made
+
+    return make
+
+
+def difference(ours, theirs):
+    return {"only ours": list((ours - theirs).items())[:3], "only theirs": list((theirs - ours).items())[:3]}
+
+
+# ---- theirs, by us ----
+
+@pytest.mark.parametrize("how", RECORDED)
+def test_what_it_records_is_converted_as_it_replays_it(theirs, how):
+    path = theirs(how)
+    shown, told = tachyon.converted(path), info(path, "--verify")
+    _, samples = tachyon.replay(path, "--collapsed")
+    own = tachyon.replayed(path)
+    assert tachyon.with_frames(shown) == own, difference(tachyon.with_frames(shown), own)
+    assert told["samples"] == sum(shown.values())
+    assert sum(own.values()) <= told["samples"] <= samples
+    assert told["samples"] > (5 if how == "exception" else 100)
+    assert told["format"] == "tachyon" and told["complete"] is True and told["python"].startswith("3.15.")
+    assert {key: told[key] for key in RECORDED[how][1]} == RECORDED[how][1]
+
+
+def test_its_attach_is_converted_too(folder, program):
+    path = os.path.join(folder, "attached.bin")
+    pid = int(succeed(*tachyon.command(), program("tachyon_attach"), path, program("mix")).text.split()[-1])
+    own = tachyon.replayed(path)
+    shown = tachyon.with_frames(tachyon.converted(path))
+    assert shown == own, difference(shown, own)
+    (process,) = info(path)["processes"]
+    assert process["pid"] == pid
+
+
+@pytest.mark.parametrize("how", ["cpu", "opcodes", "native"])
+def test_nothing_that_it_holds_is_lost_on_the_way(theirs, ours, program, how):
+    """Through our events and back: places, opcodes, statuses, interpreters, times."""
+    before, after = (tachyon.dump(path, program) for path in (theirs(how), ours(theirs(how))))
+    kept = collections.Counter()
+    for (*thread, stack), count in before["samples"]:
+        shown = [frame for frame in stack if not frame[0].endswith("_sync_coordinator.py")]
+        if shown or not stack:
+            kept[str([*thread, shown or [["~", tachyon.NO_FRAMES, None, None]]])] += count
+    assert kept == {str(list(key)): count for key, count in after["samples"]}
+    assert after["times"][-1] == before["times"][-1]
+    for field in ("start_time_us", "sample_interval_us", "python_version", "mode"):
+        assert after["info"][field] == before["info"][field], field
+    if how == "opcodes":
+        assert len({frame[3] for key, _ in after["samples"] for frame in key[3]}) > 5
+
+
+def recorded_by_gecko(path):
+    succeed(CONVERTERS["gecko"], path)
+    return f"{path}.json.gz"
+
+
+@pytest.mark.parametrize("how", ["all-threads", "cpu", "opcodes"])
+def test_its_files_make_good_profiles(theirs, how, tmp_path):
+    path = theirs(how)
+    samples = info(path)["samples"]
+    profile = gecko_check.load(recorded_by_gecko(path))
+    assert gecko_check.problems(profile) == []
+    assert sum(thread["samples"]["length"] for thread in profile["threads"]) >= samples
+    succeed(CONVERTERS["pprof"], "-o", tmp_path / "out.pb.gz", path)
+    message, problems = pprof_check.examine(tmp_path / "out.pb.gz")
+    assert [problem for problem in problems if not problem.startswith("time 0, ")] == []  # it has no date
+    assert sum(values[0] for _, _, values in pprof_check.summary(message)["samples"]) == samples
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_a_pipe_gives_what_its_file_gives(theirs, name, tmp_path):
+    path = theirs("all-threads")
+    convert(name, path, "-o", tmp_path / "out")
+    with open(path, "rb") as file:
+        piped = convert(name, "-", "-o", "-", input=file.read())
+    assert (piped.code, piped.messages) == (0, "")
+    assert piped.output == (tmp_path / "out").read_bytes() != b""
+
+
+def test_its_statuses_can_be_asked_for(theirs):
+    path = theirs("all-threads")
+    everything, held = tachyon.converted(path), succeed(CONVERTERS["collapsed"], "--mode", "gil", path).text
+    assert 0 < sum(int(line.rpartition(" ")[2]) for line in held.splitlines()) < sum(everything.values())
+    refused = convert("collapsed", path, "--mode", "cpu")
+    assert refused.code == 1 and "no sample of it says" in refused.messages
+
+
+# ---- ours, by them ----
+
+def test_it_replays_what_we_record(recorded, ours):
+    made = ours(recorded.path)
+    own, shown = tachyon.replayed(made), tachyon.converted(recorded.path)
+    assert own == shown, difference(shown, own)
+    assert sum(own.values()) == recorded.info["samples"]
+
+
+def count_frames(stacks):
+    counts = collections.Counter()
+    for stack, samples in stacks:
+        counts[stack] += samples
+    return counts
+
+
+def test_it_finds_every_field_that_we_recorded(python, program, start, ours, tmp_path):
+    prefix = as_root() if python.root else ()
+    path = tmp_path / "a.pyreel"
+    target = start(*prefix, *python.command, program("mix"), 5)
+    attach(target, path, "--opcodes", "--native", "--compression", "none", seconds=1, prefix=prefix)
+    target.close()
+    dumped = tachyon.dump(ours(path), program)
+    known = {frame[3] for key, _ in dumped["samples"] for frame in key[3] if frame[3]}
+    told = count_frames((tuple((file, name, tuple(place) if place else None, opcode) for file, name, place, opcode
+                               in key[3]), count) for key, count in dumped["samples"])
+
+    def as_told(frame):
+        place = (frame.line, frame.end_line, frame.column, frame.end_column) if frame.line else None
+        opcode = frame.instruction if frame.instruction in known else None
+        return frame.file or "~", frame.function, place, opcode
+
+    empty = (("~", tachyon.NO_FRAMES, None, None),)
+    wanted = count_frames((tuple(map(as_told, stack)) or empty, count)
+                          for stack, count in Recording(path).stacks.items())
+    assert told == wanted, difference(wanted, told)
+    assert len(known) > 5
+    recorded, replayed = info(path), dumped["info"]
+    assert replayed["sample_count"] == recorded["samples"]
+    assert replayed["mode"] == 0 and replayed["sample_interval_us"] == 1000
+    assert replayed["python_version"] == [3, 15, 0 if python.minor != 15 else int(python.full_version.split(".")[2])]
+    assert abs(replayed["duration_sec"] - recorded["duration_s"]) < 0.01
+    threads = {(thread["tid"], thread["main"]) for thread in recorded["threads"] if thread["samples"]}
+    assert {(key[0], bool(key[2] & 32)) for key, _ in dumped["samples"]} == threads
+
+
+@pytest.mark.parametrize("output", ["--flamegraph", "--heatmap", "--gecko", "--jsonl", "--pstats"])
+def test_all_that_it_makes_can_be_made_of_ours(python3, program, ours, tmp_path, output):
+    path = tmp_path / f"{output}.pyreel"
+    assert run_record("-o", path, "--", python3, program("mix"), SECONDS).code == 0
+    out, samples = tachyon.replay(ours(path), output)
+    assert samples == info(path)["samples"]
+    page = os.path.join(out, "index.html") if os.path.isdir(out) else out
+    with open(page, "rb") as file:
+        assert b"grind" in file.read() or output == "--heatmap"
+
+
+@pytest.mark.parametrize("mode", ["cpu", "gil", "exception"])
+def test_modes_go_along(python3, program, ours, tmp_path, mode):
+    path = tmp_path / "a.pyreel"
+    assert run_record("-o", path, "-m", mode, "--", python3, program("mix"), SECONDS).code == 0
+    made = ours(path)
+    assert info(made)["mode"] == mode
+    own = tachyon.replayed(made)
+    assert own == tachyon.converted(path)
+    assert sum(own.values()) > 5
+
+
+def test_of_deep_stacks_both_ends_are_shown(python3, program, folder, tmp_path):
+    assert run_record("-o", tmp_path / "a.pyreel", "--", python3, program("deep"), "calls", 1000, 0.5).code == 0
+    made = os.path.join(folder, "deep.bin")
+    ended = convert("tachyon", tmp_path / "a.pyreel", "-o", made)
+    samples = info(tmp_path / "a.pyreel")["samples"]
+    assert ended.code == 0
+    assert "deeper than the 256 frames" in ended.messages
+    counts = tachyon.replayed(made)
+    assert sum(counts.values()) == samples
+    for (_, stack), count in counts.items():
+        assert len(stack) <= 256
+        if len(stack) == 256:
+            assert stack[127] == "<frames left out>" and "<module>" in "".join(stack[:10]), stack
+
+
+# ---- what is not whole ----
+
+def test_one_whose_recorder_was_killed_is_refused(program, start, folder, tmp_path):
+    for how_much, word in (("little", "it is empty"), ("much", "was never finished")):
+        path = os.path.join(folder, f"killed-{how_much}.bin")
+        target = start(*tachyon.command(), program("tachyon_write"), path, how_much)
+        os.kill(target.pid, signal.SIGKILL)
+        wait_until(lambda: not target.running, "its end")
+        assert (os.path.getsize(path) > 0) == (how_much == "much")
+        for name in CONVERTERS:
+            ended = convert(name, path, "-o", tmp_path / "out")
+            assert (ended.code, ended.output) == (1, b"")
+            assert word in ended.messages
+        assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_one_that_is_cut_off_or_changed_is_refused_or_converted(theirs, name, tmp_path):
+    with open(theirs("plain"), "rb") as file:
+        data = file.read()
+    for size in range(1, len(data), len(data) // 20):
+        ended = convert(name, "-", "-o", tmp_path / "out", input=data[:size])
+        assert ended.code == 1 and ended.messages, size
+    for at in range(0, len(data), len(data) // 40):
+        changed = bytearray(data)
+        changed[at] ^= 0x55
+        ended = convert(name, "-", "-o", tmp_path / "out", input=bytes(changed))
+        assert ended.code in (0, 1) and bool(ended.code) == bool(ended.messages), at
