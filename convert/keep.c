@@ -37,8 +37,7 @@ bool keep_fits(const struct keep *keep, const struct recording *recording, struc
         return fault(why, "it was recorded in a mode that this version does not know, and --mode %s was asked for",
                      wanted);
     return fault(why,
-                 "pyreel-record -m %s recorded it and kept the samples of that mode only: for --mode %s record "
-                 "with -m %s",
+                 "it was recorded in mode %s and has the samples of that mode only: for --mode %s record with -m %s",
                  modes[recorded].name, wanted, wanted);
 }
 

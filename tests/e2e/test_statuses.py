@@ -13,7 +13,7 @@ import pprof_check
 from environment import BUILD, need_go
 from recording import collapsed, convert, info, run, succeed
 
-WITH_MODE = ["pprof", "collapsed", "gecko"]
+WITH_MODE = ["pprof", "collapsed", "gecko", "tachyon"]
 WORK, WAIT = "MainThread (4242);<module> (a.py:3);work (a.py:6)", "MainThread (4242);<module> (a.py:3);wait (a.py:10)"
 WORKER = "worker (4243);wait (a.py:10)"
 
@@ -107,7 +107,7 @@ def test_the_mode_of_the_recording_is_all_there_is(name, tmp_path):
         ended = convert(name, only_cpu, "--mode", mode, "-o", tmp_path / "out")
         assert ended.code == code, ended
         if code:
-            assert "pyreel-record -m cpu recorded it" in ended.messages and f"with -m {mode}" in ended.messages
+            assert "it was recorded in mode cpu" in ended.messages and f"with -m {mode}" in ended.messages
     assert convert(name, only_cpu, "-o", tmp_path / "out").code == 0
 
 
