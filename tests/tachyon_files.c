@@ -109,6 +109,7 @@ struct bytes file_made(struct tachyon_file *file)
     struct bytes made = { 0 };
     if (file->codec == TACHYON_ZSTD)
         pack(&file->records);
+    file->records.size -= file->cut;
     const uint64_t strings_at = 64 + file->records.size, frames_at = strings_at + file->string_table.size;
     file_put_u32(file, &made, 0x54414348);
     file_put_u32(file, &made, file->version);

@@ -14,6 +14,7 @@ struct tachyon_file {
     uint64_t start_us, interval_us, samples;
     int64_t strings_at, frames_at, size; /* added to what is right */
     uint8_t python[3];
+    size_t cut; /* bytes that are missing at the end of the records, in a file that is else in order */
     struct bytes records, string_table, frame_table, statistics;
 };
 

@@ -213,6 +213,27 @@ static void a_broken_zstd_frame_is_refused(void **state)
     bytes_free(&bytes);
 }
 
+/* The file has all of its parts, but one is too short. */
+static void records_that_end_too_early_are_refused(void **state)
+{
+    (void)state;
+    struct tachyon_file file = good_file();
+    for (size_t cut = 1; cut < file.records.size; cut++) {
+        struct tachyon_file less = good_file();
+        less.cut = cut;
+        assert_file_refused(&less, "samples are damaged");
+    }
+    for (size_t cut = 1; cut < 30; cut++) {
+        struct tachyon_file less = good_file();
+        less.codec = TACHYON_ZSTD;
+        less.cut = cut;
+        assert_file_refused(&less, "samples are damaged");
+    }
+    bytes_free(&file.records);
+    bytes_free(&file.string_table);
+    bytes_free(&file.frame_table);
+}
+
 static void other_files_are_not_taken_for_one(void **state)
 {
     (void)state;
@@ -233,6 +254,7 @@ int main(void)
         cmocka_unit_test(each_cut_is_refused),
         cmocka_unit_test(one_that_was_never_finished_is_refused),
         cmocka_unit_test(a_broken_zstd_frame_is_refused),
+        cmocka_unit_test(records_that_end_too_early_are_refused),
         cmocka_unit_test(other_files_are_not_taken_for_one),
     };
     return run_all(tests);
