@@ -17,7 +17,7 @@
 #define PLACES_LIMIT     (1u << 20)   /* remembered at once */
 #define WORDS_LIMIT      (1u << 21)   /* of a frame: more than a chunk that we read has */
 #define IDENTITY_PIECES  3            /* the most that an identity is read in */
-#define COPIES_LIMIT     (1u << 16)   /* of the bytecode of a code object: one for each thread that ever ran it */
+#define COPIES_LIMIT     (1u << 16)   /* of the bytecode of one, each a thread's */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
 {
@@ -323,10 +323,8 @@ uint32_t codes_mark(struct codes *codes, struct text name)
 static bool find_copies(struct codes *codes, struct code *code, const unsigned char *head)
 {
     uint64_t count = 0;
-    if (code->copy == 0)
-        return true;
-    if (!codes->layout->code_copies)
-        return false;
+    if (code->copy == 0 || !codes->layout->code_copies)
+        return code->copy == 0;
     code->copies = word_at(head, codes->layout->code_copies);
     return code->copies && remote_read(codes->remote, code->copies, &count, sizeof(count)) == REMOTE_READ &&
            count <= COPIES_LIMIT && code->copy < count;
@@ -335,13 +333,12 @@ static bool find_copies(struct codes *codes, struct code *code, const unsigned c
 /* Where the bytecode begins: for a copy, its identity says so. False when there is none yet, or they have moved. */
 static bool find_first(struct codes *codes, struct code *code)
 {
-    const unsigned char *rest = code->identity + codes->layout->code_identity_size;
-    code->first = code->copy ? word_at(rest, 8) : code->address + codes->layout->code_instructions;
-    return code->copy == 0 || (code->first && word_at(rest, 0) == code->copies);
+    const uint32_t rest = codes->layout->code_identity_size;
+    code->first = code->copy ? word_at(code->identity, rest + 8) : code->address + codes->layout->code_instructions;
+    return code->copy == 0 || (code->first && word_at(code->identity, rest) == code->copies);
 }
 
-/* Fills in a code object from the target. Its identity is read with its head and again at the end: what lies between
- * is of one object. */
+/* The identity is read with the head and again at the end: what lies between is of one object. */
 static bool read_code(struct codes *codes, struct code *code)
 {
     const struct layout *l = codes->layout;
