@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Free-threaded builds. None is at hand: these record a process that has the memory of one (tests/free-threaded.c), a
+main thread that is attached and works, and another that is detached and waits."""
+
+import os
+
+import pytest
+
+import environment
+import stacks
+from environment import BUILD
+from recording import attach, collapsed, whole
+
+VERSIONS = {"3.13": "3.13.18", "3.14": "3.14.10", "3.15": "3.15.2"}
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request):
+    return request.param
+
+
+@pytest.fixture
+def recorded(version, start, tmp_path):
+    program = os.path.join(BUILD, "tests", "free-threaded")
+    if not os.path.exists(program):
+        environment.missing("no cmocka, and so no tests/free-threaded in the build folder")
+    target = start(program, version)
+
+    def record(*options):
+        attach(target, tmp_path / "a.pyreel", *options, seconds=0.6)
+        figures = whole(tmp_path / "a.pyreel")
+        assert figures["failed"] <= 0.01 * figures["ticks"] + 1, figures["failures"]
+        threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
+        return figures, {name_tid[1]: stacks.functions(seen) for name_tid, seen in threads.items()}, target.pid
+
+    return record
+
+
+def test_each_thread_is_seen_where_it_is(recorded, version):
+    figures, seen, pid = recorded()
+    assert figures["python"] == VERSIONS[version]
+    assert len(seen) == 2
+    waits = seen[max(seen.keys() - {pid})]
+    assert set(waits) == {("wait",)}
+    assert set(seen[pid]) == {("<module>", "f"), ("<module>", "f", "g")}
+    assert min(seen[pid].values()) > 0.2 * sum(seen[pid].values()), seen
+
+
+def test_who_is_attached_stands_for_who_has_the_lock(recorded):
+    figures, _, pid = recorded()
+    held = {thread["tid"]: thread["gil_percent"] for thread in figures["threads"]}
+    assert held.pop(pid) == 100
+    assert list(held.values()) == [0]
+
+
+@pytest.mark.parametrize("options", [("-t", "gil"), ("-m", "gil"), ("-t", "main")])
+def test_only_those_can_be_asked_for(recorded, options):
+    _, seen, pid = recorded(*options)
+    assert set(seen) == {pid}
