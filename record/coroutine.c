@@ -210,17 +210,20 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
 
 void look_at_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
 {
-    uint64_t next = coroutine;
+    uint64_t next = coroutine, passed = 0;
     *runs = false;
     k->tasks->links_count = 0;
     for (uint32_t depth = 0; next; depth++) {
         enum object_kind kind;
         const uint64_t at = next;
         bool inner_runs = false;
-        if (depth == DEPTH_MOST) {
+        /* What waits for itself can't be; a ring is found in twice its length (Brent). */
+        if (depth == DEPTH_MOST || at == passed) {
             fail(k, LOOK_TOO_DEEP);
             return;
         }
+        if ((depth & (depth - 1)) == 0)
+            passed = at;
         next = 0;
         if (!look_at_kind(k, at, &kind))
             fail(k, LOOK_CHANGED);

@@ -68,6 +68,7 @@ void tasks_trim(struct tasks *tasks, uint64_t since_tick)
 {
     const size_t count = tasks->count;
     tasks->count = 0;
+    pairs_free(&tasks->types); /* a class may be gone, and another be at its address */
     pairs_free(&tasks->addresses);
     for (size_t i = 0; i < count; i++) {
         struct known_task task = tasks->rows[i];

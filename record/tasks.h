@@ -20,7 +20,7 @@
 #include "record/target.h"
 #include "record/twofold.h"
 
-#define TASKS_LIMIT (1u << 20) /* remembered at once */
+#define TASKS_LIMIT (1u << 18) /* remembered at once */
 
 /* What is read in a round: of tasks that stay as they are, planned once for long; and of all else. */
 enum { COPY_CALM, COPY_BUSY, COPIES };

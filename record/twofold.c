@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#define GAP        512          /* bytes between two places that are read along */
-#define PART_LIMIT (64u << 10)  /* bytes of a piece that more places are added to */
-#define SIZE_LIMIT (512u << 20) /* bytes of a copy; places beyond are lost */
+#define GAP        2048        /* bytes between two places that are read along */
+#define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
+#define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
 
 void twofold_free(struct twofold *t)
 {
@@ -86,7 +86,7 @@ static void plan(struct twofold *t)
             put_place(t, place);
     }
     if (t->size > t->room) {
-        t->room = t->size * 2;
+        t->room = t->size + t->size / 2;
         t->first = alloc_resize(t->first, t->room, 1);
         t->second = alloc_resize(t->second, t->room, 1);
         t->kept = alloc_resize(t->kept, t->room, 1);

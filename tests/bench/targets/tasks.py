@@ -11,7 +11,7 @@ def compute(n):
 
 async def leaf():
     while True:
-        compute(2000)
+        compute(10000)
         await asyncio.sleep(0.001)
 
 
