@@ -69,6 +69,7 @@ struct asyncio {
     size_t calm,
         strange;         /* tasks that are planned as calm ones; of those that were used in the last tick, the others */
     uint64_t list;       /* of the roster, that the copies are for */
+    size_t words;        /* places at the front of the busy copies that are of no task */
     size_t interpreters; /* whose words are at the front of the busy copies ... */
     uint32_t *owners;    /* ... followed by those of these members */
     size_t owners_count, owners_room;

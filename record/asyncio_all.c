@@ -97,6 +97,8 @@ static enum look settle(struct asyncio *a, uint32_t place)
         task->entry = alloc_zeroed(1, sizeof(*task->entry));
     struct task_entry *entry = task->entry;
     entry->same = awaited_steady(a) && entry->thread && entry->settled + 1 == a->tasks.tick;
+    if (!entry->same && !awaited_double(a))
+        return LOOK_CHANGED; /* one that waits for it is of the tick before */
     const enum look done = entry->same ? LOOK_SURE : awaited_stack(a, &entry->stack);
     if (done == LOOK_SURE)
         entry->settled = a->tasks.tick;

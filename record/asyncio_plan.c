@@ -45,6 +45,7 @@ static void plan_owners(struct asyncio *a)
     }
     for (size_t i = 0; a->which == ASYNC_ALL && i < a->interpreters; i++)
         twofold_add(copy, a->target->interpreters[i].address + o->interpreter_tasks, 16);
+    a->words = copy->count;
 }
 
 static bool is_used(const struct asyncio *a, const struct known_task *task)
@@ -154,9 +155,45 @@ void asyncio_plan_again(struct asyncio *a)
     a->moved = true;
 }
 
+/* The second copies are to have a task and those that wait for it, as far as is known. */
+static void again_with_chain(struct asyncio *a, struct known_task *task)
+{
+    struct tasks *tasks = &a->tasks;
+    while (task->again_round != tasks->round) {
+        tasks_again(tasks, task);
+        if (task->parent == 0 || task->parent > tasks->count)
+            return;
+        task = &tasks->rows[task->parent - 1];
+    }
+}
+
+/* What the second copies have: all that may be other than in the tick before, or that runs. A task that waits and has
+ * not changed is as it was then, and so are those that wait for it: that was a stack of one moment. */
+static void choose_again(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    struct twofold *busy = &tasks->copies[COPY_BUSY];
+    for (size_t i = 0; i < a->words; i++)
+        twofold_again(busy, i);
+    for (size_t i = 0; a->which == ASYNC_RUNNING && i < a->owners_count; i++) {
+        const unsigned char *word = twofold_first(busy, a->interpreters + i);
+        struct known_task *task = word ? tasks_find(tasks, word_at(word, 0)) : NULL;
+        if (task)
+            again_with_chain(a, task);
+    }
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct known_task *task = &tasks->rows[i];
+        const bool all = a->which == ASYNC_ALL || a->rounds > 1;
+        if (all && tasks_copy_of(tasks, task) != COPIES && (task->runs || a->rounds > 1 || !tasks_kept(tasks, task)))
+            again_with_chain(a, task);
+    }
+}
+
 bool asyncio_copy(struct asyncio *a, bool second)
 {
     struct tasks *tasks = &a->tasks;
+    if (second)
+        choose_again(a);
     for (size_t i = 0; i < COPIES; i++) {
         if (!tasks->plans[i])
             continue;

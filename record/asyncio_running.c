@@ -34,6 +34,8 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
     const enum look chained = awaited_chain(a, place);
     if (chained != LOOK_SURE)
         return chained;
+    if (!awaited_double(a))
+        return LOOK_CHANGED;
     thread->task = place + 1;
     thread->above = above;
     return LOOK_SURE;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN_LIMIT 65536 /* tasks that wait one for the other */
+#define ROUNDS_BETWEEN 3     /* after so many, a task that runs and is on no stack is believed to be between the two */
+#define CHAIN_LIMIT    65536 /* tasks that wait one for the other */
 
 /* ---- looks ---- */
 
@@ -133,6 +134,14 @@ enum look awaited_chain(struct asyncio *a, uint32_t place)
     }
 }
 
+bool awaited_double(const struct asyncio *a)
+{
+    for (size_t i = 0; i < a->chain_count; i++)
+        if (a->tasks.rows[a->chain[i]].again_round != a->tasks.round)
+            return false;
+    return true;
+}
+
 bool awaited_steady(struct asyncio *a)
 {
     size_t known = a->chain_count;
@@ -236,12 +245,18 @@ static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, ui
     return end;
 }
 
+static bool owner_was_read(const struct asyncio *a, const struct known_task *task)
+{
+    const struct member *member = task->owner ? &a->roster->members[task->owner - 1] : NULL;
+    return member && member->state == UNWOUND && member->tick == a->roster->tick;
+}
+
 enum look awaited_stack(struct asyncio *a, struct frames *stack)
 {
     const struct known_task *task = &a->tasks.rows[a->chain[0]];
     uint32_t above = 0;
     const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
-    if (task->runs && !member)
+    if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
         return LOOK_CHANGED;
     stack->count = 0;
     awaited_add_chain(a, stack);

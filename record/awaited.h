@@ -12,6 +12,9 @@ enum look awaited_look(struct asyncio *asyncio, uint32_t place);
  * the one that waits for it, and on. LOOK_CHANGED when that can't be told in this round. */
 enum look awaited_chain(struct asyncio *asyncio, uint32_t place);
 
+/* Whether all tasks of the chain are in the second copies. */
+bool awaited_double(const struct asyncio *asyncio);
+
 /* Whether no task of the chain is other than in the tick before. */
 bool awaited_steady(struct asyncio *asyncio);
 

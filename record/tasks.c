@@ -125,6 +125,26 @@ void tasks_keep(struct tasks *tasks)
     }
 }
 
+void tasks_again(struct tasks *tasks, struct known_task *task)
+{
+    const size_t copy = tasks_copy_of(tasks, task);
+    task->again_round = tasks->round;
+    for (size_t i = 0; copy < COPIES && i < task->planned[copy].end - task->planned[copy].first; i++)
+        twofold_again(&tasks->copies[copy], task->planned[copy].first + i);
+}
+
+bool tasks_kept(const struct tasks *tasks, const struct known_task *task)
+{
+    const size_t copy = tasks_copy_of(tasks, task);
+    if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
+        task->kept_round != tasks->kept_rounds[copy])
+        return false;
+    for (size_t i = task->planned[copy].first; i < task->planned[copy].end; i++)
+        if (!twofold_kept(&tasks->copies[copy], i))
+            return false;
+    return true;
+}
+
 bool tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
     const size_t copy = tasks_copy_of(tasks, task);

@@ -67,6 +67,7 @@ struct known_task {
     enum look looked;      /* what became of the last look, ... */
     uint64_t looked_round; /* ... and the round that it was in */
     uint64_t kept_round;   /* the round whose copies all of that is of; 0: of none */
+    uint64_t again_round;  /* the round in which it is in the second copies */
     bool wants_frames;     /* else its coroutine is not followed */
     struct planned planned[COPIES];
     size_t interpreter;       /* its place in target->interpreters */
@@ -123,6 +124,12 @@ size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task);
 /* Looks at a task by the copies of this round. `generation` is the count of freed code objects of its interpreter + 1,
  * or 0 when it is not known. */
 enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation);
+
+/* The second copies are to have a task. */
+void tasks_again(struct tasks *tasks, struct known_task *task);
+
+/* Whether a task is, by the first copy alone, as it was in the tick before. */
+bool tasks_kept(const struct tasks *tasks, const struct known_task *task);
 
 /* Keeps the copies of a tick, which is over. */
 void tasks_keep(struct tasks *tasks);

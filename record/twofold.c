@@ -97,24 +97,50 @@ static void plan(struct twofold *t)
 
 /* ---- copies ---- */
 
+void twofold_again(struct twofold *t, size_t place)
+{
+    const uint32_t part = t->places[place].part;
+    if (t->planned && part != UINT32_MAX)
+        t->parts[part].again = true;
+}
+
+/* The parts of a copy, from one on, that fit in a call; *next is the first one behind them. */
+static size_t fill_call(struct twofold *t, bool second, size_t at, struct piece *pieces, size_t *which, size_t *next)
+{
+    unsigned char *const copy = second ? t->second : t->first;
+    size_t count = 0;
+    for (; at < t->parts_count && count < REMOTE_PIECES; at++) {
+        const struct part *part = &t->parts[at];
+        if (second && !part->again) {
+            memcpy(copy + part->at, t->first + part->at, part->size);
+            continue;
+        }
+        which[count] = at;
+        pieces[count++] = (struct piece){ part->address, part->size, copy + part->at };
+    }
+    *next = at;
+    return count;
+}
+
 enum remote_state twofold_copy(struct twofold *t, struct remote *remote, bool second)
 {
     struct piece pieces[REMOTE_PIECES];
+    size_t which[REMOTE_PIECES], next;
     plan(t);
-    unsigned char *const copy = second ? t->second : t->first;
     for (size_t i = 0; !second && i < t->parts_count; i++)
-        t->parts[i].lost = false;
-    for (size_t at = 0; at < t->parts_count;) {
-        const size_t left = t->parts_count - at, count = left < REMOTE_PIECES ? left : REMOTE_PIECES;
-        for (size_t i = 0; i < count; i++)
-            pieces[i] = (struct piece){ t->parts[at + i].address, t->parts[at + i].size, copy + t->parts[at + i].at };
+        t->parts[i].lost = t->parts[i].again = false;
+    for (size_t at = 0; at < t->parts_count; at = next) {
         size_t good = 0;
+        const size_t count = fill_call(t, second, at, pieces, which, &next);
+        if (count == 0)
+            continue;
         const enum remote_state state = remote_read_pieces(remote, pieces, count, &good);
         if (state == REMOTE_GONE || state == REMOTE_DENIED)
             return state;
-        at += good;
-        if (good < count)
-            t->parts[at++].lost = true;
+        if (good < count) {
+            t->parts[which[good]].lost = true;
+            next = which[good] + 1;
+        }
     }
     return REMOTE_READ;
 }
@@ -146,6 +172,12 @@ bool twofold_same(const struct twofold *t, size_t i)
 {
     const struct place *place = &t->places[i];
     return !is_lost(t, place) && memcmp(t->first + place->at, t->second + place->at, place->size) == 0;
+}
+
+bool twofold_kept(const struct twofold *t, size_t i)
+{
+    const struct place *place = &t->places[i];
+    return t->has_kept && !is_lost(t, place) && memcmp(t->kept + place->at, t->first + place->at, place->size) == 0;
 }
 
 bool twofold_still(const struct twofold *t, size_t i)

@@ -25,7 +25,8 @@ struct place {
 struct part {
     uint64_t address;
     uint32_t size, at;
-    bool lost; /* it can't be read */
+    bool lost;  /* it can't be read */
+    bool again; /* the second copy has it; else that is as the first one */
 };
 
 /* `= {0}` has no places. */
@@ -47,6 +48,9 @@ void twofold_clear(struct twofold *twofold);
 /* Adds a place; places count from 0. Nothing is read before the next copy. */
 void twofold_add(struct twofold *twofold, uint64_t address, uint32_t size);
 
+/* The second copy is to have a place; without that it has none but what is there of the first one. */
+void twofold_again(struct twofold *twofold, size_t place);
+
 /* Makes the first copy, or the second one. What can't be read is left out. REMOTE_READ unless the process is gone or
  * may not be read. */
 enum remote_state twofold_copy(struct twofold *twofold, struct remote *remote, bool second);
@@ -61,7 +65,9 @@ const unsigned char *twofold_first(const struct twofold *twofold, size_t place);
 
 /* Whether a place is the same in both copies. */
 bool twofold_same(const struct twofold *twofold, size_t place);
-/* Whether it is also the same as in the copy that was kept. */
+/* Whether a place in the first copy is the same as in the copy that was kept. */
+bool twofold_kept(const struct twofold *twofold, size_t place);
+/* Whether it is the same in all three. */
 bool twofold_still(const struct twofold *twofold, size_t place);
 
 void twofold_free(struct twofold *twofold);

@@ -36,6 +36,8 @@ static int end(void **state)
 
 static void copy(bool second)
 {
+    for (size_t i = 0; second && i < places.count; i++)
+        twofold_again(&places, i);
     assert_int_equal(twofold_copy(&places, &remote, second), REMOTE_READ);
 }
 
@@ -100,6 +102,22 @@ static void what_changed_since_a_tick_is_told(void **state)
     assert_false(twofold_still(&places, 1));
 }
 
+static void what_is_not_wanted_again_is_not_read_again(void **state)
+{
+    (void)state;
+    twofold_add(&places, 0x100010, 8);
+    twofold_add(&places, 0x500010, 8);
+    copy(false);
+    here[0x10]++;
+    there[0x10]++;
+    twofold_again(&places, 1);
+    assert_int_equal(twofold_copy(&places, &remote, true), REMOTE_READ);
+    assert_int_equal(remote.pieces, 3);
+    assert_true(twofold_same(&places, 0));
+    assert_memory_equal(twofold_at(&places, 0), twofold_first(&places, 0), 8);
+    assert_false(twofold_same(&places, 1));
+}
+
 static void a_place_that_is_gone_takes_no_other_along(void **state)
 {
     (void)state;
@@ -129,18 +147,19 @@ static void a_place_that_goes_between_the_copies_is_not_there(void **state)
 static void more_places_than_a_call_reads(void **state)
 {
     (void)state;
-    static unsigned char wide[3000][1];
+    enum { APART = 4096, COUNT = 3000 };
+    static unsigned char wide[COUNT * APART];
+    fake_remote_map(0x10000000, wide, sizeof(wide));
     twofold_add(&places, UINT64_MAX - 4, 8); /* an address that nothing can have */
-    for (size_t i = 0; i < countof(wide); i++) {
-        wide[i][0] = (unsigned char)(i * 7);
-        fake_remote_map(0x10000000 + i * PAGE, wide[i], 1);
-        twofold_add(&places, 0x10000000 + i * PAGE, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        wide[i * APART] = (unsigned char)(i * 7);
+        twofold_add(&places, 0x10000000 + i * APART, 1);
     }
     copy(false);
     copy(true);
     assert_null(twofold_at(&places, 0));
-    for (size_t i = 0; i < countof(wide); i++)
-        assert_int_equal(twofold_at(&places, i + 1)[0], wide[i][0]);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(twofold_at(&places, i + 1)[0], wide[i * APART]);
 }
 
 static void a_process_that_is_gone_is_told(void **state)
@@ -158,6 +177,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_lies_close_together_is_one_piece, begin, end),
         cmocka_unit_test_setup_teardown(what_changed_between_the_copies_is_told, begin, end),
         cmocka_unit_test_setup_teardown(what_changed_since_a_tick_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_wanted_again_is_not_read_again, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_is_gone_takes_no_other_along, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_goes_between_the_copies_is_not_there, begin, end),
         cmocka_unit_test_setup_teardown(more_places_than_a_call_reads, begin, end),
