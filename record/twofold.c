@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define GAP        2048        /* bytes between two places that are read along */
+#define GAP        768         /* bytes between two places that are read along */
 #define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
 #define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
 
