@@ -10,7 +10,7 @@
 
 #define SEARCH_FIRST_NS 30000000 /* asyncio is looked for again after this, then after twice as long */
 #define SEARCH_MOST_NS  1000000000
-#define ROUNDS          10    /* of a tick */
+#define ROUNDS          24    /* of a tick */
 #define FIRST_COPIES    3     /* of a round, as the tasks that run are not known before */
 #define READS_LIMIT     20000 /* places that are read one by one in a tick */
 

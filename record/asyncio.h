@@ -33,6 +33,7 @@ struct frames {
 
 /* What a thread runs. */
 struct thread_task {
+    uint32_t quiet; /* rounds of the tick in which it ran a coroutine, and no task before and after */
     uint64_t tick;  /* the one that it was found out in */
     uint32_t task;  /* its place in tasks.rows + 1; 0: none */
     uint32_t above; /* links of the thread's stack above its coroutine's frame */

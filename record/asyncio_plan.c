@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define USED_TICKS    3  /* a running task is read for so many ticks after its last */
+#define USED_TICKS    8  /* a running task is read for so many ticks after its last */
 #define STRANGE_LEAST 24 /* tasks that are not planned as calm ones: more, and more than a part, are too many */
 #define STRANGE_PART  8
 #define TRIM_TICKS    4096  /* tasks that were not used for so long are forgotten */

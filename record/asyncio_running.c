@@ -5,7 +5,7 @@
 #include "record/awaited.h"
 
 #define COROUTINE_FLAGS  0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
-#define ROUNDS_BY_ITSELF 3     /* after so many, a coroutine that is driven in no task is believed */
+#define ROUNDS_BY_ITSELF 4     /* after so many, a coroutine that is driven in no task is believed */
 
 static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
 {
@@ -64,10 +64,12 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     enum look done = find_running(a, a->owners[i], after, thread);
     if (done != LOOK_SURE && before != after)
         done = find_running(a, a->owners[i], before, thread) == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
-    /* A program may drive coroutines itself, in no task. */
-    const bool by_itself = before == 0 && after == 0 && a->rounds >= ROUNDS_BY_ITSELF;
-    if (done == LOOK_NO_TASK && !by_itself && drives_coroutine(a, &a->roster->members[a->owners[i]].walk))
-        done = LOOK_CHANGED;
+    if (done == LOOK_NO_TASK && drives_coroutine(a, &a->roster->members[a->owners[i]].walk)) {
+        /* A program may drive coroutines itself, in no task: then that is so in each round. */
+        thread->quiet += before == 0 && after == 0;
+        if (thread->quiet < ROUNDS_BY_ITSELF || thread->quiet < a->rounds)
+            done = LOOK_CHANGED;
+    }
     return done;
 }
 
@@ -78,7 +80,8 @@ size_t asyncio_take_running(struct asyncio *a)
     for (size_t i = 0; i < a->owners_count; i++) {
         const struct member *member = &a->roster->members[a->owners[i]];
         struct thread_task *thread = thread_at(a, a->owners[i]);
-        *thread = (struct thread_task){ .tick = a->tasks.tick };
+        const uint32_t quiet = thread->tick == a->tasks.tick ? thread->quiet : 0;
+        *thread = (struct thread_task){ .tick = a->tasks.tick, .quiet = quiet };
         if (member->tick != a->roster->tick || member->state != UNWOUND)
             continue;
         const enum look done = take_thread(a, i, thread);
