@@ -79,6 +79,25 @@ static bool tell_process(struct merge *merge, uint32_t process, uint32_t *number
     return merge->name.size == 0 || tell(merge, &event, why);
 }
 
+/* The number of a task in the whole, 0 for one that was lost; it is told of when it was not yet. */
+static bool tell_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
+{
+    struct event event = { .kind = EVENT_TASK, .task = tables_task(merge->from, task)->task };
+    *number = 0;
+    if (!event.task.number)
+        return true;
+    merge->task_numbers = alloc_grow(merge->task_numbers, &merge->task_numbers_room, (size_t)task + 1,
+                                     sizeof(*merge->task_numbers));
+    *number = merge->task_numbers[task];
+    if (*number)
+        return true;
+    if (!tell_process(merge, event.task.process, &event.task.process, why))
+        return false;
+    *number = merge->task_numbers[task] = event.task.number = ++merge->last_task;
+    event.task.start_ns += merge->offset_ns;
+    return tell(merge, &event, why);
+}
+
 static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
 {
     merge->threads = alloc_grow(merge->threads, &merge->threads_room, (size_t)thread + 1, sizeof(*merge->threads));
@@ -93,7 +112,8 @@ static bool tell_thread(struct merge *merge, uint32_t thread, uint32_t *number, 
     if (*number || !row->wanted)
         return true;
     struct event event = { .kind = EVENT_THREAD, .thread = merge->from->threads[thread].thread };
-    if (!tell_process(merge, event.thread.process, &event.thread.process, why))
+    if (!tell_process(merge, event.thread.process, &event.thread.process, why) ||
+        !tell_task(merge, event.thread.task, &event.thread.task, why))
         return false;
     *number = row->number = event.thread.number = ++merge->last_thread;
     event.thread.start_ns += merge->offset_ns;
@@ -144,6 +164,7 @@ static bool take_sample(struct merge *merge, struct sample *sample, struct fault
     const uint32_t depth = merge->from->threads[sample->thread].depth, keep = row->common;
     struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
     if (!tell_thread(merge, sample->thread, &event.sample.thread, why) ||
+        !tell_task(merge, sample->task, &event.sample.task, why) ||
         !tell_frames(merge, sample->stack, keep, depth, why))
         return false;
     merge->threads[sample->thread].common = depth;
@@ -243,6 +264,7 @@ static void forget(void *rows, size_t size)
 void merge_next(struct merge *merge, const struct tables *from, struct text name, uint64_t offset_ns)
 {
     forget(merge->process_numbers, merge->process_numbers_room * sizeof(*merge->process_numbers));
+    forget(merge->task_numbers, merge->task_numbers_room * sizeof(*merge->task_numbers));
     forget(merge->frame_numbers, merge->frame_numbers_room * sizeof(*merge->frame_numbers));
     forget(merge->threads, merge->threads_room * sizeof(*merge->threads));
     merge->from = from;
@@ -285,6 +307,7 @@ void merge_free(struct merge *merge)
     intern_free(&merge->functions);
     intern_free(&merge->frames);
     free(merge->process_numbers);
+    free(merge->task_numbers);
     free(merge->frame_numbers);
     free(merge->threads);
     free(merge->stack);

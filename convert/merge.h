@@ -27,7 +27,7 @@ struct merge {
     struct sink to;
     const struct choice *choice;
     struct intern strings, functions, frames; /* of the whole; their bytes are what defines them */
-    uint32_t last_process, last_thread;
+    uint32_t last_process, last_thread, last_task;
     struct end end; /* of the whole so far; .reason 0: none yet */
     bool cut;       /* a recording had no end */
     bool opened;    /* the whole was described */
@@ -37,8 +37,8 @@ struct merge {
     const struct tables *from;
     struct text name; /* what tells it from the others; empty when there are none */
     uint64_t offset_ns;
-    uint32_t *process_numbers, *frame_numbers; /* in the whole, by number; 0: not told yet */
-    size_t process_numbers_room, frame_numbers_room;
+    uint32_t *process_numbers, *task_numbers, *frame_numbers; /* in the whole, by number; 0: not told yet */
+    size_t process_numbers_room, task_numbers_room, frame_numbers_room;
     struct merged_thread *threads; /* by number */
     size_t threads_room;
     uint32_t *stack; /* of the sample being told */

@@ -43,7 +43,8 @@ static void begin(struct making *making, int fd, uint64_t limit)
     }
 }
 
-/* A frame that no tick before had, `times` times in the stack of each thread. */
+/* A frame that no tick before had, in the stack of each thread, by turns with the one before in an order that repeats
+ * nothing (Thue and Morse's): it takes `times` bytes. */
 static bool tick(struct making *making, uint32_t times)
 {
     const uint32_t number = ++making->ticks;
@@ -52,7 +53,7 @@ static bool tick(struct making *making, uint32_t times)
     const struct event frame = FRAME(number, 1, number), end = TICK(now);
     bool good = stream_write(&making->writer, &frame, &making->why);
     for (uint32_t i = 0; i < times; i++)
-        frames[i] = number;
+        frames[i] = number > 1 && __builtin_parity(i) ? number - 1 : number;
     for (uint32_t i = 1; i <= THREADS; i++) {
         const struct event sample = { EVENT_SAMPLE,
                                       .sample = { .thread = i, .pushed = times, .frames = frames, .time_ns = now } };
