@@ -121,13 +121,11 @@ static void fail(struct looking *k, enum look why)
 /* Whether a code object that was known before the copies is the same one after them. */
 static bool is_confirmed(const struct looking *k, struct code *code)
 {
-    const uint64_t interpreter = k->tasks->target->interpreters[k->task->interpreter].id + 1;
-    if (k->generation && code->generation == k->generation && code->interpreter == interpreter)
+    if (k->generation && code->generation == k->generation)
         return true;
     if (!codes_confirm(k->tasks->codes, &code, 1))
         return false;
     code->generation = k->generation;
-    code->interpreter = interpreter;
     return true;
 }
 
@@ -135,6 +133,7 @@ static bool is_confirmed(const struct looking *k, struct code *code)
 static struct code *find_code(struct looking *k, struct executed executed)
 {
     struct codes *codes = k->tasks->codes;
+    codes->interpreter = k->tasks->target->interpreters[k->task->interpreter].id;
     struct code *code = codes_find(codes, executed.code, executed.copy);
     if (code && !is_confirmed(k, code))
         code = NULL; /* and it is forgotten */

@@ -15,6 +15,7 @@ MAIN = "MainThread"
 FRAME = re.compile(r"(.*) \((.*?)(?::(\d+))?\)", re.DOTALL)
 PROCESS = re.compile(r"pid \d+: ")
 INTERPRETER = re.compile(r"interpreter \d+")
+TASK = re.compile(r"task (.*)")
 THREAD = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 
 
@@ -31,9 +32,18 @@ def of_collapsed(text):
         frames = path.split(";")
         while PROCESS.match(frames[0]) or INTERPRETER.fullmatch(frames[0]):
             frames = frames[1:]
-        name, tid = THREAD.fullmatch(frames[0]).groups()
-        threads[name, int(tid)][tuple(frame_of_text(frame) for frame in frames[1:])] += int(count)
+        who, frames = owner(frames)
+        threads[who][tuple(frame_of_text(frame) for frame in frames)] += int(count)
     return dict(threads)
+
+
+def owner(frames):
+    """(name, tid) of a thread, or of a task with the tid of the thread that has its loop (0: none), and the rest."""
+    thread = THREAD.fullmatch(frames[0])
+    tid, rest = (int(thread[2]), frames[1:]) if thread else (0, frames)
+    task = TASK.fullmatch(rest[0]) if rest else None
+    assert thread or task, frames
+    return ((task[1], tid), rest[1:]) if task else ((thread[1], tid), rest)
 
 
 def frame_of_text(text):

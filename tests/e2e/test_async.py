@@ -97,7 +97,7 @@ def test_tasks_belong_to_the_thread_of_their_loop(watch):
 def test_every_tick_has_every_task(watch):
     told = whole(watch("all", "async_shapes", "shapes"))
     assert told["failed"] == 0
-    assert {thread["samples"] for thread in told["threads"]} == {told["ticks"]}
+    assert {task["samples"] for task in told["tasks"]} == {told["ticks"]}
 
 
 def below_loop(stack):
