@@ -65,7 +65,7 @@ static const struct event other[] = {
       .recording = { .format_version = 1, .mode = T("wall"), .interval_ns = 2 * MS, .time_unit_ns = 1 } },
     PROCESS(1, 42, "/w"),
     THREAD(1, 1, 42, "python3"),
-    { EVENT_THREAD, .thread = { 2, 1, 77, false, 0, 0, T("idle") } },
+    { EVENT_THREAD, .thread = { 2, 1, 77, false, 0, 0, T("idle"), 0 } },
     STRING(1, "g"),
     STRING(2, "a.py"),
     STRING(3, "f"),

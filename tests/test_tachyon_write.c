@@ -26,7 +26,7 @@ static const struct event beginning[] = {
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
     THREAD(2, 1, 4314, "other"),
-    { EVENT_THREAD, .thread = { 3, 1, 4314, false, 2, 0, T("other") } }, /* the same in a sub-interpreter */
+    { EVENT_THREAD, .thread = { 3, 1, 4314, false, 2, 0, T("other"), 0 } }, /* the same in a sub-interpreter */
     STRING(1, "<module>"),
     STRING(2, "f"),
     STRING(3, "a.py"),
@@ -212,7 +212,7 @@ static void much_goes_through_a_file(void **state)
             const uint32_t keep = depth ? (uint32_t)(random >> 33) % (depth + 1) : 0;
             const uint32_t pushed = keep < 8 ? (uint32_t)(random >> 50) % 6 : 0;
             const struct event events[] = {
-                { EVENT_SAMPLE, .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0 } },
+                { EVENT_SAMPLE, .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0 } },
                 TICK(i * MS + (random >> 45)),
             };
             tell(&making, events, countof(events));
@@ -267,13 +267,13 @@ static void of_a_stack_that_is_too_deep_the_middle_is_left_out(void **state)
     for (size_t i = 0; i < countof(frames); i++)
         frames[i] = i < 500 ? 1 : 3;
     const struct event deep[] = {
-        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0, 0 } },
         TICK(MS),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0, 0 } },
         TICK(2 * MS),
         SAME(3 * MS, 1, 1000),
         TICK(3 * MS),
-        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0, 0 } },
         TICK(4 * MS),
     };
     struct making making;
@@ -301,7 +301,7 @@ static void threads_may_share_a_number(void **state)
 {
     (void)state;
     const struct event two[] = {
-        { EVENT_THREAD, .thread = { 4, 1, 4314, false, 0, 0, T("next") } },
+        { EVENT_THREAD, .thread = { 4, 1, 4314, false, 0, 0, T("next"), 0 } },
         SAMPLE(MS, 2, 0, 1, 3),
         TICK(MS),
         SAMPLE(2 * MS, 4, 0, 1),
@@ -327,7 +327,7 @@ static void threads_may_share_a_number(void **state)
 static void an_interpreter_that_has_no_room_is_refused(void **state)
 {
     (void)state;
-    const struct event far = { EVENT_THREAD, .thread = { 4, 1, 5000, false, (uint64_t)1 << 32, 0, T("far") } };
+    const struct event far = { EVENT_THREAD, .thread = { 4, 1, 5000, false, (uint64_t)1 << 32, 0, T("far"), 0 } };
     struct event sample = SAMPLE(MS, 4, 0, 1);
     struct making making;
     struct fault why = { 0 };
