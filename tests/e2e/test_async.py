@@ -9,10 +9,10 @@ import pytest
 import stacks
 from conftest import environment
 from recording import attach, collapsed, run_record, whole
+from task_truth import MARK, judge
 
 LOOP = ["<module>", "run", "Runner.run", "BaseEventLoop.run_until_complete", "BaseEventLoop.run_forever",
         "BaseEventLoop._run_once", "Handle._run"]
-MARK = re.compile(r"<task (.*?)(?: \((\d+) parents\))?>")
 NAMED = 50_000  # stacks with tasks in them, of each kind
 
 
@@ -135,23 +135,6 @@ def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
     threads = seen(watch("running", "async_shapes", "shapes"))
     assert not any(MARK.fullmatch(frame) for counted in threads.values() for stack in counted for frame in stack)
     assert any("EpollSelector.select" in stack for counted in threads.values() for stack in counted)
-
-
-def judge(path):
-    """How many stacks have tasks in them, and those in which a task stands over another one's frames."""
-    marked, wrong = 0, collections.Counter()
-    for counted in seen(path).values():
-        for stack, count in counted.items():
-            number = None
-            marked += count * any(MARK.fullmatch(frame) for frame in stack)
-            for frame in stack:
-                mark = MARK.fullmatch(frame)
-                named = re.search(r"_(\d+)$", mark[1] if mark else frame)
-                if mark:
-                    number = named[1] if named else None
-                elif named and named[1] != number:
-                    wrong[stack] += count
-    return marked, wrong
 
 
 @pytest.mark.parametrize("which", ["running", "all"])

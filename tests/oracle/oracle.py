@@ -30,6 +30,7 @@ PROGRAMS = os.path.join(HERE, "programs")
 NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(PROGRAMS, "*.py")))
 
 RATES = {"1000": "1000", "10000": "10000", "max": "100000"}
+DEFAULT_RATES = ("10000", "max")
 IMPOSSIBLE_MOST = 0.0001  # of the samples
 FAILED_MOST = 0.005  # of the samples that were to be taken
 SIGMAS = 5  # a share may differ by so many times its sampling error ...
@@ -103,14 +104,15 @@ def judge(path, rules):
     figures = recording.whole(path)
     judged = Judged(figures["samples"], figures["failed"], figures["missed"], collections.Counter(), {},
                     collections.Counter())
-    for seen in threads.values():
+    tids = collections.Counter(thread["tid"] for thread in figures["threads"])
+    for (_, tid), seen in threads.items():
         for stack, count in seen.items():
             why = rules.impossible(stack)
             if why:
                 note_impossible(judged, why, stack, count)
             elif kind := rules.kind(stack):
                 judged.kinds[kind] += count
-        if rules.one_root:
+        if rules.one_root and tids[tid] == 1:  # else the kernel has begun its numbers anew
             judge_roots(judged, rules, seen)
     return judged
 
