@@ -149,14 +149,15 @@ static bool seize(pid_t tid)
 enum asked {
     ASKED,
     ASKED_REFUSED,
-    ASKED_BUSY, /* an alarm came first; maybe it runs another program just now */
+    ASKED_BUSY, /* it runs another program just now */
     ASKED_DEAD,
     ASKED_GONE,
 };
 
 static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread, int *cause)
 {
-    if (seize(thread->tid)) {
+    /* One alarm may have come by chance, in the middle of it. */
+    if (seize(thread->tid) || (errno == EAGAIN && seize(thread->tid))) {
         ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* when it is gone, waiting for it tells */
         thread->hold = HOLD_ASKED;
         thread->signal = 0;
@@ -251,8 +252,8 @@ static bool ask_all(struct freeze *freeze)
             note_refusal(freeze, freeze->threads[i].tid, cause);
             good = false;
             break;
-        case ASKED_BUSY: /* the next round asks again */
-            break;
+        case ASKED_BUSY:
+            return false;
         case ASKED_DEAD:
             break;
         case ASKED_GONE:
