@@ -222,7 +222,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     u->walker.noting = wanted->attempts % DOUBT_CODES == 0;
     if (done == ACCEPTED) {
         done = walker_find(&u->walker, walk);
-        if (done == TORN && u->walker.noting && !are_as_known(u))
+        if ((done == TORN || done == NO_CODE) && u->walker.noting && !are_as_known(u))
             return LEARNED;
     }
     if (u->codes->epoch != epoch) /* code objects were forgotten, those of frames that were found among them */
