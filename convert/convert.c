@@ -335,8 +335,12 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         return fault(why, "no thread of %s is called %s", conversion->settings.input,
                      conversion->settings.choice.threads);
     const struct sink sink = { .take = run->converter->take, .self = run->self };
-    return (!run->merging || merge_finish(&run->merge, why)) &&
-           keep_finish(&run->keep, &conversion->tables, &sink, why) && run->converter->finish(run->self, why);
+    struct fault cause = { 0 };
+    if (run->merging && !merge_finish(&run->merge, why))
+        return false;
+    if (!keep_finish(&run->keep, &conversion->tables, &sink, &cause))
+        return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    return run->converter->finish(run->self, why);
 }
 
 static void drop(struct run *run)

@@ -97,7 +97,7 @@ def test_a_full_disk(python3, program, tmp_path):
     environment.need_command("unshare")
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
-    script = 'mount -t tmpfs -o size=20k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
+    script = 'mount -t tmpfs -o size=60k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
     ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, "-r", "10k", "-o",
                 disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
     found = check_cut(path, ended, "No space left on device")

@@ -42,6 +42,7 @@ def test_each_thread_is_seen_where_it_is(recorded, version):
     assert len(seen) == 2
     waits = seen[max(seen.keys() - {pid})]
     assert set(waits) == {("wait",)}
+    seen[pid].pop(("<module>",), None)  # between two calls of f
     assert set(seen[pid]) == {("<module>", "f"), ("<module>", "f", "g")}
     assert min(seen[pid].values()) > 0.2 * sum(seen[pid].values()), seen
 
