@@ -142,7 +142,7 @@ static void merge_rows(struct pprof *pprof)
         const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
         struct tally_row merged = *row;
-        merged.thread = said_of(pprof, row);
+        merged.thread = said_of(pprof, row); /* in a merged row the number of its labels stands there */
         merged.task = 0;
         merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
         tally_add(&pprof->rows, &merged);
@@ -182,12 +182,13 @@ static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_
     return node;
 }
 
-/* Returns how many there are. */
+/* The values of a merged row. Returns how many there are. */
 static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct tally_row *row)
 {
+    const uint32_t thread = pprof->labels.rows[row->thread - 1].thread;
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
-        const uint64_t each = columns[i].intervals ? tables_interval_ns(pprof->tables, row->thread) : 1;
+        const uint64_t each = columns[i].intervals ? tables_interval_ns(pprof->tables, thread) : 1;
         if (tally_knows(pprof->tally, columns[i].sum))
             values[count++] = (int64_t)(row->sums[columns[i].sum] * each);
     }
