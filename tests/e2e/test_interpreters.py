@@ -61,7 +61,8 @@ def assert_right(done):
 def test_each_does_its_own_work(inside):
     done = inside("few")
     samples = assert_right(done)
-    assert set(samples) == set(done.roles) == set(range(1, 9))
+    # A leaf may be missing for as long as a code object that was freed is taken for the new one at its address.
+    assert set(samples) <= set(done.roles) == set(range(1, 9)) and len(samples) >= 7, samples
     assert min(samples.values()) > 20, samples
 
 
