@@ -86,9 +86,8 @@ static char state_of(const struct freeze *freeze, pid_t tid)
     return rest && rest[1] == ' ' ? rest[2] : 0;
 }
 
-static bool is_dead(const struct freeze *freeze, pid_t tid)
+static bool is_dead(char state)
 {
-    const char state = state_of(freeze, tid);
     return state == 'Z' || state == 'X';
 }
 
@@ -116,7 +115,8 @@ static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *t
     if (info.si_pid == 0) {
         /* The end of a thread is told a moment later, that of a main one after the others have ended. Else it is not
          * ours: a child can be waited for though another of its threads has the number now. */
-        const bool ours = ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 || is_dead(freeze, thread->tid);
+        const bool ours = ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 ||
+                          is_dead(state_of(freeze, thread->tid));
         return ours ? WAITED_RUNNING : WAITED_GONE;
     }
     if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
@@ -167,9 +167,10 @@ static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread,
     *cause = errno;
     if (*cause == EAGAIN)
         return ASKED_BUSY;
-    if (*cause == ESRCH || state_of(freeze, thread->tid) == 0)
+    const char state = *cause == ESRCH ? 0 : state_of(freeze, thread->tid);
+    if (state == 0)
         return ASKED_GONE;
-    return is_dead(freeze, thread->tid) ? ASKED_DEAD : ASKED_REFUSED;
+    return is_dead(state) ? ASKED_DEAD : ASKED_REFUSED;
 }
 
 /* Whether it was let go of. It is not when it was killed, or its process ran another program, just now. */
@@ -287,7 +288,8 @@ static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_
         if (waited != WAITED_RUNNING)
             return true;
         reap_ended(freeze);
-        thread->late = state_of(freeze, thread->tid) == 'D' || is_dead(freeze, thread->tid);
+        const char state = state_of(freeze, thread->tid);
+        thread->late = state == 'D' || is_dead(state);
         if (thread->late || clock_now_ns() >= give_up_ns)
             return thread->late;
     }
@@ -309,7 +311,7 @@ static size_t number_of_standing(const struct freeze *freeze)
     size_t standing = 0;
     for (size_t i = 0; i < freeze->count; i++) {
         const struct frozen_thread *thread = &freeze->threads[i];
-        standing += thread->hold != HOLD_NONE || (thread->tid == freeze->pid && is_dead(freeze, thread->tid));
+        standing += thread->hold != HOLD_NONE || (thread->tid == freeze->pid && is_dead(state_of(freeze, thread->tid)));
     }
     return standing;
 }

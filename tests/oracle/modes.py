@@ -252,10 +252,5 @@ def hog():
         process.wait()
 
 
-@contextlib.contextmanager
 def running(*where):
-    run = Run(*where)
-    try:
-        yield run
-    finally:
-        run.close()
+    return contextlib.closing(Run(*where))

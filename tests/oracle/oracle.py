@@ -230,10 +230,5 @@ class Run:
         self.target.close()
 
 
-@contextlib.contextmanager
 def running(*where):
-    run = Run(*where)
-    try:
-        yield run
-    finally:
-        run.close()
+    return contextlib.closing(Run(*where))
