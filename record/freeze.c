@@ -342,6 +342,7 @@ static bool stop_all(struct freeze *freeze)
 bool freeze_begin(struct freeze *freeze)
 {
     holding = 1;
+    freeze->began_ns = clock_now_ns();
     set_timer(freeze, true);
     const bool good = stop_all(freeze);
     set_timer(freeze, false);
@@ -357,6 +358,8 @@ void freeze_end(struct freeze *freeze)
         if (freeze->threads[i].hold == HOLD_STOPPED)
             let_go(&freeze->threads[i]);
     holding = 0;
+    const uint64_t now = clock_now_ns();
+    freeze->leave_alone_until_ns = now + (now - freeze->began_ns);
     if (!stop_later)
         return;
     stop_later = 0;

@@ -7,7 +7,10 @@
  *
  * A thread that was asked to stop can't run any code of its program before it has. So one that waits deep in the
  * kernel (state D), and will stop once it comes out of there, is as good as stopped: it is let go when it does, see
- * freeze_settle(). */
+ * freeze_settle().
+ *
+ * To stop and let go costs more the more threads there are, and on a slow machine. So that a program runs at no less
+ * than half its speed at any rate, it is left alone after each freeze for as long as that took. */
 #ifndef PYREEL_RECORD_FREEZE_H
 #define PYREEL_RECORD_FREEZE_H
 
@@ -43,6 +46,7 @@ struct freeze {
     timer_t timer; /* ends waits for a thread that does not stop */
     struct frozen_thread *threads;
     size_t count, room;
+    uint64_t began_ns, leave_alone_until_ns;
     bool stopped;                          /* by a signal, when it was last frozen */
     char refusal[128];                     /* why a thread could not be stopped, in words */
     uint64_t partial_count, stopped_count; /* freezes that left a thread running, and of a process that was stopped */
@@ -52,7 +56,8 @@ struct freeze {
  * False when it can't be frozen, with the reason. */
 bool freeze_open(struct freeze *freeze, pid_t pid, struct fault *why);
 
-/* Stops all threads. False when one of them may run on, which is counted; freeze_end() is due in any case. */
+/* Stops all threads; not before `leave_alone_until_ns`, which is the caller's to wait for. False when one of them may
+ * run on, which is counted; freeze_end() is due in any case. */
 bool freeze_begin(struct freeze *freeze);
 void freeze_end(struct freeze *freeze);
 

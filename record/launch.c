@@ -14,7 +14,8 @@
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
-#define ONE_SIGNAL_NS       500000u /* timeout(1) sends its signal to us and, within microseconds, to our group */
+#define LOOK_AGAIN_NS       1000000u /* at a command that stopped and has not ended */
+#define ONE_SIGNAL_NS       500000u  /* timeout(1) sends its signal to us and, within microseconds, to our group */
 
 static volatile sig_atomic_t stop_signal;
 static volatile pid_t passed_on_to;
@@ -90,7 +91,13 @@ void launch_cancel(struct command *command)
     launch_wait(command);
 }
 
-/* Its number is free for others once it is reaped: signals must not be passed on to it any more then. */
+static bool is_end(const siginfo_t *info)
+{
+    return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
+}
+
+/* Whether it has ended. A child that we trace is waited for when it stops, too, whether asked for or not: that is no
+ * end. Its number is free for others once it is reaped: signals must not be passed on to it any more then. */
 static bool wait_for(struct command *command, int options)
 {
     siginfo_t info = { 0 };
@@ -100,7 +107,7 @@ static bool wait_for(struct command *command, int options)
     do
         done = waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOWAIT | options);
     while (done != 0 && errno == EINTR);
-    if (done == 0 && info.si_pid == 0)
+    if (done == 0 && !is_end(&info))
         return false;
     passed_on_to = 0;
     command->ended = true;
@@ -115,7 +122,8 @@ bool launch_ended(struct command *command)
 
 void launch_wait(struct command *command)
 {
-    wait_for(command, 0);
+    while (!wait_for(command, 0))
+        clock_sleep_until(clock_now_ns() + LOOK_AGAIN_NS);
 }
 
 int launch_exit_code(const struct command *command)

@@ -221,7 +221,9 @@ static bool sample_process(struct session *session)
         const struct figures figures = figures_of(session);
         progress_update(&session->progress, &figures);
         due_ns += interval_ns;
-        if (!goes_on(session) || !sleep_until(session, due_ns))
+        const uint64_t alone_ns = session->freeze.leave_alone_until_ns;
+        const uint64_t skipped = alone_ns > due_ns ? (alone_ns - due_ns + interval_ns - 1) / interval_ns : 0;
+        if (!goes_on(session) || !sleep_until(session, due_ns + skipped * interval_ns))
             return false;
     }
 }

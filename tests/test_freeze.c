@@ -2,6 +2,7 @@
 /* Children of ours that count as fast as they can, in memory that we share: frozen they must not. */
 #include "record/freeze.h"
 
+#include "record/clock.h"
 #include "record/procfs.h"
 #include "tests/testing.h"
 
@@ -198,6 +199,26 @@ static void test_no_main_thread(void **state)
     assert_stands_still(lose_main_thread);
 }
 
+/* For as long as it was frozen. */
+static void test_it_is_to_be_left_alone(void **state)
+{
+    (void)state;
+    struct freeze freeze = { .patience_ns = 5000000000u };
+    struct fault why = { 0 };
+    const pid_t child = start(count_alone);
+    wait_for_life();
+    assert_true(freeze_open(&freeze, child, &why));
+    assert_true(freeze_begin(&freeze));
+    const uint64_t frozen = clock_now_ns();
+    nap_us(2000);
+    const uint64_t thawing = clock_now_ns();
+    freeze_end(&freeze);
+    assert_true(freeze.leave_alone_until_ns >= thawing + (thawing - frozen));
+    assert_true(freeze.leave_alone_until_ns <= clock_now_ns() + (clock_now_ns() - freeze.began_ns));
+    freeze_close(&freeze);
+    end(child);
+}
+
 static void test_signals_arrive(void **state)
 {
     (void)state;
@@ -331,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_threads_that_are_born_and_end),
         cmocka_unit_test(test_threads_that_end_slowly),
         cmocka_unit_test(test_no_main_thread),
+        cmocka_unit_test(test_it_is_to_be_left_alone),
         cmocka_unit_test(test_signals_arrive),
         cmocka_unit_test(test_a_stopped_process_stays_stopped),
         cmocka_unit_test(test_a_process_that_ends),
