@@ -85,6 +85,9 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
         snapshot_widen(&walk->snapshot, (uint32_t)seen_bytes(l, seen->code));
     else if (!is_begun(seen))
         seen->life = DEAD;
+    /* It is left out for what its code object says: that must be the one it has. */
+    if (seen->life == DEAD || seen->life == PAUSED)
+        note_met(w, seen->code);
     return has_instruction(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
 }
 

@@ -100,6 +100,9 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
     u->unsure_count = 0;
     ask_for(u, w->up, w->up_count);
     ask_for(u, w->down, w->down_count);
+    for (size_t i = 0; i < w->met_count; i++)
+        if (!is_confirmed(u, w->met[i]))
+            ask_for_code(u, w->met[i]);
     if (!u->generation || walk->checked != u->generation)
         ask_for(u, walk->links, w->joined);
     if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {

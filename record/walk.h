@@ -76,7 +76,7 @@ struct walker {
     uint32_t known; /* the last code object that was read before the call */
     bool anew;      /* never takes frames from the last sample */
     bool compared;  /* what is the same as in the last copy is known */
-    bool noting;    /* the code objects that it meets are noted in `met`, in the order of frames */
+    bool noting;    /* all code objects that it meets are noted in `met`, not only those of frames that are left out */
 
     struct link *up; /* leaf first: from the current frame to the root, or to a frame known from last time */
     size_t up_room;

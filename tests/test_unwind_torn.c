@@ -235,10 +235,28 @@ static void replace_by_a_caller(struct fake_python *p)
         assert_seen(p, "h:61 g:42");
 }
 
+/* The one that was there was about to return at this place: a frame of it would be left out. */
+static void replace_what_returned(struct fake_python *p)
+{
+    const uint64_t m = fake_code(p, "m", 1, 9), g = fake_code(p, "g", 40, 9);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 2 }, { PLAIN, g, 7 } }, 2);
+    for (int i = 0; i < 3; i++)
+        assert_seen(p, "m:3 g:47");
+    fake_opcode(p, g, 2, *fake_bytes(p, fake_first(p, g, 0) + 8 * FAKE_UNIT * 2)); /* as its last line, which returns */
+    codes_follow(&p->codes, &p->target.remote, fake_layout(p));
+    for (int i = 0; i < 3; i++)
+        assert_seen(p, "m:3 g:47");
+    fake_code_at(p, g, "h", 60, 9);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 2 }, { PLAIN, g, 2 } }, 2);
+    for (int i = 0; i < 3; i++)
+        assert_seen(p, "m:3 h:62");
+}
+
 static void a_function_that_is_no_more_does_not_stand_in_the_way(void **state)
 {
     (void)state;
     fake_each_version(replace_by_a_caller);
+    fake_each_version(replace_what_returned);
 }
 
 int main(void)
