@@ -278,8 +278,9 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
  * seem to wait: where it returns, another instruction hides that. */
 static bool is_alive(const struct walker *w, const struct seen *seen)
 {
-    const bool hidden = !w->layout->stack_is_pointer && seen_kind(seen) & OPCODE_HIDES;
-    return seen->life == RUNNING || (seen->life == CALLING && !hidden);
+    if (seen->life != CALLING)
+        return seen->life == RUNNING;
+    return w->layout->stack_is_pointer || !(seen_kind(seen) & OPCODE_HIDES);
 }
 
 /* The frame that a waiting one has called. ACCEPTED: it is in the copy; TORN: there is none, the caller is in C or

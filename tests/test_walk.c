@@ -160,10 +160,29 @@ static void return_slowly(struct fake_python *p)
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }), "m:2 f:22");
 }
 
+/* Its code object is taken from it last, while its caller still waits. */
+static void clear_code_of_g(struct moving *s)
+{
+    const struct layout *l = fake_layout(s->p);
+    revive(s);
+    fake_poke(s->p, s->leaf + l->frame_executable, 0);
+    if (!l->stack_is_pointer)
+        fake_poke4(s->p, s->caller + l->frame_stack, FAKE_LOCALS + 1);
+}
+
+static void lose_its_code(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    s.and_then = clear_code_of_g;
+    moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 }),
+                  FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }), "m:2 f:22");
+}
+
 static void a_frame_that_is_being_left_is_none(void **state)
 {
     (void)state;
     fake_each_version(return_slowly);
+    fake_each_version(lose_its_code);
 }
 
 /* Calls of a generator's function make a frame which moves to a heap object at once; what is left looks alive. */
