@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -181,3 +182,19 @@ def whole(path):
     assert figures["complete"] is True
     assert figures["damage"]["blocks"] == figures["damage"]["bytes"] == 0
     return figures
+
+
+def read_terminal(terminal, until=None):
+    """What comes from a terminal, up to some words or to its end."""
+    said = b""
+    give_up = time.monotonic() + PATIENCE
+    while until is None or until not in said:
+        assert select.select([terminal], [], [], max(0, give_up - time.monotonic()))[0], said
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:  # the other side was closed
+            piece = b""
+        if not piece:
+            return said
+        said += piece
+    return said

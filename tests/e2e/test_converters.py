@@ -9,8 +9,7 @@ import pytest
 import gecko_check
 import pprof_check
 from environment import CONVERTERS, RECORD
-from recording import convert, run, succeed
-from test_recorder import read_terminal
+from recording import convert, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, **CONVERTERS}
 DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "tachyon": ".bin"}

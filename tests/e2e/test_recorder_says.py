@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""What pyreel-record says, where its recordings go, and what it refuses."""
+
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+from environment import RECORD, old_python
+from recording import PATIENCE, convert, info, read_terminal, run_record, whole
+
+
+# ---- where the recording goes ----
+
+def test_a_recording_can_go_into_a_pipe(python3, program, tmp_path):
+    ended = run_record("-o", "-", "--", python3, program("dies"), 0)
+    assert ended.code == 0
+    told = convert("info", "-", "--verify", "--json", input=ended.output)
+    assert told.code == 0 and told.messages == "", told
+    assert "work" in convert("collapsed", "-", input=ended.output).text
+
+
+def test_what_the_command_prints_does_not_get_into_the_pipe(python3, tmp_path):
+    ended = run_record("-q", "-o", "-", "--", python3, "-c", "print('printed')")
+    assert ended.messages == "printed\n"
+    assert convert("info", "-", "--verify", input=ended.output).code == 0
+
+
+def test_a_closed_pipe_is_an_error_with_a_message(python3, program):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run([RECORD, "-o", "-", "--", python3, program("dies"), "0"], stdout=writer,
+                             stderr=subprocess.PIPE, timeout=PATIENCE)
+    os.close(writer)
+    assert process.returncode == 125
+    assert b"Broken pipe" in process.stderr
+
+
+@pytest.mark.parametrize("command, name", [(["{python}", "{dies}", "0"], "dies"), (["sh", "-c", "exit"], "sh"),
+                                           (["{python}", "-m", "timeit", "-n1", "-r1", "1"], "timeit")])
+def test_the_default_name_tells_program_and_pid(python3, program, tmp_path, command, name):
+    command = [part.format(python=python3, dies=program("dies")) for part in command]
+    ended = run_record("--", *command, cwd=tmp_path)
+    (made,) = os.listdir(tmp_path)
+    assert re.fullmatch(rf"{name}-\d+\.pyreel", made)
+    assert made in ended.messages
+    processes = whole(tmp_path / made)["processes"]
+    assert all(f"-{process['pid']}." in made for process in processes)
+
+
+def test_the_default_name_when_attaching(spinning, tmp_path):
+    run_record("-p", spinning.pid, "-d", "0.1", cwd=tmp_path)
+    assert os.listdir(tmp_path) == [f"spin-{spinning.pid}.pyreel"]
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_runs(python3, tmp_path):
+    made = tmp_path / "made"
+    ended = run_record("-o", tmp_path / "no" / "such" / "folder.pyreel", "--", "touch", made)
+    assert ended.code == 125
+    assert "No such file or directory" in ended.messages and "folder.pyreel" in ended.messages
+    assert not made.exists()
+
+
+# ---- what it says ----
+
+def test_quiet_is_silent(spinning, tmp_path):
+    ended = run_record("-q", "-p", spinning.pid, "-d", "0.1", "-o", tmp_path / "a.pyreel")
+    assert (ended.code, ended.output, ended.messages) == (0, b"", "")
+
+
+def test_a_summary_and_no_progress_without_a_terminal(spinning, tmp_path):
+    ended = run_record("-p", spinning.pid, "-d", "0.6", "-o", tmp_path / "a.pyreel")
+    (line,) = ended.messages.splitlines()
+    figures = info(tmp_path / "a.pyreel")
+    assert f"{tmp_path}/a.pyreel: {figures['samples']} samples of 1 thread in 0.6 s" in line
+    assert f"{figures['ticks']} ticks, {figures['missed']} missed, {figures['failed']} failed" in line
+    assert "\r" not in ended.messages and "\x1b" not in ended.messages
+
+
+def test_progress_on_a_terminal(spinning, tmp_path):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(RECORD, [RECORD, "-p", str(spinning.pid), "-d", "0.8", "-o", str(tmp_path / "a.pyreel")])
+    said = read_terminal(terminal).decode()
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    shown = re.findall(r"recording ([\d.]+) s, (\d+) samples, (\d+) ticks/s, (\d+) missed, (\d+) failed, ([\d.]+ \w+)", said)
+    assert len(shown) >= 3
+    assert [float(line[0]) for line in shown] == sorted(float(line[0]) for line in shown)
+    assert "\r\x1b[K" in said, "the progress line is not taken away"
+
+
+def test_a_recording_is_refused_on_a_terminal(tmp_path):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv(RECORD, [RECORD, "-o", "-", "--", "touch", "ran"])
+    said = read_terminal(terminal).decode()
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 2
+    assert "not for a terminal" in said
+    assert os.listdir(tmp_path) == []
+
+
+# ---- what cannot be done ----
+
+def test_a_command_that_does_not_exist(tmp_path):
+    ended = run_record("--", "no-such-command-here", cwd=tmp_path)
+    assert ended.code == 127
+    assert "no-such-command-here" in ended.messages and "No such file or directory" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_command_that_cannot_be_executed(tmp_path):
+    (tmp_path / "plain").write_text("not a program")
+    ended = run_record("-o", "a.pyreel", "--", "./plain", cwd=tmp_path)
+    assert ended.code == 126
+    assert "./plain" in ended.messages and "Permission denied" in ended.messages
+    assert os.listdir(tmp_path) == ["plain"]
+
+
+def test_a_process_that_does_not_exist(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    ended = run_record("-p", gone.pid, cwd=tmp_path)
+    assert ended.code == 125
+    assert f"there is no process {gone.pid}" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_process_that_is_no_python(tmp_path):
+    sleep = subprocess.Popen(["sleep", "30"])
+    try:
+        ended = run_record("-p", sleep.pid, cwd=tmp_path)
+    finally:
+        sleep.kill()
+        sleep.wait()
+    assert ended.code == 125
+    assert f"process {sleep.pid}" in ended.messages and "CPython" in ended.messages
+    assert "3.11" in ended.messages and "3.15" in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["-p", "1", "--", "true"], ["-p", "x", ], ["-p", "0"], ["-r", "fast", "--", "true"],
+                                       ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "most", "--", "true"],
+                                       ["--kill", "--", "true"], ["--level", "99", "--", "true"], ["--no-such-option"],
+                                       ["-m", "sideways", "--", "true"], ["--compression", "zip", "--", "true"]])
+def test_misuse(arguments, tmp_path):
+    ended = run_record(*arguments, cwd=tmp_path)
+    assert ended.code == 2, ended
+    assert ended.output == b""
+    assert ended.messages.startswith("pyreel-record: ") or RECORD in ended.messages
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_old_python_is_named_and_runs_on(tmp_path):
+    old = old_python() or pytest.skip("no CPython 3.10 or older here")
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", *old.command, "-c", "import time; time.sleep(0.5); print('done')")
+    assert ended.code == 125
+    assert ended.text == "done\n"
+    assert old.version in ended.messages and "3.11" in ended.messages and "3.15" in ended.messages
+    assert whole(tmp_path / "a.pyreel")["samples"] == 0
+
+
+def test_attaching_to_an_old_python(start, program, tmp_path):
+    old = old_python() or pytest.skip("no CPython 3.10 or older here")
+    target = start(*old.command, program("spin"))
+    ended = run_record("-p", target.pid, cwd=tmp_path)
+    assert ended.code == 125
+    assert old.version in ended.messages and "3.11" in ended.messages
+    assert os.listdir(tmp_path) == []
+    assert target.running
