@@ -69,17 +69,18 @@ static void tell_places(struct liar *liar, uint64_t f, uint64_t g)
 {
     struct fake_python *p = liar->p;
     const struct layout *l = &p->target.runtime.layout;
+    const bool short_stack = p->threads[0].depth < 7;
     const uint64_t places[] = {
         p->threads[0].address,
         p->threads[0].address + l->thread_current_frame,
         p->threads[0].address + l->thread_chunk,
         p->threads[0].chunks[0],
         fake_frame_address(p, 0, 0),
-        fake_frame_address(p, 0, 3),
+        fake_frame_address(p, 0, short_stack ? 3 : 5),
         p->threads[0].strays[1],
         p->threads[0].marks[0],
         f,
-        f + l->code_first_line,
+        fake_frame_address(p, 0, short_stack ? 3 : 6),
         g,
         fake_peek(p, f + l->code_name),
         fake_peek(p, f + l->code_line_table),
@@ -99,10 +100,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const uint64_t f = fake_code(p, "f", 20, 9), g = fake_generator(p, "gen", 50, 9);
     const struct fake_frame deep[] = {
         { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { GENERATOR, g, 3 }, { PLAIN, f, 4 }, { SHIM, 0, 0 }, { PLAIN, f, 5 },
+        { PLAIN, f, 6 },
     };
     fake_thread(p, 4712);
     fake_chunk(p, 0, 5);
-    fake_stack(p, 0, deep, bytes[1] & 64 ? 4 : 6);
+    fake_stack(p, 0, deep, bytes[1] & 64 ? 4 : countof(deep));
     fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, g, 4 }, { PLAIN, f, 4 } }, 2);
     tell_places(&liar, f, g);
     struct roster roster;
