@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CALLS_LIMIT  4000 /* of one sample, however much the memory lies */
+#define BYTES_LIMIT  ((uint64_t)256 << 20)
 #define CO_GENERATOR 0x20 /* of co_flags */
 
 /* ---- memory ---- */
@@ -360,6 +362,22 @@ void fake_fill(struct fake_frame *frames, size_t count, uint64_t code, int unit)
 {
     for (size_t i = 0; i < count; i++)
         frames[i] = (struct fake_frame){ PLAIN, code, unit };
+}
+
+const char *fake_bounded_sample(struct fake_python *p)
+{
+    const uint64_t calls = p->target.remote.calls, bytes = p->target.remote.bytes;
+    const char *seen = fake_sample(p, 0);
+    assert_true(p->target.remote.calls - calls < CALLS_LIMIT);
+    assert_true(p->target.remote.bytes - bytes < BYTES_LIMIT);
+    return seen;
+}
+
+void fake_assert_seen(struct fake_python *p, const char *wanted)
+{
+    const char *seen = fake_bounded_sample(p);
+    if (strcmp(seen, wanted) != 0)
+        fail_msg("Python %x: '%s' and should be '%s'", fake_layout(p)->version, seen, wanted);
 }
 
 void fake_assert_depth(struct fake_python *p, size_t depth)

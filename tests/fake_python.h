@@ -133,6 +133,10 @@ uint64_t fake_leaf_at(const struct fake_python *p, size_t thread);
 
 /* Unwinds the thread: "<module>:3 f:11", or why not. Valid until the next call. */
 const char *fake_sample(struct fake_python *p, size_t thread);
+/* The same of the first thread, which takes a bounded number of calls however much the memory lies. */
+const char *fake_bounded_sample(struct fake_python *p);
+/* And is to be this. */
+void fake_assert_seen(struct fake_python *p, const char *wanted);
 /* So many plain frames of this function. */
 void fake_fill(struct fake_frame *frames, size_t count, uint64_t code, int unit);
 /* Unwinds the first thread, whose stack must be so deep. */

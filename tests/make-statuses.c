@@ -2,10 +2,8 @@
 /* Writes a recording in which threads do all that a status can tell: make-statuses FILE [MODE [none|no-cpu]]. For the
  * tests of the programs that read recordings. It says that it was made in MODE; with `none` it has no statuses, as
  * those of earlier versions, with `no-cpu` nothing is known of processors. */
-#include "tests/story.h"
+#include "tests/made.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #define REC   STATUS_RECORDED
@@ -37,7 +35,7 @@ static bool tell(struct stream_writer *writer, struct event event)
         event.sample.status = 0;
     if (event.kind == EVENT_SAMPLE && (no_status || no_cpu))
         event.sample.cpu_ns = 0;
-    return stream_write(writer, &event, NULL);
+    return made_tell(writer, event);
 }
 
 /* The first thread works for nine ticks and sleeps in the tenth; the other waits for the lock, each fourth time with an
@@ -60,24 +58,10 @@ int main(int argc, char **argv)
         return 2;
     no_status = argc > 3 && strcmp(argv[3], "none") == 0;
     no_cpu = argc > 3 && strcmp(argv[3], "no-cpu") == 0;
-    const char *mode = argc > 2 ? argv[2] : "wall";
-    const int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     struct stream_writer writer;
-    stream_writer_open(&writer, fd, CODEC_ZSTD, 3);
-    bool good = tell(&writer, (struct event){ EVENT_RECORDING, .recording = { .format_version = 1,
-                                                                              .pyreel_version = TEXT("0"),
-                                                                              .command = TEXT("pyreel-record -p 4242"),
-                                                                              .mode = { mode, strlen(mode) },
-                                                                              .start_unix_ns = 1700000000000000000,
-                                                                              .interval_ns = MS,
-                                                                              .time_unit_ns = 1000 } });
-    for (size_t i = 0; i < countof(beginning); i++)
-        good = good && tell(&writer, beginning[i]);
+    bool good = made_begin(&writer, argv[1], argc > 2 ? argv[2] : "wall", beginning, countof(beginning));
     for (uint64_t tick = 1; tick <= TICKS; tick++)
         good = good && tell_tick(&writer, tick);
     good = good && tell(&writer, (struct event){ EVENT_LEFT_OUT, .left_out = { 2, 7, TICKS * MS, 0 } });
-    good = good &&
-           tell(&writer, (struct event){ EVENT_END, .end = { END_TARGET, TICKS * MS, TICKS, 2 * TICKS, 0, 0, 0 } });
-    stream_writer_close(&writer);
-    return good ? 0 : 1;
+    return made_end(&writer, good, TICKS, 2 * (uint64_t)TICKS) ? 0 : 1;
 }

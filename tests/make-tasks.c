@@ -6,9 +6,8 @@
  *          "Task-3" for 40, in turn at two instructions; the thread "worker" runs nothing of asyncio.
  * all:     COUNT tasks (3) in ten ticks. Of each three, the first waits for the second, and the third is an orphan; the
  *          first ones have names, the others numbers. */
-#include "tests/story.h"
+#include "tests/made.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,22 +54,13 @@ static const struct event beginning[] = {
     FRAME(8, 7, 0),
 };
 
-static bool tell(struct stream_writer *writer, struct event event)
-{
-    return stream_write(writer, &event, NULL);
-}
-
-static bool tell_end(struct stream_writer *writer, uint64_t ticks, uint64_t samples)
-{
-    return tell(writer, (struct event){ EVENT_END, .end = { END_TARGET, ticks * MS, ticks, samples, 0, 0, 0 } });
-}
-
-static bool tell_running(struct stream_writer *writer)
+static bool tell_running(struct stream_writer *writer, bool good)
 {
     static const uint32_t fetches[] = { 1, 2, 6, 3, 4 }, selects[] = { 1, 2 }, parses[] = { 1, 2, 7, 5 },
                           resumes[] = { 1, 2, 7, 4 };
-    bool good = tell(writer, (struct event)TASK(1, 1, "fetch 1")) && tell(writer, (struct event)TASK(2, 1, "Task-2")) &&
-                tell(writer, (struct event)TASK(3, 1, "Task-3"));
+    good = good && made_tell(writer, (struct event)TASK(1, 1, "fetch 1")) &&
+           made_tell(writer, (struct event)TASK(2, 1, "Task-2")) &&
+           made_tell(writer, (struct event)TASK(3, 1, "Task-3"));
     for (uint64_t tick = 1; tick <= 100 && good; tick++) {
         struct sample sample = { .thread = 1, .time_ns = tick * MS, .pushed = 5, .frames = fetches, .task = 1 };
         if (tick > 40)
@@ -79,10 +69,11 @@ static bool tell_running(struct stream_writer *writer)
             sample = (struct sample){
                 .thread = 1, .time_ns = tick * MS, .pushed = 4, .frames = tick % 2 ? parses : resumes, .task = 3
             };
-        good = tell(writer, (struct event){ EVENT_SAMPLE, .sample = sample }) &&
-               tell(writer, (struct event)SAMPLE(tick * MS, 2, 0, 1)) && tell(writer, (struct event)TICK(tick * MS));
+        good = made_tell(writer, (struct event){ EVENT_SAMPLE, .sample = sample }) &&
+               made_tell(writer, (struct event)SAMPLE(tick * MS, 2, 0, 1)) &&
+               made_tell(writer, (struct event)TICK(tick * MS));
     }
-    return good && tell_end(writer, 100, 200);
+    return made_end(writer, good, 100, 200);
 }
 
 /* A task and its entry. */
@@ -91,22 +82,21 @@ static bool tell_task(struct stream_writer *writer, uint32_t number)
     char name[32];
     const int size = snprintf(name, sizeof(name), number % 3 == 1 ? "fetch %u" : "Task-%u", number);
     const struct text text = { name, (size_t)size };
-    return tell(writer, (struct event){ EVENT_TASK, .task = { number, 1, text, 0 } }) &&
-           tell(writer, (struct event){ EVENT_THREAD, .thread = { .number = number + 2,
-                                                                  .process = 1,
-                                                                  .tid = number % 3 ? 4242 : 0,
-                                                                  .name = text,
-                                                                  .task = number } });
+    return made_tell(writer, (struct event){ EVENT_TASK, .task = { number, 1, text, 0 } }) &&
+           made_tell(writer, (struct event){ EVENT_THREAD, .thread = { .number = number + 2,
+                                                                       .process = 1,
+                                                                       .tid = number % 3 ? 4242 : 0,
+                                                                       .name = text,
+                                                                       .task = number } });
 }
 
-static bool tell_all(struct stream_writer *writer, uint32_t count)
+static bool tell_all(struct stream_writer *writer, bool good, uint32_t count)
 {
     static const uint32_t waits[] = { 6, 3 }, works[] = { 6, 3, 8, 3, 4 }, alone[] = { 7, 3 };
     static const struct {
         const uint32_t *frames;
         uint32_t depth;
     } stacks[] = { { alone, countof(alone) }, { waits, countof(waits) }, { works, countof(works) } };
-    bool good = true;
     for (uint32_t number = 1; number <= count && good; number++)
         good = tell_task(writer, number);
     for (uint64_t tick = 1; tick <= 10 && good; tick++) {
@@ -116,11 +106,11 @@ static bool tell_all(struct stream_writer *writer, uint32_t count)
                                            .pushed = stacks[number % 3].depth,
                                            .frames = stacks[number % 3].frames,
                                            .task = number };
-            good = tell(writer, (struct event){ EVENT_SAMPLE, .sample = sample });
+            good = made_tell(writer, (struct event){ EVENT_SAMPLE, .sample = sample });
         }
-        good = good && tell(writer, (struct event)TICK(tick * MS));
+        good = good && made_tell(writer, (struct event)TICK(tick * MS));
     }
-    return good && tell_end(writer, 10, 10 * (uint64_t)count);
+    return made_end(writer, good, 10, 10 * (uint64_t)count);
 }
 
 int main(int argc, char **argv)
@@ -128,19 +118,8 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     const uint32_t count = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 3;
-    const int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     struct stream_writer writer;
-    stream_writer_open(&writer, fd, CODEC_ZSTD, 3);
-    bool good = tell(&writer, (struct event){ EVENT_RECORDING, .recording = { .format_version = 1,
-                                                                              .pyreel_version = TEXT("0"),
-                                                                              .command = TEXT("pyreel-record -p 4242"),
-                                                                              .mode = TEXT("wall"),
-                                                                              .start_unix_ns = 1700000000000000000,
-                                                                              .interval_ns = MS,
-                                                                              .time_unit_ns = 1000 } });
-    for (size_t i = 0; i < countof(beginning); i++)
-        good = good && tell(&writer, beginning[i]);
-    good = good && (strcmp(argv[2], "all") == 0 ? tell_all(&writer, count) : tell_running(&writer));
-    stream_writer_close(&writer);
-    return good ? 0 : 1;
+    const bool good = made_begin(&writer, argv[1], "wall", beginning, countof(beginning));
+    const bool all = strcmp(argv[2], "all") == 0;
+    return (all ? tell_all(&writer, good, count) : tell_running(&writer, good)) ? 0 : 1;
 }

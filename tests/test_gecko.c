@@ -2,6 +2,7 @@
 #include "formats/gecko.h"
 
 #include "formats/alloc.h"
+#include "tests/profile_read.h"
 #include "tests/story.h"
 #include "tests/testing.h"
 
@@ -146,12 +147,7 @@ static json_t *write_profile_of(const struct event *events, size_t count, size_t
     gecko_drop(gecko);
     tables_free(&tables);
     assert_true(output_close(&output, NULL, NULL));
-    json_error_t error;
-    json_t *profile = json_load_file(path, 0, &error);
-    unlink(path);
-    if (!profile)
-        fail_msg("line %d column %d: %s", error.line, error.column, error.text);
-    return profile;
+    return profile_load(path);
 }
 
 static json_t *write_profile(void)
@@ -159,36 +155,17 @@ static json_t *write_profile(void)
     return write_profile_of(story, countof(story), 0);
 }
 
-/* An entry of a column of a table that threads share. */
-static json_t *entry(const json_t *profile, const char *table, const char *column, json_int_t row)
-{
-    const json_t *columns = json_object_get(json_object_get(profile, "shared"), table);
-    json_t *value = json_array_get(json_object_get(columns, column), (size_t)row);
-    if (!value)
-        fail_msg("%s.%s has no row %d", table, column, (int)row);
-    return value;
-}
-
-static const char *string(const json_t *profile, const json_t *number)
-{
-    const json_t *strings = json_object_get(json_object_get(profile, "shared"), "stringArray");
-    const char *value = json_string_value(json_array_get(strings, (size_t)json_integer_value(number)));
-    assert_non_null(value);
-    return value;
-}
-
 /* Root first. */
 static size_t put_stack(char *room, size_t size, const json_t *profile, const json_t *stack)
 {
     if (json_is_null(stack))
         return 0;
-    const json_int_t row = json_integer_value(stack);
-    const size_t used = put_stack(room, size, profile, entry(profile, "stackTable", "prefix", row));
-    const json_int_t frame = json_integer_value(entry(profile, "stackTable", "frame", row));
-    const json_int_t function = json_integer_value(entry(profile, "frameTable", "func", frame));
+    const size_t used = put_stack(room, size, profile, cell(profile, "stackTable", "prefix", number(stack)));
+    const size_t frame = number(cell(profile, "stackTable", "frame", number(stack)));
+    const size_t function = number(cell(profile, "frameTable", "func", frame));
     return used + (size_t)snprintf(room + used, size - used, " %s:%d",
-                                   string(profile, entry(profile, "funcTable", "name", function)),
-                                   (int)json_integer_value(entry(profile, "frameTable", "line", frame)));
+                                   string(profile, cell(profile, "funcTable", "name", function)),
+                                   (int)json_integer_value(cell(profile, "frameTable", "line", frame)));
 }
 
 static void assert_thread(const json_t *profile, size_t i, const char *wanted)
@@ -250,40 +227,21 @@ static void tables_have_rows_of_one_length(void **state)
     json_decref(profile);
 }
 
-static const json_t *thread_at(const json_t *profile, size_t i)
-{
-    const json_t *thread = json_array_get(json_object_get(profile, "threads"), i);
-    assert_non_null(thread);
-    return thread;
-}
-
 /* CPU times in ms, - where they are not known. */
 static void assert_cpu(const json_t *profile, size_t i, const char *wanted)
 {
-    const json_t *samples = json_object_get(thread_at(profile, i), "samples");
+    const json_t *samples = json_object_get(at(profile, "threads", i), "samples");
     const json_t *column = json_object_get(samples, "threadCPUDelta");
     char text[1024] = "";
     size_t used = 0;
     assert_int_equal(json_array_size(column), json_integer_value(json_object_get(samples, "length")));
     for (size_t k = 0; k < json_array_size(column); k++) {
-        const json_t *cell = json_array_get(column, k);
-        assert_true(json_is_integer(cell) || json_is_null(cell));
-        const double ms = (double)json_integer_value(cell) / MS;
-        used += (size_t)snprintf(text + used, sizeof(text) - used, json_is_null(cell) ? " -" : " %g", ms);
+        const json_t *delta = json_array_get(column, k);
+        assert_true(json_is_integer(delta) || json_is_null(delta));
+        const double ms = (double)json_integer_value(delta) / MS;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, json_is_null(delta) ? " -" : " %g", ms);
     }
     assert_string_equal(text, wanted);
-}
-
-static const json_t *schema_of(const json_t *profile, const char *name)
-{
-    size_t i;
-    const json_t *schema;
-    json_array_foreach(json_object_get(json_object_get(profile, "meta"), "markerSchema"), i, schema)
-    {
-        if (strcmp(json_string_value(json_object_get(schema, "name")), name) == 0)
-            return schema;
-    }
-    return NULL;
 }
 
 static size_t put_marker(char *room, size_t size, const json_t *profile, const json_t *markers, size_t i)
@@ -305,7 +263,7 @@ static size_t put_marker(char *room, size_t size, const json_t *profile, const j
 
 static void assert_markers(const json_t *profile, size_t i, const char *wanted)
 {
-    const json_t *markers = json_object_get(thread_at(profile, i), "markers");
+    const json_t *markers = json_object_get(at(profile, "threads", i), "markers");
     const size_t count = (size_t)json_integer_value(json_object_get(markers, "length"));
     char text[4096] = "";
     size_t used = 0;
@@ -352,8 +310,8 @@ static void states_are_markers(void **state)
     assert_markers(profile, 1, "Off CPU 0-100 in <module>: <module>:3\n");
     assert_markers(profile, 2, "On CPU 10-20 in <module>: <module>:3\nOn CPU 50-60 in <module>: <module>:3\n");
     assert_markers(profile, 3, "On CPU 20-50 in f: <module>:3 f:8\n");
-    assert_true(json_is_true(json_object_get(thread_at(profile, 0), "showMarkersInTimeline")));
-    assert_true(json_is_false(json_object_get(thread_at(profile, 3), "showMarkersInTimeline")));
+    assert_true(json_is_true(json_object_get(at(profile, "threads", 0), "showMarkersInTimeline")));
+    assert_true(json_is_false(json_object_get(at(profile, "threads", 3), "showMarkersInTimeline")));
     json_decref(profile);
 }
 
@@ -388,7 +346,7 @@ static void the_lock_alone_says_nothing_of_the_cpu(void **state)
     (void)state;
     json_t *profile = write_profile_of(gil_story, countof(gil_story), 0);
     assert_markers(profile, 0, "Holds GIL 10-60 in <module>: <module>:3\n");
-    assert_null(json_object_get(json_object_get(thread_at(profile, 0), "samples"), "threadCPUDelta"));
+    assert_null(json_object_get(json_object_get(at(profile, "threads", 0), "samples"), "threadCPUDelta"));
     assert_null(json_object_get(json_object_get(profile, "meta"), "sampleUnits"));
     assert_int_equal(extra(profile, "Time with the GIL"), 50);
     assert_int_equal(extra(profile, "CPU time"), -1);
@@ -401,8 +359,8 @@ static void without_status_there_is_nothing_of_it(void **state)
     json_t *profile = write_profile();
     for (size_t i = 0; i < 2; i++) {
         assert_markers(profile, i, "");
-        assert_null(json_object_get(json_object_get(thread_at(profile, i), "samples"), "threadCPUDelta"));
-        assert_true(json_is_false(json_object_get(thread_at(profile, i), "showMarkersInTimeline")));
+        assert_null(json_object_get(json_object_get(at(profile, "threads", i), "samples"), "threadCPUDelta"));
+        assert_true(json_is_false(json_object_get(at(profile, "threads", i), "showMarkersInTimeline")));
     }
     const json_t *meta = json_object_get(profile, "meta");
     assert_true(json_is_array(json_object_get(meta, "markerSchema")));
@@ -420,14 +378,14 @@ static void many_changes_are_many_markers(void **state)
     (void)state;
     const size_t flips = 40001, before = 10;
     json_t *profile = write_profile_of(status_story, countof(status_story), flips);
-    const json_t *markers = json_object_get(thread_at(profile, 0), "markers");
+    const json_t *markers = json_object_get(at(profile, "threads", 0), "markers");
     /* The first one off the CPU continues the story's last. */
     assert_int_equal(json_integer_value(json_object_get(markers, "length")), before + flips - 1);
     for (size_t i = 1; i < flips; i++) {
         const double end = json_number_value(json_array_get(json_object_get(markers, "endTime"), before - 1 + i));
         assert_true(end == 10. * (double)(11 + i));
     }
-    const json_t *cpu = json_object_get(json_object_get(thread_at(profile, 0), "samples"), "threadCPUDelta");
+    const json_t *cpu = json_object_get(json_object_get(at(profile, "threads", 0), "samples"), "threadCPUDelta");
     assert_int_equal(json_array_size(cpu), 7 + flips);
     assert_int_equal(json_integer_value(json_array_get(cpu, 6 + flips)), 1 * MS);
     json_decref(profile);

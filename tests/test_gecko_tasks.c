@@ -3,6 +3,7 @@
 #include "formats/gecko.h"
 
 #include "formats/alloc.h"
+#include "tests/profile_read.h"
 #include "tests/story.h"
 #include "tests/testing.h"
 
@@ -93,12 +94,7 @@ static json_t *finish(struct writing *w)
     gecko_drop(w->gecko);
     tables_free(&w->tables);
     assert_true(output_close(&w->output, NULL, NULL));
-    json_error_t error;
-    json_t *profile = json_load_file(w->path, 0, &error);
-    unlink(w->path);
-    if (!profile)
-        fail_msg("line %d column %d: %s", error.line, error.column, error.text);
-    return profile;
+    return profile_load(w->path);
 }
 
 static json_t *profile_of(const struct event *events, size_t count, bool opcodes)
@@ -111,30 +107,6 @@ static json_t *profile_of(const struct event *events, size_t count, bool opcodes
 }
 
 /* ---- what is in it ---- */
-
-static const json_t *at(const json_t *from, const char *key, size_t i)
-{
-    const json_t *value = json_array_get(json_object_get(from, key), i);
-    if (!value)
-        fail_msg("%s has no %zu", key, i);
-    return value;
-}
-
-static size_t number(const json_t *value)
-{
-    assert_true(json_is_integer(value));
-    return (size_t)json_integer_value(value);
-}
-
-static const char *string(const json_t *profile, const json_t *value)
-{
-    return json_string_value(at(json_object_get(profile, "shared"), "stringArray", number(value)));
-}
-
-static const json_t *cell(const json_t *profile, const char *table, const char *column, size_t row)
-{
-    return at(json_object_get(json_object_get(profile, "shared"), table), column, row);
-}
 
 __attribute__((format(printf, 2, 3))) static void put_format(struct bytes *to, const char *format, ...)
 {
@@ -195,18 +167,6 @@ static void assert_told(char *told, const char *wanted)
     free(told);
 }
 
-static const json_t *schema_named(const json_t *profile, const char *name)
-{
-    size_t i;
-    const json_t *schema;
-    json_array_foreach(json_object_get(json_object_get(profile, "meta"), "markerSchema"), i, schema)
-    {
-        if (strcmp(json_string_value(json_object_get(schema, "name")), name) == 0)
-            return schema;
-    }
-    return NULL;
-}
-
 /* ---- tests ---- */
 
 static void what_a_thread_runs_is_markers(void **state)
@@ -217,8 +177,8 @@ static void what_a_thread_runs_is_markers(void **state)
                                         "Task 20-30: Task-2 in f\n"
                                         "Task 40-70: Task-2 in f\n"
                                         "Task 80-90: Task-2 in f\n");
-    assert_non_null(schema_named(profile, "Task"));
-    assert_null(schema_named(profile, "Opcode"));
+    assert_non_null(schema_of(profile, "Task"));
+    assert_null(schema_of(profile, "Opcode"));
     assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Python/Program}");
     const json_t *data = at(json_object_get(at(profile, "threads", 0), "markers"), "data", 1);
     assert_int_equal(json_integer_value(json_object_get(data, "number")), 2);
@@ -243,7 +203,7 @@ static void tasks_are_threads_behind_the_others(void **state)
     assert_string_equal(json_string_value(json_object_get(orphan, "tid")), "0 task 2");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(fetch, "samples"), "length")), 2);
     assert_told(markers_of(profile, 2), "");
-    assert_null(schema_named(profile, "Task"));
+    assert_null(schema_of(profile, "Task"));
     /* The main thread has no samples, so another one is selected, and that is not a task. */
     assert_int_equal(number(at(json_object_get(profile, "meta"), "initialSelectedThreads", 0)), 1);
     json_decref(profile);
@@ -264,7 +224,7 @@ static void instructions_are_leaves(void **state)
                                         "Task 80-90: Task-2 in f\n"
                                         "Opcode 0-20: LOAD_ATTR_SLOT in f\n"
                                         "Opcode 40-90: LOAD_ATTR_SLOT in f\n");
-    assert_non_null(schema_named(profile, "Opcode"));
+    assert_non_null(schema_of(profile, "Opcode"));
     json_decref(profile);
 }
 

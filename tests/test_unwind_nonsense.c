@@ -9,24 +9,6 @@
 
 #include <string.h>
 
-#define CALLS_LIMIT 2000 /* of one sample, however much it lies */
-
-static const char *bounded_sample(struct fake_python *p)
-{
-    const uint64_t calls = p->target.remote.calls, bytes = p->target.remote.bytes;
-    const char *seen = fake_sample(p, 0);
-    assert_true(p->target.remote.calls - calls < CALLS_LIMIT);
-    assert_true(p->target.remote.bytes - bytes < 256u << 20);
-    return seen;
-}
-
-static void assert_seen(struct fake_python *p, const char *wanted)
-{
-    const char *seen = bounded_sample(p);
-    if (strcmp(seen, wanted) != 0)
-        fail_msg("Python %x: '%s' and should be '%s'", p->target.runtime.layout.version, seen, wanted);
-}
-
 static const uint64_t nonsense[] = {
     0x1,
     0x8,
@@ -65,11 +47,11 @@ static void poke_nonsense(struct fake_python *p)
             for (size_t n = 0; n < countof(nonsense); n++) {
                 const uint64_t was = fake_peek(p, at);
                 fake_poke(p, at, nonsense[n]);
-                bounded_sample(p);
+                fake_bounded_sample(p);
                 fake_poke(p, at, was);
                 if (n % 3)
                     continue;
-                const char *after = bounded_sample(p);
+                const char *after = fake_bounded_sample(p);
                 if (strcmp(after, "f:21 f:22 f:23") != 0)
                     fail_msg("Python %x: '%s' after word %zu of area %zu was mended", l->version, after,
                              (size_t)(at - areas[a].address) / 8, a);
@@ -98,19 +80,19 @@ static void chase_frames(struct fake_python *p)
     const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, f, 2 }, { GENERATOR, f, 2 }, { PLAIN, f, 3 } };
     fake_stack(p, 0, frames, 4);
     fake_poke(p, fake_frame_address(p, 0, 0) + l->frame_previous, fake_frame_address(p, 0, 3));
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 4);
     fake_poke(p, p->threads[0].strays[1] + l->frame_previous, p->threads[0].strays[1]);
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 4);
     fake_poke(p, p->threads[0].strays[1] + l->frame_previous, p->threads[0].strays[2]);
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
     /* A ring of marks has no frames to count. */
     *fake_bytes(p, p->threads[0].strays[1] + l->frame_owner) = *fake_bytes(p, p->threads[0].strays[2] +
                                                                                   l->frame_owner) = 3;
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 4);
-    assert_seen(p, "f:21 f:22 f:22 f:23");
+    fake_assert_seen(p, "f:21 f:22 f:22 f:23");
 }
 
 /* A stack does not begin with a generator while there are other frames. */
@@ -120,9 +102,9 @@ static void lose_the_caller(struct fake_python *p)
     const uint64_t f = fake_code(p, "f", 20, 9), g = fake_generator(p, "gen", 40, 9);
     const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { GENERATOR, g, 3 } };
     fake_stack(p, 0, frames, 3);
-    assert_seen(p, "f:21 gen:42 gen:43");
+    fake_assert_seen(p, "f:21 gen:42 gen:43");
     fake_poke(p, p->threads[0].strays[1] + l->frame_previous, 0);
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
 }
 
 static void a_generator_is_no_root(void **state)
@@ -143,7 +125,7 @@ static void chase_chunks(struct fake_python *p)
     const uint64_t f = fake_code(p, "f", 20, 9), chunk = p->threads[0].chunks[0];
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
     fake_poke(p, chunk + l->chunk_previous, chunk);
-    bounded_sample(p);
+    fake_bounded_sample(p);
     assert_int_not_equal(p->threads[0].state, UNWOUND);
     /* Two thousand of them, each as large as may be: more than we would read. */
     uint64_t older = 0;
@@ -155,10 +137,10 @@ static void chase_chunks(struct fake_python *p)
         older = next;
     }
     fake_poke(p, chunk + l->chunk_previous, older);
-    bounded_sample(p);
+    fake_bounded_sample(p);
     assert_int_not_equal(p->threads[0].state, UNWOUND);
     fake_poke(p, chunk + l->chunk_previous, 0);
-    assert_seen(p, "f:21");
+    fake_assert_seen(p, "f:21");
 }
 
 static void a_ring_of_chunks_is_left(void **state)
@@ -178,19 +160,19 @@ static void lose_the_root(struct fake_python *p)
     for (size_t n = 0; n < 3 && l->root_is_shim; n++) {
         fake_stack(p, 0, plain, 3);
         fake_poke(p, fake_frame_address(p, 0, n) + l->frame_previous, 0);
-        assert_seen(p, "failed: changed while read");
+        fake_assert_seen(p, "failed: changed while read");
     }
     fake_stack(p, 0, frames, 3);
     fake_poke(p, p->threads[0].strays[1] + l->frame_previous, 0);
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
     *fake_bytes(p, p->threads[0].strays[1] + l->frame_owner) = 2; /* it has left its stack */
-    assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
     fake_poke(p, p->threads[0].strays[1] + l->frame_executable, 0); /* it is being cleared */
-    assert_seen(p, "f:21");
+    fake_assert_seen(p, "f:21");
     fake_stack(p, 0, frames, 3);
-    assert_seen(p, "f:21 gen:22 f:23");
+    fake_assert_seen(p, "f:21 gen:22 f:23");
 }
 
 static void a_stack_without_its_root_is_torn(void **state)
@@ -210,12 +192,12 @@ static void take_memory_away(struct fake_python *p)
     fake_remote_map(away, far, sizeof(far));
     fake_poke(p, fake_frame_address(p, 0, 2) + l->frame_previous, away);
     fake_poke(p, fake_frame_address(p, 0, 0) + l->frame_locals + FAKE_LOCALS * 8, away - l->generator_frame);
-    assert_seen(p, "f:21 gen:22 f:23");
+    fake_assert_seen(p, "f:21 gen:22 f:23");
     fake_remote_unmap(away); /* the generator is gone, and what called it went on */
     fake_stack(p, 0, frames, 1);
-    assert_seen(p, "f:21");
+    fake_assert_seen(p, "f:21");
     fake_stack(p, 0, frames, 3);
-    assert_seen(p, "f:21 gen:22 f:23");
+    fake_assert_seen(p, "f:21 gen:22 f:23");
 }
 
 static void memory_that_goes_away_is_forgotten(void **state)

@@ -10,24 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CALLS_LIMIT 4000 /* of one sample, however much it lies */
-
-static const char *bounded_sample(struct fake_python *p)
-{
-    const uint64_t calls = p->target.remote.calls, bytes = p->target.remote.bytes;
-    const char *seen = fake_sample(p, 0);
-    assert_true(p->target.remote.calls - calls < CALLS_LIMIT);
-    assert_true(p->target.remote.bytes - bytes < 256u << 20);
-    return seen;
-}
-
-static void assert_seen(struct fake_python *p, const char *wanted)
-{
-    const char *seen = bounded_sample(p);
-    if (strcmp(seen, wanted) != 0)
-        fail_msg("Python %x: '%s' and should be '%s'", p->target.runtime.layout.version, seen, wanted);
-}
-
 /* ---- a thread that runs on ---- */
 
 struct runner {
@@ -63,7 +45,7 @@ static void run_all_the_time(struct fake_python *p, bool strays)
         fake_remote_hook(run_on, &runner);
         for (int i = 0; i < 1000; i++) {
             const uint64_t since = runner.program.steps;
-            const char *seen = bounded_sample(p);
+            const char *seen = fake_bounded_sample(p);
             if (p->threads[0].state == UNWIND_FAILED)
                 continue;
             assert_int_equal(p->threads[0].state, UNWOUND);
@@ -113,7 +95,7 @@ static void stop_soon(struct fake_python *p)
     for (unsigned moves = 1; moves <= 60; moves++) {
         const uint64_t since = runner.program.steps;
         runner.left = moves;
-        const char *seen = bounded_sample(p);
+        const char *seen = fake_bounded_sample(p);
         assert_int_equal(p->threads[0].state, UNWOUND);
         if (fake_program_had(&runner.program, seen, since) != FIT_RIGHT)
             fail_msg("Python %x: a stack that never was: %s", fake_layout(p)->version, seen);
@@ -134,15 +116,15 @@ static void be_slow(struct fake_python *p)
     const uint64_t f = fake_code(p, "f", 20, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, f, 2 } }, 2);
     for (int i = 0; i < 8; i++)
-        assert_seen(p, "f:21 f:22");
+        fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);
     assert_int_equal(p->unwinder.figures.slow, 0);
     fake_remote_time(1000000000, 1000000);
-    assert_seen(p, "f:21 f:22");
+    fake_assert_seen(p, "f:21 f:22");
     assert_true(p->threads[0].attempts > 4 && p->threads[0].attempts < 64);
     assert_int_equal(p->unwinder.figures.slow, p->threads[0].attempts - 1);
     fake_remote_time(1000000000, 1000);
-    assert_seen(p, "f:21 f:22");
+    fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);
 }
 
@@ -158,14 +140,14 @@ static void replace_between_samples(struct fake_python *p)
 {
     const uint64_t code = fake_code(p, "f", 20, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, code, 1 } }, 1);
-    assert_seen(p, "f:21");
+    fake_assert_seen(p, "f:21");
     fake_code_at(p, code, "g", 70, 9);
-    assert_seen(p, "g:71");
+    fake_assert_seen(p, "g:71");
     assert_int_equal(p->threads[0].keep, 0);
     fake_code_at(p, code, "f", 20, 9); /* the same again is no other function */
-    assert_seen(p, "f:21");
+    fake_assert_seen(p, "f:21");
     fake_code_at(p, code, "h", 90, 1);
-    assert_seen(p, "failed: changed while read"); /* it has no such instruction */
+    fake_assert_seen(p, "failed: changed while read"); /* it has no such instruction */
 }
 
 static void a_function_is_not_taken_for_one_that_was_there(void **state)
@@ -201,15 +183,15 @@ static void replace_while_reading(struct fake_python *p)
             struct replacing r = { p, fake_code(p, "f", 20, 9), wait, false, false };
             fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, r.code, 1 } }, 1);
             if (known)
-                assert_seen(p, "f:21");
+                fake_assert_seen(p, "f:21");
             fake_remote_hook(replace, &r);
-            const char *seen = bounded_sample(p);
+            const char *seen = fake_bounded_sample(p);
             const bool f = strcmp(seen, "f:21") == 0, g = strcmp(seen, "g:71") == 0;
             if (!(f || g) || (f && r.began_after) || (g && !r.replaced))
                 fail_msg("Python %x, replaced at piece %d: %s", p->target.runtime.layout.version, wait, seen);
             fake_remote_hook(NULL, NULL);
             if (r.replaced)
-                assert_seen(p, "g:71");
+                fake_assert_seen(p, "g:71");
             p->threads[0].walk.depth = 0;
         }
     }
@@ -228,11 +210,11 @@ static void replace_by_a_caller(struct fake_python *p)
     fake_opcode(p, f, 1, 0);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
     for (int i = 0; i < 3; i++)
-        assert_seen(p, "f:21");
+        fake_assert_seen(p, "f:21");
     fake_code_at(p, f, "h", 60, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, g, 2 } }, 2);
     for (int i = 0; i < 3; i++)
-        assert_seen(p, "h:61 g:42");
+        fake_assert_seen(p, "h:61 g:42");
 }
 
 /* The one that was there was about to return at this place: a frame of it would be left out. */
@@ -241,15 +223,15 @@ static void replace_what_returned(struct fake_python *p)
     const uint64_t m = fake_code(p, "m", 1, 9), g = fake_code(p, "g", 40, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 2 }, { PLAIN, g, 7 } }, 2);
     for (int i = 0; i < 3; i++)
-        assert_seen(p, "m:3 g:47");
+        fake_assert_seen(p, "m:3 g:47");
     fake_opcode(p, g, 2, *fake_bytes(p, fake_first(p, g, 0) + 8 * FAKE_UNIT * 2)); /* as its last line, which returns */
     codes_follow(&p->codes, &p->target.remote, fake_layout(p));
     for (int i = 0; i < 3; i++)
-        assert_seen(p, "m:3 g:47");
+        fake_assert_seen(p, "m:3 g:47");
     fake_code_at(p, g, "h", 60, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 2 }, { PLAIN, g, 2 } }, 2);
     for (int i = 0; i < 3; i++)
-        assert_seen(p, "m:3 h:62");
+        fake_assert_seen(p, "m:3 h:62");
 }
 
 static void a_function_that_is_no_more_does_not_stand_in_the_way(void **state)
