@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of several recordings → a converter's own main → an output that looks at what it is given, as merged.
+ *
+ * The first byte says what is asked for: 1 --threads, 2 --from, 4 --to, 8 --mode. Then come the recordings: two bytes
+ * for the size, and so many bytes. As in stream.c, one that does not begin with a magic is the payload of an EVENTS
+ * block behind a good header; its first byte tells when it began and how often it sampled. */
+#include "convert/convert.h"
+#include "formats/alloc.h"
+#include "formats/stream_fields.h"
+#include "formats/stream_write.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EVENTS_LIMIT 200000
+#define INPUTS_MOST  4
+#define FROM_NS      3000000u /* what --from and --to say below */
+#define TO_NS        900000000u
+
+enum asked { ASK_THREADS = 1, ASK_FROM = 2, ASK_TO = 4, ASK_MODE = 8 };
+
+static void require(bool held)
+{
+    if (!held)
+        abort();
+}
+
+/* ---- an output that looks at what it is given ---- */
+
+struct looking {
+    const struct conversion *conversion;
+    uint64_t events;
+    uint64_t *last_ns; /* by thread */
+    size_t last_room;
+};
+
+static void *start(struct conversion *conversion)
+{
+    struct looking *looking = alloc_zeroed(1, sizeof(*looking));
+    looking->conversion = conversion;
+    return looking;
+}
+
+/* What every output relies on. A thread's times never go back. */
+static void check_sample(struct looking *looking, const struct sample *sample)
+{
+    const struct tables *tables = &looking->conversion->tables;
+    const struct choice *choice = &looking->conversion->settings.choice;
+    require(sample->stack < tables->stacks_count || sample->stack == 0);
+    require(tables->threads[sample->thread].thread.number == sample->thread);
+    uint32_t depth = 0;
+    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
+        require(tables->stacks[stack].caller < stack);
+        const uint32_t frame = tables->stacks[stack].frame;
+        require(frame < tables->frames_count && tables->frames[frame].number == frame);
+        require(tables->functions[tables->frames[frame].function].number);
+    }
+    require(depth == tables->threads[sample->thread].depth);
+    require(sample->task == tables_task(tables, sample->task)->task.number);
+    require(choice_has_time(choice, sample->time_ns));
+    looking->last_ns = alloc_grow(looking->last_ns, &looking->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
+    require(sample->time_ns >= looking->last_ns[sample->thread]);
+    looking->last_ns[sample->thread] = sample->time_ns;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    struct looking *looking = self;
+    if (++looking->events > EVENTS_LIMIT)
+        return fault(why, "enough");
+    if (event->kind == EVENT_SAMPLE)
+        check_sample(looking, &event->sample);
+    return true;
+}
+
+/* Of several recordings, or a part of one, what no sample has is not there, and all that is there is whole. */
+static bool finish(void *self, struct fault *why)
+{
+    (void)why;
+    const struct looking *looking = self;
+    const struct tables *tables = &looking->conversion->tables;
+    const struct settings *settings = &looking->conversion->settings;
+    if (settings->inputs_count == 1 && !choice_is_partial(&settings->choice))
+        return true;
+    require(tables->lost_samples == 0 && tables->jumped == 0);
+    bool *sampled = alloc_zeroed(tables->frames_count + 1, sizeof(*sampled));
+    for (uint32_t i = 1; i < tables->stacks_count; i++)
+        sampled[tables->stacks[i].frame] = true;
+    for (uint32_t i = 1; i < tables->frames_count; i++)
+        require(sampled[i]);
+    free(sampled);
+    for (uint32_t i = 1; i < tables->functions_count; i++)
+        require(tables->functions[i].number == i);
+    for (uint32_t i = 1; i < tables->threads_count; i++)
+        require(tables->threads[i].thread.number == i && tables->threads[i].thread.process < tables->processes_count);
+    return true;
+}
+
+static void drop(void *self)
+{
+    struct looking *looking = self;
+    free(looking->last_ns);
+    free(looking);
+}
+
+static const struct converter looker = {
+    .name = "looker",
+    .takes = TAKES_MODE | TAKES_CHOICE,
+    .start = start,
+    .take = take,
+    .finish = finish,
+    .drop = drop,
+};
+
+/* ---- recordings ---- */
+
+/* A file in memory with the recording. */
+static int put_input(const uint8_t *bytes, size_t size)
+{
+    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (size == 0 || stream_recognised(bytes, size) || tachyon_recognised(bytes, size)) {
+        require(write(fd, bytes, size) == (ssize_t)size);
+        return fd;
+    }
+    const struct recording recording = { .format_version = 1,
+                                         .start_unix_ns = 1000000000000 + (bytes[0] & 15) * 1000000,
+                                         .interval_ns = (bytes[0] >> 4) * 1000000 + 1000000,
+                                         .time_unit_ns = 1000 };
+    const struct bytes events = { (unsigned char *)bytes + 1, size - 1, size - 1 };
+    struct bytes header = { 0 };
+    struct block_writer writer;
+    put_recording(&header, &recording);
+    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    require(block_write(&writer, BLOCK_HEADER, &header, NULL) && block_write(&writer, BLOCK_EVENTS, &events, NULL));
+    block_writer_close(&writer);
+    bytes_free(&header);
+    return fd;
+}
+
+/* Takes the recordings apart. Returns how many they are. */
+static size_t put_inputs(const uint8_t *bytes, size_t size, int *fds)
+{
+    size_t count = 0;
+    while (count < INPUTS_MOST && size >= 2) {
+        const size_t claimed = bytes[0] | (size_t)bytes[1] << 8;
+        const size_t part = claimed < size - 2 ? claimed : size - 2;
+        fds[count++] = put_input(bytes + 2, part);
+        bytes += 2 + part;
+        size -= 2 + part;
+    }
+    return count;
+}
+
+/* What passes the tables of its recording passes those of the whole: where it does not, the conversion fails with their
+ * words. In a warning they are about a recording. */
+static void check_messages(char *messages)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(messages, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        require(strstr(line, ": warning: ") ||
+                !(strstr(line, "defined") || strstr(line, "keeps") || strstr(line, "twice")));
+}
+
+/* Runs the converter; what it has to say is kept from the terminal, but not what a sanitizer has. */
+static void convert(int argc, char **argv)
+{
+    FILE *const terminal = stderr;
+    char *messages = NULL;
+    size_t size = 0;
+    stderr = open_memstream(&messages, &size);
+    require(stderr != NULL);
+    optind = 0;
+    const int code = convert_main(argc, argv, &looker);
+    fclose(stderr);
+    stderr = terminal;
+    require(code == EXIT_SUCCESS || size > 0);
+    check_messages(messages);
+    free(messages);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const char *const asked[][2] = {
+        { "--threads", "MainThread,7,worker" }, { "--from", "0.003" }, { "--to", "0.9" }, { "--mode", "cpu" }
+    };
+    char *argv[4 + 2 * 4 + INPUTS_MOST + 1] = { (char *)"looker", (char *)"-q", (char *)"-o", (char *)"/dev/null" };
+    char paths[INPUTS_MOST][32];
+    int argc = 4, fds[INPUTS_MOST];
+    const size_t count = size > 1 ? put_inputs(bytes + 1, size - 1, fds) : 0;
+    for (size_t i = 0; i < 4 && count > 0; i++) {
+        if (!(bytes[0] >> i & 1))
+            continue;
+        argv[argc++] = (char *)asked[i][0];
+        argv[argc++] = (char *)asked[i][1];
+    }
+    for (size_t i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
+        argv[argc++] = paths[i];
+    }
+    if (count > 0)
+        convert(argc, argv);
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+    return 0;
+}
