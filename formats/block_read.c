@@ -116,7 +116,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
         return "a block of an unknown coding";
     }
     reader->wasted -= size;
-    *block = (struct block){ header[4], sequence, cursor_of(stored, plain_size) };
+    *block = (struct block){ header[4], sequence, cursor_of(stored, plain_size), size };
     reader->start += size;
     return NULL;
 }

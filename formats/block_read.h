@@ -13,7 +13,7 @@
 struct damage {
     uint64_t bytes;      /* passed over in search of a good block */
     uint64_t blocks;     /* lost: missing numbers, or broken inside */
-    uint64_t duplicates; /* blocks that came twice */
+    uint64_t duplicates; /* blocks that came twice, or too early */
     bool cut;            /* it ends in the middle of a block */
     struct fault first;  /* the first thing that was wrong */
 };
@@ -37,6 +37,7 @@ struct block {
     enum stream_block kind;
     uint32_t sequence;
     struct cursor payload;
+    size_t size; /* in the file */
 };
 
 /* `fd` stays the caller's. */

@@ -42,6 +42,10 @@ enum stream_note {
     NOTE_LEFT_OUT,
     NOTE_TASK,
     NOTE_RUNS,
+    NOTE_MARK,
 };
+
+/* Fields of a header and an end that are nobody's business but the reader's: what tells the recording from others. */
+enum { HEADER_MARK = 17, END_MARK = 8 };
 
 #endif

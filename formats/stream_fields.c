@@ -51,27 +51,28 @@ static const struct field end_fields[] = {
     FIELD(7, NUMBER_FIELD, struct end_numbers, wait_status_plus_1),
 };
 
-static void put_number_field(struct bytes *to, uint64_t value)
+void put_number_field(struct bytes *to, uint32_t number, uint64_t value)
 {
-    struct bytes number = { 0 };
-    put_number(&number, value);
-    put_number(to, number.size);
-    put_bytes(to, number.at, number.size);
-    bytes_free(&number);
+    struct bytes digits = { 0 };
+    put_number(&digits, value);
+    put_number(to, number);
+    put_number(to, digits.size);
+    put_bytes(to, digits.at, digits.size);
+    bytes_free(&digits);
 }
 
 static void put_fields(struct bytes *to, const struct field *fields, size_t count, const void *from)
 {
     for (const struct field *field = fields; field < fields + count; field++) {
         const void *member = (const char *)from + field->offset;
-        put_number(to, field->number);
         if (field->holds == TEXT_FIELD) {
+            put_number(to, field->number);
             put_text(to, *(const struct text *)member);
             continue;
         }
         uint64_t value = 0; /* little-endian: a smaller member fills its low bytes */
         memcpy(&value, member, field->size);
-        put_number_field(to, value);
+        put_number_field(to, field->number, value);
     }
 }
 

@@ -17,6 +17,7 @@
 void stream_reader_close(struct stream_reader *reader)
 {
     block_reader_close(&reader->blocks);
+    block_order_free(&reader->order);
     free(reader->threads);
     free(reader->roster);
     free(reader->frames);
@@ -390,24 +391,6 @@ static bool give_end(struct stream_reader *reader, struct cursor payload, const 
     return sink_take(to, &event, why);
 }
 
-/* Whether the block is the next one or a later one; notes what is missing. */
-static bool in_sequence(struct stream_reader *reader, uint32_t sequence)
-{
-    struct damage *damage = &reader->blocks.damage;
-    if (sequence < reader->sequence) {
-        damage->duplicates++;
-        block_note_damage(&reader->blocks, "a block that came before, ahead of");
-        return false;
-    }
-    if (sequence > reader->sequence) {
-        reader->losses++;
-        damage->blocks += sequence - reader->sequence;
-        block_note_damage(&reader->blocks, "missing blocks ahead of the one before");
-    }
-    reader->sequence = sequence + 1;
-    return true;
-}
-
 bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why)
 {
     *reader = (struct stream_reader){ 0 };
@@ -420,18 +403,19 @@ bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink 
         return false;
     if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
         return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
-    reader->sequence = 1;
+    reader->order.next = 1;
+    reader->order.mark = block_mark(BLOCK_HEADER, block.payload);
     return give_recording(reader, block.payload, to, why);
 }
 
 enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
 {
     struct block block;
-    const enum block_found found = block_read(&reader->blocks, &block, why);
+    bool skipped;
+    const enum block_found found = block_in_order(&reader->order, &reader->blocks, &block, &skipped, why);
     if (found != BLOCK_FOUND)
         return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
-    if (!in_sequence(reader, block.sequence))
-        return STREAM_MORE;
+    reader->losses += skipped;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
         block_note_damage(&reader->blocks, "a block where none belongs, before");

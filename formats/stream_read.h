@@ -5,7 +5,7 @@
 #ifndef PYREEL_FORMATS_STREAM_READ_H
 #define PYREEL_FORMATS_STREAM_READ_H
 
-#include "formats/block_read.h"
+#include "formats/block_order.h"
 #include "formats/sink.h"
 #include "formats/stream_runs.h"
 #include "formats/stream_status.h"
@@ -25,9 +25,9 @@ struct reader_thread {
 struct stream_reader {
     struct block_reader blocks; /* its damage is the recording's */
     uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
-    uint32_t sequence;          /* of the next block expected */
-    bool ended;                 /* the END block has been given, ... */
-    bool complete;              /* ... and does not say that something was lost before it */
+    struct block_order order;
+    bool ended;    /* the END block has been given, ... */
+    bool complete; /* ... and does not say that something was lost before it */
     uint64_t interval_ns, unit_ns;
 
     struct reader_thread *threads; /* by number */

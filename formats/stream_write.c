@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is written */
 #define BLOCK_NS    1000000000u         /* so is one this old */
@@ -58,13 +59,26 @@ static void put_tag(struct stream_writer *writer, enum stream_record kind, uint6
     put_number(&writer->open, argument << 3 | kind);
 }
 
-/* The base goes in front of the first record. */
+/* A note whose fields are numbers. */
+static void put_numbers_note(struct stream_writer *writer, enum stream_note note, const uint64_t *numbers, size_t count)
+{
+    struct bytes *fields = &writer->note;
+    fields->size = 0;
+    for (size_t i = 0; i < count; i++)
+        put_number(fields, numbers[i]);
+    put_tag(writer, RECORD_NOTE, note);
+    put_number(&writer->open, fields->size);
+    put_bytes(&writer->open, fields->at, fields->size);
+}
+
+/* The base goes in front of the first record, which says whose block this is. */
 static void begin_block(struct stream_writer *writer)
 {
     if (writer->open.size > 0)
         return;
     writer->block_units = writer->last_units;
     put_number(&writer->open, writer->last_units);
+    put_numbers_note(writer, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
 }
 
 static void write_idle_ticks(struct stream_writer *writer)
@@ -229,18 +243,6 @@ static void put_failed(struct stream_writer *writer, const struct failed *failed
         writer->threads[writer->roster[i]].tick = writer->tick;
 }
 
-/* A note whose fields are numbers. */
-static void put_numbers_note(struct stream_writer *writer, enum stream_note note, const uint64_t *numbers, size_t count)
-{
-    struct bytes *fields = &writer->note;
-    fields->size = 0;
-    for (size_t i = 0; i < count; i++)
-        put_number(fields, numbers[i]);
-    put_tag(writer, RECORD_NOTE, note);
-    put_number(&writer->open, fields->size);
-    put_bytes(&writer->open, fields->at, fields->size);
-}
-
 static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
 {
     struct stream_status *status = &writer->threads[number].status;
@@ -368,6 +370,8 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
 
     struct bytes fields = { 0 };
     put_recording(&fields, &complete);
+    writer->mark = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
+    put_number_field(&fields, HEADER_MARK, writer->mark);
     const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
     bytes_free(&fields);
     return good;
@@ -386,6 +390,7 @@ static bool write_end(struct stream_writer *writer, const struct end *end, struc
     complete.failed = totals->failed;
     struct bytes fields = { 0 };
     put_end(&fields, &complete, writer->unit_ns);
+    put_number_field(&fields, END_MARK, writer->mark);
     const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
     return good && all_written;

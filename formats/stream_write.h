@@ -34,6 +34,7 @@ struct stream_writer {
     struct bytes note; /* fields of the note being written */
 
     uint64_t interval_ns, unit_ns;
+    uint32_t mark;        /* in each block, as it is in the header */
     uint64_t block;       /* which one is open, from 1 */
     uint64_t block_units; /* time of its base */
     uint64_t last_units;  /* time of the latest tick that is written or waits in `idle` */

@@ -231,7 +231,13 @@ static const struct {
     { "only the ends", { 0, 4, -1 }, 3, 0, 0, 0, 0, true, true },
     { "a block twice", { 0, 1, 2, 2, 3, 4, -1 }, 0, 1, 7, 9, 0, true, true },
     { "a block again, later", { 0, 1, 2, 3, 1, 4, -1 }, 0, 1, 7, 9, 0, true, true },
-    { "blocks changed places", { 0, 2, 1, 3, 4, -1 }, 1, 1, 4, 0, 6, true, true },
+    { "blocks changed places", { 0, 2, 1, 3, 4, -1 }, 1, 1, 5, 5, 1, true, true },
+    { "the first events last", { 0, 2, 3, 1, 4, -1 }, 1, 1, 4, 0, 6, true, true },
+    { "the last events first", { 0, 3, 1, 2, 4, -1 }, 1, 1, 5, 6, 0, true, true },
+    { "a block again, before its time", { 0, 3, 1, 2, 3, 4, -1 }, 0, 1, 7, 9, 0, true, true },
+    { "the end again, before its time", { 0, 1, 4, 2, 3, 4, -1 }, 0, 1, 7, 9, 0, true, true },
+    { "two blocks again, each before its time", { 0, 3, 1, 4, 2, 3, 4, -1 }, 0, 2, 7, 9, 0, true, true },
+    { "too early and twice", { 0, 3, 3, 1, 2, 4, -1 }, 2, 3, 2, 0, 3, true, true },
     { "the header twice", { 0, 0, 1, 2, 3, 4, -1 }, 0, 1, 7, 9, 0, true, true },
     { "the end twice", { 0, 1, 2, 3, 4, 4, -1 }, 0, 1, 7, 9, 0, true, true },
     { "no header", { 1, 2, 3, 4, -1 }, 0, 0, 0, 0, 0, false, false },
@@ -293,6 +299,51 @@ static void bytes_that_are_no_block_are_passed_over(void **state)
     put_away(&parts);
 }
 
+/* What each block of the recording says of whose it is. */
+static uint32_t mark_of(const struct parts *parts)
+{
+    const struct cursor header = cursor_of(parts->file.at + parts->blocks[0].at + STREAM_BLOCK_HEADER,
+                                           parts->blocks[0].size - STREAM_BLOCK_HEADER);
+    return block_mark(BLOCK_HEADER, header);
+}
+
+/* They are good, of the right sequence, and yet not of this recording: its own are read as if they were not there. */
+static void blocks_of_another_recording_are_passed_over(void **state)
+{
+    (void)state;
+    struct parts parts, other;
+    struct event changed[countof(story)];
+    memcpy(changed, story, sizeof(story));
+    changed[0].recording.start_unix_ns = 1;
+    take_apart(&parts, CODEC_PLAIN);
+    take_apart(&other, CODEC_PLAIN);
+    bytes_free(&other.file);
+    other.file = stream_of(changed, countof(changed), CODEC_ZSTD);
+    for (size_t i = 0, at = STREAM_MAGIC_SIZE; i < other.count; at += other.blocks[i++].size) {
+        other.blocks[i].at = at;
+        other.blocks[i].size = block_size(other.file.at + at);
+    }
+    for (size_t strange = 1; strange < other.count; strange++) {
+        for (size_t place = 1; place <= parts.count; place++) {
+            struct bytes file = { 0 };
+            struct playback playback = { 0 };
+            put_bytes(&file, parts.file.at, parts.blocks[place - 1].at + parts.blocks[place - 1].size);
+            put_block(&file, &other, strange);
+            for (size_t i = place; i < parts.count; i++)
+                put_block(&file, &parts, i);
+            playback_read(&playback, file.at, file.size);
+            assert_true(playback.reader.complete);
+            assert_int_equal(playback.reader.blocks.damage.bytes, other.blocks[strange].size);
+            assert_int_equal(playback.reader.blocks.damage.blocks + playback.reader.blocks.damage.duplicates, 0);
+            assert_same_lines(journal_text(&playback.journal), strdup(parts.notes));
+            playback_free(&playback);
+            bytes_free(&file);
+        }
+    }
+    put_away(&other);
+    put_away(&parts);
+}
+
 static void blocks_of_unknown_kinds_are_skipped(void **state)
 {
     (void)state;
@@ -306,6 +357,7 @@ static void blocks_of_unknown_kinds_are_skipped(void **state)
         put_new_block(&file, kinds[i], 4, "\xFF\xFF\xFF", 3);
         struct bytes end = { 0 };
         put_end(&end, &story[countof(story) - 1].end, 2 * MS);
+        put_number_field(&end, END_MARK, mark_of(&parts));
         put_new_block(&file, BLOCK_END, 5, end.at, end.size);
         playback_read(&playback, file.at, file.size);
         assert_true(playback_whole(&playback));
@@ -351,6 +403,7 @@ int main(void)
         cmocka_unit_test(bytes_taken_out_or_put_in_cost_one_block),
         cmocka_unit_test(blocks_stand_for_themselves),
         cmocka_unit_test(bytes_that_are_no_block_are_passed_over),
+        cmocka_unit_test(blocks_of_another_recording_are_passed_over),
         cmocka_unit_test(blocks_of_unknown_kinds_are_skipped),
         cmocka_unit_test(blocks_with_another_head_are_damage),
     };

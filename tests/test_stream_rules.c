@@ -42,7 +42,7 @@ static void unknown_header_fields_are_passed_over(void **state)
 {
     (void)state;
     struct bytes header = { 0 };
-    put_text_of(&header, 17, TEXT("of a later version"));
+    put_text_of(&header, 99, TEXT("of a later version"));
     put_number_of(&header, 1, 1);
     put_text_of(&header, UINT64_MAX, TEXT(""));
     put_number_of(&header, 8, 10 * MS);
@@ -252,7 +252,7 @@ static const struct {
     { "a task without its name", { NOTE(NOTE_TASK), 3, 3, 1, 0, TICK_ON_TIME }, 6, "", true },
     { "LEFT OUT", { NOTE(NOTE_LEFT_OUT), 4, 1, 5, 3, 0, TICK_ON_TIME }, 7, "10000000 tick\n", false },
     { "LEFT OUT of an undefined thread", { NOTE(NOTE_LEFT_OUT), 4, 9, 5, 3, 0, TICK_ON_TIME }, 7, "", true },
-    { "an unknown note is skipped", { NOTE(15), 3, 0xFF, 0xFF, 0xFF, TICK_ON_TIME }, 6, "10000000 tick\n", false },
+    { "an unknown note is skipped", { 0x87, 1, 3, 0xFF, 0xFF, 0xFF, TICK_ON_TIME }, 7, "10000000 tick\n", false },
     { "bytes behind a note's fields are ignored",
       { NOTE(NOTE_MISSED), 3, 1, 0xFF, 0xFF, TICK_ON_TIME },
       6,
@@ -361,6 +361,7 @@ static void each_rule_is_held(void **state)
     put_number_of(&header, 1, 1);
     put_number_of(&header, 8, 10 * MS);
     put_number_of(&header, 9, MS);
+    put_number_of(&header, HEADER_MARK, block_mark(BLOCK_EVENTS, notes));
     for (size_t i = 0; i < countof(rules); i++) {
         struct bytes events = { 0 };
         struct playback playback = { 0 };
