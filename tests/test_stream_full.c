@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define THREADS 8
@@ -124,25 +125,48 @@ static void a_tick_without_room_is_dropped(void **state)
     stream_writer_close(&making.writer);
 }
 
-/* The system's limit for files stands in for a full disk: a write is cut short, the next one fails. */
-static void a_full_disk_leaves_whole_blocks_and_an_end_that_says_so(void **state)
+/* Stands in the place of the C library's: a user has a quota, and a file system that takes back what it took. */
+static uint64_t quota = UINT64_MAX;
+
+ssize_t write(int fd, const void *bytes, size_t size)
 {
-    (void)state;
-    static const rlim_t limits[] = { 5000, 100000, 200001, 300007 };
-    const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at >= 0 && (uint64_t)at >= quota) {
+        errno = EDQUOT;
+        return -1;
+    }
+    const uint64_t left = at >= 0 ? quota - (uint64_t)at : size;
+    return syscall(SYS_write, fd, bytes, size < left ? size : left);
+}
+
+static void set_quota(uint64_t size)
+{
+    quota = size;
+}
+
+/* The system's limit for files stands in for a full disk. */
+static void set_file_limit(uint64_t size)
+{
     signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ size == UINT64_MAX ? RLIM_INFINITY : size, RLIM_INFINITY });
+}
+
+/* A write is cut short, the next one fails. */
+static void check_end_without_room(void (*set_room)(uint64_t), const char *cause)
+{
+    static const uint64_t limits[] = { 5000, 100000, 200001, 300007 };
     for (size_t i = 0; i < countof(limits); i++) {
         struct making making;
         const int fd = memory_file("", 0);
         begin(&making, fd, 0);
         bool good = true;
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limits[i], RLIM_INFINITY });
+        set_room(limits[i]);
         while (good && making.ticks < 10000)
             good = tick(&making, 3);
         assert_false(good);
         assert_false(end(&making, END_ERROR));
-        setrlimit(RLIMIT_FSIZE, &unlimited);
-        assert_string_equal(making.why.text, "cannot write the recording: File too large");
+        set_room(UINT64_MAX);
+        assert_string_equal(making.why.text, cause);
         struct bytes file = file_bytes(fd);
         struct playback playback = { 0 };
         playback_read(&playback, file.at, file.size);
@@ -159,6 +183,18 @@ static void a_full_disk_leaves_whole_blocks_and_an_end_that_says_so(void **state
         bytes_free(&file);
         stream_writer_close(&making.writer);
     }
+}
+
+static void a_full_disk_leaves_whole_blocks_and_an_end_that_says_so(void **state)
+{
+    (void)state;
+    check_end_without_room(set_file_limit, "cannot write the recording: File too large");
+}
+
+static void a_full_quota_ends_as_a_full_disk(void **state)
+{
+    (void)state;
+    check_end_without_room(set_quota, "cannot write the recording: Disk quota exceeded");
 }
 
 static void a_pipe_that_nobody_reads_is_an_error(void **state)
@@ -186,6 +222,7 @@ int main(void)
         cmocka_unit_test(the_file_stays_below_its_limit),
         cmocka_unit_test(a_tick_without_room_is_dropped),
         cmocka_unit_test(a_full_disk_leaves_whole_blocks_and_an_end_that_says_so),
+        cmocka_unit_test(a_full_quota_ends_as_a_full_disk),
         cmocka_unit_test(a_pipe_that_nobody_reads_is_an_error),
     };
     return run_all(tests);

@@ -5,7 +5,7 @@ import collections
 import zlib
 
 Frame = collections.namedtuple("Frame", "function file line end_line column end_column instruction base")
-MAGIC, BLOCK_HEAD = b"\x89pyreel\n", 24
+MAGIC, SYNC, BLOCK_HEAD = b"\x89pyreel\n", b"\xf5prB", 24
 EVENTS = 2
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
 STRING, FUNCTION, FRAME = range(1, 4)
@@ -51,6 +51,18 @@ def blocks(data):
         assert zlib.crc32(head[:20] + stored) == int.from_bytes(head[20:24], "little")
         yield head[4], Bytes(stored)
         at += BLOCK_HEAD + size
+
+
+def whole_size(data):
+    """Of a recording that is torn: where its last whole block ends."""
+    at = len(MAGIC)
+    while data[at:at + 4] == SYNC:
+        size = BLOCK_HEAD + int.from_bytes(data[at + 12:at + 16], "little")
+        checksum = int.from_bytes(data[at + 20:at + 24], "little")
+        if zlib.crc32(data[at:at + 20] + data[at + BLOCK_HEAD:at + size]) != checksum:
+            break
+        at += size
+    return at
 
 
 class Recording:

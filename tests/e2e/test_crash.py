@@ -11,6 +11,7 @@ import time
 import pytest
 
 import environment
+import plain_stream
 from environment import RECORD
 from recording import ENVIRONMENT, collapsed, convert, info, run, run_record, wait_until, whole
 
@@ -106,6 +107,35 @@ def test_a_full_disk(python3, program, tmp_path):
     warning = convert("collapsed", path)
     assert warning.code == 0
     assert "samples are lost" in warning.messages and "could not be written any further" in warning.messages
+
+
+QUOTA = """truncate -s 128M "$0.image" && mkfs.btrfs -q -f -M "$0.image" >&2 && mount -o loop "$0.image" "$0" &&
+btrfs quota enable "$0" && btrfs qgroup limit 96K 0/5 "$0" && sync || exit 99
+"$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code"""
+
+
+def test_a_full_quota(python3, program, tmp_path):
+    """A file system with a quota that holds for root, too, and room beyond it. This one, once over its quota, refuses to
+    shorten a file, too: what was written of the last block stays, and all before it is good. tests/test_stream_full.c has
+    a quota that ends as a full disk does."""
+    for command in ("unshare", "mkfs.btrfs", "btrfs"):
+        environment.need_command(command)
+    disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
+    disk.mkdir()
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, "-r", "10k", "-o",
+                disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
+    if ended.code == 99:
+        environment.missing(f"no loop device with a quota can be had here: {ended.messages.strip()[-200:]}")
+    assert ended.code == 125, ended
+    assert "pyreel-record: cannot write the recording: Disk quota exceeded" in ended.messages
+    assert ended.text.strip().isdigit(), "the program did not run to its end"
+    found, data = info(path), path.read_bytes()
+    assert found["complete"] is False
+    assert found["samples"] > 0
+    assert found["damage"]["blocks"] == 0
+    torn = found["damage"]["bytes"]
+    assert plain_stream.whole_size(data) == len(data) - torn
+    assert torn == 0 or "is damaged" in convert("collapsed", path).messages
 
 
 def test_the_limit_for_files(start, python3, program, tmp_path):
