@@ -83,6 +83,7 @@ struct look {
     struct input *input;
     const struct choice *choice;
     struct tables tables; /* of processes and threads only */
+    bool refused;
 };
 
 static void look_at_thread(struct look *look, uint32_t thread)
@@ -95,29 +96,37 @@ static void look_at_thread(struct look *look, uint32_t thread)
     input->wanted[thread] = true;
 }
 
-/* What the tables refuse is told when the recording is read. */
+/* What the tables refuse the reader must not take for known: it ends the block, as when the recording is read, which is
+ * when it is told. */
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    (void)why;
     struct look *look = self;
     look->tables.forgiving = true;
     switch (event->kind) {
     case EVENT_RECORDING:
     case EVENT_PROCESS:
-        tables_take(&look->tables, event, NULL);
-        break;
     case EVENT_THREAD:
-        if (tables_take(&look->tables, event, NULL))
-            look_at_thread(look, event->thread.number);
-        break;
     case EVENT_THREAD_NAME:
-        if (tables_take(&look->tables, event, NULL))
-            look_at_thread(look, event->change.number);
+        look->refused = !tables_take(&look->tables, event, why);
         break;
     default:
-        break;
+        return true;
     }
-    return true;
+    if (!look->refused && event->kind == EVENT_THREAD)
+        look_at_thread(look, event->thread.number);
+    if (!look->refused && event->kind == EVENT_THREAD_NAME)
+        look_at_thread(look, event->change.number);
+    return !look->refused;
+}
+
+/* Reads all that can be read. */
+static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
+{
+    enum stream_state state = STREAM_MORE;
+    while (state == STREAM_MORE || (state == STREAM_STOPPED && look->refused && !source->of_tachyon)) {
+        look->refused = false;
+        state = source_read(source, sink, NULL);
+    }
 }
 
 static void look_at(struct look *look, int fd)
@@ -126,8 +135,8 @@ static void look_at(struct look *look, int fd)
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
     input->known = source_open(&source, fd, &sink, NULL);
-    while (input->known && look->choice->threads && source_read(&source, &sink, NULL) == STREAM_MORE) {
-    }
+    if (input->known && look->choice->threads)
+        look_at_events(look, &source, &sink);
     input->start_unix_ns = look->tables.recording.start_unix_ns;
     input->interval_ns = look->tables.recording.interval_ns;
     source_close(&source);
