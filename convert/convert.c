@@ -186,11 +186,29 @@ static bool convert_events(struct run *run, struct fault *why)
 
 /* ---- the report ---- */
 
+/* About how many samples are lost: a lost tick had as many as the others have, and so have the bytes at the end. */
+static uint64_t estimate_loss(const struct run *run)
+{
+    const struct tables *tables = tables_of(run);
+    const struct stream_reader *stream = &run->conversion.source.stream;
+    const double all = (double)(samples_read(run) + tables->lost_samples);
+    const double good_bytes = (double)(stream->blocks.bytes_read - stream->blocks.damage.bytes);
+    double lost = (double)tables->lost_samples;
+    if (tables->ticks > 0)
+        lost += (double)stream->lost_ticks * all / (double)tables->ticks;
+    if (good_bytes > 0)
+        lost += (double)stream->blocks.damage.tail * all / good_bytes;
+    return (uint64_t)(lost + 0.5);
+}
+
 /* Its end tells how many samples there were. */
 static void warn_of_loss(const struct run *run)
 {
     const struct tables *tables = tables_of(run);
-    if (tables->end.samples > samples_read(run))
+    const uint64_t about = run->conversion.source.stream.ended ? 0 : estimate_loss(run);
+    if (about > 0)
+        fprintf(stderr, "; about %" PRIu64 " samples are lost", about);
+    else if (tables->end.samples > samples_read(run))
         fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - samples_read(run),
                 tables->end.samples);
 }
@@ -202,10 +220,9 @@ static void warn_of_damage(const struct run *run)
     const struct damage *damage = &conversion->source.stream.blocks.damage;
     fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
-    if (conversion->source.stream.complete)
-        warn_of_loss(run);
-    else
-        fprintf(stderr, "; some samples are lost");
+    if (damage->bytes > 0)
+        fprintf(stderr, "; %" PRIu64 " bytes are passed over", damage->bytes);
+    warn_of_loss(run);
     fprintf(stderr, "\n");
 }
 
@@ -216,7 +233,7 @@ static void warn_of_ending(const struct run *run)
     fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
             conversion->settings.input, source_ending(&conversion->source, tables_of(run)->end.reason),
             (double)tables_of(run)->last_ns / 1e9);
-    if (conversion->source.stream.ended)
+    if (conversion->source.stream.ended || conversion->source.stream.blocks.damage.cut)
         warn_of_loss(run);
     fprintf(stderr, "\n");
 }

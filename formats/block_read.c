@@ -134,12 +134,14 @@ static void skip_to_sync(struct block_reader *reader)
     else if (waiting(reader) > 0 && reader->at_end)
         reader->start = reader->end;
     reader->damage.bytes += reader->start - before;
+    reader->damage.tail += reader->start - before;
 }
 
 /* A file made of false blocks would keep us busy for the square of its size. */
 static void pass_over_rest(struct block_reader *reader)
 {
     reader->damage.bytes += waiting(reader);
+    reader->damage.tail += waiting(reader);
     reader->start = reader->end;
     reader->at_end = true;
 }
@@ -160,6 +162,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         }
         if (!wrong) {
             reader->good++;
+            reader->damage.tail = 0;
             reader->good_plain += cursor_left(&block->payload);
             return BLOCK_FOUND;
         }

@@ -11,7 +11,8 @@
 
 /* What was wrong with the file. All zero in a whole one. */
 struct damage {
-    uint64_t bytes;      /* passed over in search of a good block */
+    uint64_t bytes;      /* passed over in search of a good block, ... */
+    uint64_t tail;       /* ... and those of them behind the last one */
     uint64_t blocks;     /* lost: missing numbers, or broken inside */
     uint64_t duplicates; /* blocks that came twice, or too early */
     bool cut;            /* it ends in the middle of a block */

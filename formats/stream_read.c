@@ -345,8 +345,11 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
                           .ticks_left = 2000000000u / reader->interval_ns + 2,
                           .samples_left = SAMPLES_LIMIT,
                           .frames_left = STREAM_BLOCK_LIMIT };
+    const uint64_t before_units = reader->tick_units;
     reader->tick_units = take_number(&d.from);
     bool going = !d.from.bad && reader->tick_units <= UINT64_MAX / reader->unit_ns ? true : broken(&d);
+    if (going && reader->tick_units > before_units)
+        reader->lost_ticks += (reader->tick_units - before_units) * reader->unit_ns / reader->interval_ns;
     while (going && cursor_left(&d.from) > 0)
         going = read_record(&d);
     if (going && close_tick(&d))

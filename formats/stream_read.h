@@ -38,7 +38,8 @@ struct stream_reader {
     uint32_t roster_count;
     uint64_t tick;
     uint64_t tick_units;
-    uint64_t losses; /* of blocks, or of parts of them */
+    uint64_t losses;     /* of blocks, or of parts of them */
+    uint64_t lost_ticks; /* that were due in those, as far as a later block tells */
     uint32_t *frames;
     size_t frames_room;
 };

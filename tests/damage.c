@@ -239,6 +239,34 @@ static bool check_totals(const struct told *whole, const struct told *told, cons
     return true;
 }
 
+/* Ticks that were due between the last tick of a block that is there and the first of the next one that is. They are
+ * about those that were lost: some came late, and some were missed. */
+static bool check_lost_ticks(const struct told *whole, const struct told *told, const struct expected *expected)
+{
+    const uint64_t interval_ns = whole->tables.recording.interval_ns;
+    uint64_t due = 0, lost = 0, gap = 0, gaps = 0, last_ns = 0, end_ns = 0;
+    for (uint32_t i = 1; i < whole->blocks_room; i++) {
+        const struct told_block *block = &whole->blocks[i];
+        const uint64_t ticks = block->ticks + block->missed;
+        if (!set_has(&expected->taken, i)) {
+            gap += ticks;
+        } else if (ticks > 0) {
+            due += (end_ns - last_ns) / interval_ns;
+            lost += gap;
+            gaps += gap > 0;
+            gap = 0;
+        }
+        end_ns = block->ticks ? block->last_ns : end_ns;
+        if (ticks > 0 && set_has(&expected->taken, i))
+            last_ns = end_ns;
+    }
+    if (told->reader.lost_ticks != due)
+        return complain("%" PRIu64 " ticks are told as lost; %" PRIu64 " were due", told->reader.lost_ticks, due);
+    const uint64_t off = due > lost ? due - lost : lost - due;
+    return off <= lost / 4 + gaps * 2 ||
+           complain("%" PRIu64 " ticks are told as lost; it were %" PRIu64, told->reader.lost_ticks, lost);
+}
+
 static bool check_losses(const struct told *told, const struct expected *expected)
 {
     const struct damage *damage = &told->reader.blocks.damage;
@@ -261,7 +289,8 @@ static bool check(const struct subject *subject, const struct told *told, const 
     if (told->refused || told->backwards || told->why.text[0])
         return complain("%s", told->backwards ? "time goes back" : told->why.text);
     if (!check_losses(told, expected) || !check_samples(&subject->told, told, expected, &lost) ||
-        !check_names(&subject->told, told, expected) || !check_totals(&subject->told, told, expected, lost))
+        !check_names(&subject->told, told, expected) || !check_totals(&subject->told, told, expected, lost) ||
+        !check_lost_ticks(&subject->told, told, expected))
         return false;
     if (told->reader.complete != expected->complete)
         return complain("its end is %s", told->reader.complete ? "found, and is lost" : "there, and not found");
