@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Recordings of real programs, damaged at random many times: what is told is what was recorded, see tests/damage.c.
+
+PYREEL_DAMAGE_RUNS=10000 PYREEL_DAMAGE_SECONDS=60 has it take long; a failure prints a seed that shows it again.
+"""
+
+import os
+import subprocess
+
+import pytest
+
+import environment
+from recording import ENVIRONMENT, SANITIZER, attach, whole
+
+DAMAGE = os.path.join(environment.BUILD, "tests", "damage")
+RUNS = int(os.environ.get("PYREEL_DAMAGE_RUNS", 300))
+SECONDS = float(os.environ.get("PYREEL_DAMAGE_SECONDS", 5))
+PATIENCE = 60 + RUNS * SECONDS / 5  # seconds; a sanitized one takes a tenth of that for each run
+
+# Python, program and its arguments, options of the recorder
+RECORDED = {
+    "threads-and-opcodes": ("3.15", ["mix", SECONDS + 30], ["-r", "1k", "--opcodes", "--native"]),
+    "threads-that-come-and-go": ("3.11", ["churn", SECONDS + 30], ["-r", "1k"]),
+    "tasks": ("3.14", ["async_named"], ["-r", "200", "--async", "all"]),
+    "tasks-that-run": ("3.15", ["async_shapes", "shapes"], ["-r", "1k", "--async", "running", "--compression", "none"]),
+}
+
+
+AT_ONCE = "import os, runpy\nprint('ready', os.getpid(), flush=True)\nrunpy.run_path(%r)"
+
+
+@pytest.fixture
+def recordings(start, program, tmp_path):
+    paths = []
+    for name, (version, (script, *arguments), options) in RECORDED.items():
+        python = environment.python_of(version)
+        prefix = environment.as_root() if python.root else ()
+        how = ["-c", AT_ONCE % program(script)] if script == "churn" else [program(script)]
+        target = start(*python.command, *how, *arguments)
+        paths.append(tmp_path / f"{name}.pyreel")
+        attach(target, paths[-1], *options, seconds=SECONDS, prefix=prefix)
+        assert whole(paths[-1])["blocks"] >= SECONDS
+        target.close()
+    return paths
+
+
+def test_what_is_told_of_a_damaged_recording_is_what_was_recorded(recordings):
+    done = subprocess.run([DAMAGE, "--runs", str(RUNS), *map(str, recordings)], capture_output=True, env=ENVIRONMENT,
+                          timeout=PATIENCE)
+    assert not SANITIZER.search(done.stderr), done.stderr.decode()
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    assert done.stdout.rstrip().endswith(b" 0 wrong")
