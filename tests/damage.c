@@ -386,11 +386,12 @@ static bool run_all(struct subject *subjects, size_t count, uint64_t runs, uint6
 {
     struct totals totals = { 0 };
     uint64_t wrong = 0;
+    printf("%" PRIu64 " runs from seed %" PRIu64 "\n", runs, seed); /* known, too, when the reader ends us */
     for (uint64_t i = 0; i < runs && wrong < 10; i++)
         wrong += !run(subjects, count, seed + i, &totals);
-    printf("%" PRIu64 " runs from seed %" PRIu64 ": %" PRIu64 " could be read, %" PRIu64 " told all; %" PRIu64
-           " samples told, %" PRIu64 " lost; %" PRIu64 " wrong\n",
-           runs, seed, totals.opened, totals.whole, totals.samples, totals.lost, wrong);
+    printf("%" PRIu64 " could be read, %" PRIu64 " told all; %" PRIu64 " samples told, %" PRIu64 " lost; %" PRIu64
+           " wrong\n",
+           totals.opened, totals.whole, totals.samples, totals.lost, wrong);
     return wrong == 0 && (runs < 100 || totals.opened > runs / 2);
 }
 
@@ -403,6 +404,7 @@ int main(int argc, char **argv)
     uint64_t runs = 500, seed = (uint64_t)time(NULL) * 1000000;
     bool good = true;
     size_t count = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) >= 0;) {
         if (option == '?')
             return 2;
