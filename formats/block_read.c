@@ -24,6 +24,8 @@ void block_reader_close(struct block_reader *reader)
 {
     free(reader->window);
     free(reader->plain);
+    bytes_free(&reader->joined);
+    grouping_free(&reader->grouping);
     ZSTD_freeDCtx(reader->zstd);
     *reader = (struct block_reader){ .fd = -1 };
 }
@@ -62,15 +64,53 @@ void block_note_damage(struct block_reader *reader, const char *what)
     fault(&reader->damage.first, "%s at byte %" PRIu64, what, reader->bytes_read - waiting(reader));
 }
 
-static const char *decompress(struct block_reader *reader, const unsigned char *stored, size_t stored_size,
-                              size_t plain_size)
+static const char no_zstd[] = "a block that does not decompress";
+
+static const char *decompress(struct block_reader *reader, struct cursor stored, size_t size)
 {
     if (!reader->zstd)
         reader->zstd = ZSTD_createDCtx();
-    reader->plain = alloc_grow(reader->plain, &reader->plain_room, plain_size + 1, 1);
-    const size_t size = ZSTD_decompressDCtx(reader->zstd, reader->plain, plain_size, stored, stored_size);
-    return ZSTD_isError(size) || size != plain_size ? "a block that does not decompress" : NULL;
+    reader->plain = alloc_grow(reader->plain, &reader->plain_room, size + 1, 1);
+    const size_t got = ZSTD_decompressDCtx(reader->zstd, reader->plain, size, stored.at, cursor_left(&stored));
+    return ZSTD_isError(got) || got != size ? no_zstd : NULL;
 }
+
+static const char *take_plain(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
+{
+    (void)reader;
+    *payload = stored;
+    return cursor_left(&stored) == size ? NULL : "a block of an unknown coding";
+}
+
+static const char *take_zstd(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
+{
+    const char *wrong = decompress(reader, stored, size);
+    *payload = cursor_of(reader->plain, size);
+    return wrong;
+}
+
+/* How large the grouped payload is, only its zstd frame says. */
+static const char *take_grouped(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
+{
+    const unsigned long long grouped = ZSTD_getFrameContentSize(stored.at, cursor_left(&stored));
+    if (grouped > GROUP_MOST(size)) /* also if it isn't known: the two codes for that are above all sizes */
+        return no_zstd;
+    const char *wrong = decompress(reader, stored, (size_t)grouped);
+    if (wrong)
+        return wrong;
+    reader->joined.size = 0;
+    if (!ungroup_payload(&reader->grouping, reader->plain, (size_t)grouped, size, &reader->joined))
+        return "a block whose parts do not fit together";
+    *payload = cursor_of(reader->joined.at, size);
+    return NULL;
+}
+
+static const char *(*const codecs[])(struct block_reader *, struct cursor stored, size_t size,
+                                     struct cursor *payload) = {
+    [CODEC_PLAIN] = take_plain,
+    [CODEC_ZSTD] = take_zstd,
+    [CODEC_GROUPED] = take_grouped,
+};
 
 /* What is wrong with a block that the file ends in. */
 static const char cut_block[] = "a cut block";
@@ -92,7 +132,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     const uint32_t checksum = take_u32(&fields);
     if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
         return "a block of impossible size";
-    if (header[STREAM_CODEC_AT] > CODEC_ZSTD || header[6] || header[7])
+    if (header[STREAM_CODEC_AT] >= countof(codecs) || header[6] || header[7])
         return "a block of an unknown coding";
     const size_t size = STREAM_BLOCK_HEADER + stored_size;
     if (!fill(reader, size, why))
@@ -106,17 +146,12 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     reader->wasted += size; /* until it turns out to be good */
     if (sum != checksum)
         return "a block with a wrong checksum";
-    const enum stream_codec codec = header[5];
-    if (codec == CODEC_ZSTD) {
-        const char *wrong = decompress(reader, stored, stored_size, plain_size);
-        if (wrong)
-            return wrong;
-        stored = reader->plain;
-    } else if (codec != CODEC_PLAIN || stored_size != plain_size) {
-        return "a block of an unknown coding";
-    }
+    struct cursor payload;
+    const char *wrong = codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size, &payload);
+    if (wrong)
+        return wrong;
     reader->wasted -= size;
-    *block = (struct block){ header[4], sequence, cursor_of(stored, plain_size), size };
+    *block = (struct block){ header[4], sequence, payload, size };
     reader->start += size;
     return NULL;
 }

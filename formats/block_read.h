@@ -5,7 +5,7 @@
 #ifndef PYREEL_FORMATS_BLOCK_READ_H
 #define PYREEL_FORMATS_BLOCK_READ_H
 
-#include "formats/bytes.h"
+#include "formats/block_group.h"
 #include "formats/fault.h"
 #include "formats/stream.h"
 
@@ -29,6 +29,8 @@ struct block_reader {
     unsigned char *plain;      /* the decompressed block */
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
+    struct grouping grouping;
+    struct bytes joined; /* a payload that was grouped */
     uint64_t wasted; /* bytes of false blocks whose checksum was computed */
     struct damage damage;
 };

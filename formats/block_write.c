@@ -14,14 +14,16 @@
 
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
 {
-    *writer = (struct block_writer){ .fd = fd, .level = level };
-    if (codec == CODEC_ZSTD)
+    *writer = (struct block_writer){ .fd = fd, .codec = codec, .level = level };
+    if (codec != CODEC_PLAIN)
         writer->zstd = ZSTD_createCCtx();
 }
 
 void block_writer_close(struct block_writer *writer)
 {
     bytes_free(&writer->stored);
+    bytes_free(&writer->grouped);
+    grouping_free(&writer->grouping);
     ZSTD_freeCCtx(writer->zstd);
     *writer = (struct block_writer){ .fd = -1 };
 }
@@ -66,21 +68,31 @@ static bool write_all(struct block_writer *writer, const struct bytes *bytes, st
     return true;
 }
 
-/* Appends the payload to writer->stored, compressed if that is wanted and pays. Returns how. */
-static enum stream_codec store_payload(struct block_writer *writer, const struct bytes *payload)
+/* Appends the bytes compressed to writer->stored. False when they would not be fewer than `most`. */
+static bool store_compressed(struct block_writer *writer, const struct bytes *bytes, size_t most)
 {
     struct bytes *stored = &writer->stored;
-    if (writer->zstd) {
-        const size_t most = ZSTD_compressBound(payload->size);
-        stored->at = alloc_grow(stored->at, &stored->room, stored->size + most, 1);
-        const size_t size = ZSTD_compressCCtx(writer->zstd, stored->at + stored->size, most, payload->at, payload->size,
-                                              writer->level);
-        if (!ZSTD_isError(size) && size < payload->size) {
-            stored->size += size;
-            return CODEC_ZSTD;
-        }
-    }
-    put_bytes(stored, payload->at, payload->size);
+    const size_t room = ZSTD_compressBound(bytes->size);
+    stored->at = alloc_grow(stored->at, &stored->room, stored->size + room, 1);
+    const size_t size = ZSTD_compressCCtx(writer->zstd, stored->at + stored->size, room, bytes->at, bytes->size,
+                                          writer->level);
+    if (ZSTD_isError(size) || size >= most)
+        return false;
+    stored->size += size;
+    return true;
+}
+
+/* Appends the payload to writer->stored, grouped and compressed if that is wanted and pays. Returns how. */
+static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
+{
+    writer->grouped.size = 0;
+    if (kind == BLOCK_EVENTS && writer->codec == CODEC_GROUPED &&
+        group_payload(&writer->grouping, payload, &writer->grouped) &&
+        store_compressed(writer, &writer->grouped, payload->size))
+        return CODEC_GROUPED;
+    if (writer->zstd && store_compressed(writer, payload, payload->size))
+        return CODEC_ZSTD;
+    put_bytes(&writer->stored, payload->at, payload->size);
     return CODEC_PLAIN;
 }
 
@@ -105,7 +117,7 @@ static void make_block(struct block_writer *writer, enum stream_block kind, cons
     put_u32(stored, 0); /* codec, stored size and checksum are put in when they are known */
     put_u32(stored, (uint32_t)payload->size);
     put_u32(stored, 0);
-    stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, payload);
+    stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, kind, payload);
     patch_u32(stored, header + STREAM_STORED_SIZE_AT, (uint32_t)(stored->size - body));
     uint32_t checksum = (uint32_t)crc32(0, stored->at + header, STREAM_CHECKSUM_AT);
     checksum = (uint32_t)crc32_z(checksum, stored->at + body, stored->size - body);

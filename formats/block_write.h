@@ -4,14 +4,17 @@
 #ifndef PYREEL_FORMATS_BLOCK_WRITE_H
 #define PYREEL_FORMATS_BLOCK_WRITE_H
 
-#include "formats/bytes.h"
+#include "formats/block_group.h"
 #include "formats/fault.h"
 #include "formats/stream.h"
 
 struct block_writer {
     int fd;
+    enum stream_codec codec;  /* of EVENTS blocks, if it pays; others are at most compressed */
     int level;                /* zstd's */
     struct ZSTD_CCtx_s *zstd; /* NULL: payloads are stored as they are */
+    struct grouping grouping;
+    struct bytes grouped; /* a payload, rearranged */
     uint32_t sequence;        /* of the next block */
     uint64_t written;         /* bytes so far */
     uint64_t plain;           /* bytes of their payloads before compression */

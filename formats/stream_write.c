@@ -362,7 +362,7 @@ static void put_note(struct stream_writer *writer, const struct event *event)
 static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
 {
     struct recording complete = *recording;
-    complete.format_version = STREAM_VERSION;
+    complete.format_version = STREAM_VERSION_OF(writer->blocks.codec);
     if (complete.time_unit_ns == 0)
         complete.time_unit_ns = 1;
     writer->unit_ns = complete.time_unit_ns;

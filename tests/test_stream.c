@@ -87,12 +87,15 @@ static const struct event everything[] = {
 static void everything_comes_back(void **state)
 {
     (void)state;
-    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_ZSTD; codec++) {
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
         struct bytes stream = stream_of(everything, countof(everything), codec);
         struct playback playback = { 0 };
         struct journal told = { 0 };
         playback_read(&playback, stream.at, stream.size);
-        journal_tell(&told, everything, countof(everything));
+        struct event recording = everything[0];
+        recording.recording.format_version = STREAM_VERSION_OF(codec);
+        journal_tell(&told, &recording, 1);
+        journal_tell(&told, everything + 1, countof(everything) - 1);
         assert_same_lines(journal_text(&playback.journal), journal_text(&told));
         assert_true(playback_whole(&playback));
         journal_free(&told);
@@ -121,7 +124,7 @@ static struct bytes rewrite(const struct bytes *stream, enum stream_codec codec)
 static void decoding_and_encoding_gives_the_same_bytes(void **state)
 {
     (void)state;
-    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_ZSTD; codec++) {
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
         struct bytes stream = stream_of(everything, countof(everything), codec);
         struct bytes again = rewrite(&stream, codec);
         assert_int_equal(again.size, stream.size);

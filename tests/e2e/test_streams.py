@@ -34,9 +34,15 @@ def read(name, text):
 
 
 def test_there_are_recordings_of_all_versions():
-    assert len(CASES) >= 19
+    assert len(CASES) >= 21
     versions = {case.rpartition("-")[2] for case in CASES}
     assert {"3.11", "3.12", "3.13", "3.14", "3.15"} <= versions
+
+
+def test_the_grouped_ones_are_grouped():
+    recording = (STREAMS / "grouped-3.14" / golden.RECORDING).read_bytes()
+    blocks = [recording[at:at + 6] for at in range(len(recording)) if recording.startswith(b"\xf5prB", at)]
+    assert [block[5] for block in blocks if block[4] == 2] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -55,9 +61,10 @@ def test_what_a_later_version_adds_changes_nothing():
 
 
 @pytest.mark.parametrize("case, code, words", [
-    ("later-version", 1, "it has format version 2 and this program reads up to 1: use a newer pyreel"),
+    ("later-version", 1, "it has format version 255 and this program reads up to 2: use a newer pyreel"),
     ("later-record", 0, "is damaged (first: a block that breaks the rules of the format"),
     ("later-codec", 0, "is damaged (first: a block of an unknown coding"),
+    ("grouped-damaged", 0, "is damaged (first: a block with a wrong checksum"),
     ("no-recording", 1, "it is not a pyreel recording"),
     ("cut", 0, "is not complete: it is cut off"),
     ("killed", 0, "is not complete: it has no end (was the recorder killed?)"),

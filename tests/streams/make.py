@@ -10,7 +10,8 @@ cases, and `expect` for those and for outputs that show more than before; look a
 recording, and what tests/e2e/golden.py makes of it, which tests/e2e/test_streams.py compares.
 
 To name no machine, programs run where all folders have names of their own, and the header's words on the host are
-replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain.
+replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain;
+those named grouped are as the recorder wrote them, but for the header.
 """
 import os
 import pathlib
@@ -40,6 +41,7 @@ RECORDED = {
     "interpreters-3.14": ("3.14", ["-r", "50"], ["interpreters.py"], 5),
     "gc-3.15": ("3.15", ["-r", "100"], ["doing.py", "collects"], 1.2),
     "opcodes-3.15": ("3.15", ["-r", "50", "--opcodes"], ["doing.py", "sleeps"], 1.2),
+    "grouped-3.14": ("3.14", ["-r", "200"], ["doing.py", "two"], 2.4),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
 }
 
@@ -87,6 +89,10 @@ def compress(payload):
     return done.stdout
 
 
+def decompress(stored):
+    return subprocess.run(["zstd", "-q", "-d"], input=stored, stdout=subprocess.PIPE, check=True).stdout
+
+
 def block(kind, sequence, payload, codec=0):
     stored = compress(payload) if codec == 1 else payload
     if codec == 1 and len(stored) >= len(payload):
@@ -104,6 +110,14 @@ def take_apart(data):
         found.append((data[at + 4], data[at + 24:at + 24 + size]))
         at += 24 + size
     return found
+
+
+def with_header(data, fields):
+    """A recording as it is, but for fields of its header."""
+    size = int.from_bytes(data[len(MAGIC) + 12:len(MAGIC) + 16], "little")
+    head, rest = data[len(MAGIC) + 24:len(MAGIC) + 24 + size], data[len(MAGIC) + 24 + size:]
+    payload = decompress(head) if data[len(MAGIC) + 5] == 1 else head
+    return MAGIC + block(HEADER, 0, with_fields(payload, fields), 1) + rest
 
 
 def put_together(blocks, codec=1):
@@ -141,12 +155,16 @@ def record(case):
         places = {"RECORDER": os.path.dirname(environment.RECORD), "PYTHON": folder, "OUT": out,
                   "PROGRAMS": str(HERE.parent / "e2e" / "programs"), "ROOTED": "yes" if python.root else "",
                   "PYTHONDONTWRITEBYTECODE": "1"}
-        subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", "pyreel-record", "-q", "--compression", "none", *options,
+        compression = "zstd" if "grouped" in case else "none"
+        subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", "pyreel-record", "-q", "--compression", compression, *options,
                         "-d", str(seconds), "--kill", "-o", "/srv/out/recording.pyreel", "--", *command,
                         f"/srv/app/{program[0]}", *program[1:]], env={**os.environ, **places},
                        stdout=subprocess.DEVNULL, check=False)
-        blocks = take_apart((pathlib.Path(out) / "recording.pyreel").read_bytes())
+        data = (pathlib.Path(out) / "recording.pyreel").read_bytes()
     neutral = {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)}
+    if "grouped" in case:
+        return with_header(data, neutral)
+    blocks = take_apart(data)
     blocks[0] = (HEADER, with_fields(blocks[0][1], neutral))
     return put_together(blocks, codec=0 if "plain" in case else 1)
 
@@ -159,6 +177,14 @@ def plain():
 
 def events_of(blocks):
     return [i for i, (kind, _) in enumerate(blocks) if kind == EVENTS]
+
+
+def grouped_damaged():
+    """The second of the blocks is."""
+    data = bytearray((HERE / "grouped-3.14" / golden.RECORDING).read_bytes())
+    first = data.index(SYNC, len(MAGIC) + 4)
+    data[data.index(SYNC, first + 4) + 60] ^= 16
+    return bytes(data)
 
 
 def killed():
@@ -217,7 +243,7 @@ def later_additions():
 
 def later_version():
     blocks = plain()
-    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(2)}))
+    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(255)}))
     return put_together(blocks)
 
 
@@ -232,7 +258,7 @@ def later_record():
 def later_codec():
     blocks = plain()
     last = events_of(blocks)[-1]
-    data = put_together(blocks[:last]) + block(EVENTS, last, blocks[last][1], codec=2)
+    data = put_together(blocks[:last]) + block(EVENTS, last, blocks[last][1], codec=255)
     return data + block(END, last + 1, blocks[-1][1])
 
 
@@ -241,7 +267,8 @@ def no_recording():
 
 
 MADE = {made.__name__.replace("_", "-"): made for made in (
-    killed, cut, damaged, lost_block, no_room, later_additions, later_version, later_record, later_codec, no_recording)}
+    killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_record, later_codec,
+    no_recording)}
 
 
 def main(arguments):

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* What is grouped comes back byte for byte, and bytes that were never grouped do no harm. */
+#include "tests/testing.h"
+
+#include "formats/block_read.h"
+#include "formats/block_write.h"
+#include "tests/story.h"
+
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define ROUNDS 400
+
+/* The same numbers in each run, most of them small. */
+static uint64_t next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t drawn = *state >> 20;
+    return drawn % 16 == 0 ? drawn >> drawn % 43 : drawn >> 4 & 31;
+}
+
+static void put_random_stack(struct bytes *to, uint64_t *state)
+{
+    const uint64_t count = next(state) % 40;
+    put_number(to, next(state));
+    put_number(to, count);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t frame = next(state) % 9;
+        put_number(to, frame);
+        if (frame != 0)
+            continue;
+        const uint64_t length = next(state) % (count - i) + 1;
+        put_number(to, next(state));
+        put_number(to, length);
+        i += length - 1;
+    }
+}
+
+/* Of a kind that has columns, or of one that nobody knows; with bytes behind what is known, or fewer. */
+static void put_random_note(struct bytes *to, uint64_t *state)
+{
+    struct bytes fields = { 0 };
+    put_number(to, next(state) % 20 << 3 | RECORD_NOTE);
+    for (uint64_t i = 0; i < 6; i++)
+        put_number(&fields, next(state));
+    for (uint64_t i = next(state) % 8; i > 0; i--)
+        put_number(&fields, next(state));
+    put_number(to, fields.size);
+    put_bytes(to, fields.at, fields.size);
+    bytes_free(&fields);
+}
+
+static struct bytes random_payload(uint64_t *state)
+{
+    struct bytes payload = { 0 };
+    put_number(&payload, next(state));
+    for (uint64_t i = next(state) * 4; i > 0 && payload.size < 20000; i--) {
+        const uint64_t kind = next(state) % 7 + 1;
+        if (kind == RECORD_NOTE) {
+            put_random_note(&payload, state);
+            continue;
+        }
+        put_number(&payload, next(state) << 3 | kind);
+        if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
+            put_random_stack(&payload, state);
+        else if (kind == RECORD_FAILED)
+            put_number(&payload, next(state));
+    }
+    return payload;
+}
+
+static void what_is_grouped_comes_back(void **state)
+{
+    (void)state;
+    uint64_t numbers = 1;
+    unsigned grouped_ones = 0;
+    struct grouping grouping = { 0 };
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct bytes payload = random_payload(&numbers), grouped = { 0 }, back = { 0 };
+        put_bytes(&back, "what was there", 14);
+        if (group_payload(&grouping, &payload, &grouped)) {
+            grouped_ones++;
+            assert_true(ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back));
+            assert_int_equal(back.size, 14 + payload.size);
+            assert_memory_equal(back.at + 14, payload.at, payload.size);
+            back.size = 0;
+            assert_false(ungroup_payload(&grouping, grouped.at, grouped.size, payload.size + 1, &back));
+            back.size = 0;
+            assert_false(ungroup_payload(&grouping, grouped.at, grouped.size, payload.size - 1, &back));
+        }
+        bytes_free(&payload);
+        bytes_free(&grouped);
+        bytes_free(&back);
+    }
+    assert_in_range(grouped_ones, ROUNDS * 9 / 10, ROUNDS);
+    grouping_free(&grouping);
+}
+
+/* Each byte turned, then each length: it is seen, or it is the grouping of something else of that size. */
+static void bytes_that_were_not_grouped_do_no_harm(void **state)
+{
+    (void)state;
+    uint64_t numbers = 7;
+    struct grouping grouping = { 0 };
+    for (unsigned round = 0; round < 20; round++) {
+        struct bytes payload = random_payload(&numbers), grouped = { 0 }, back = { 0 };
+        if (!group_payload(&grouping, &payload, &grouped))
+            grouped.size = 0;
+        for (size_t i = 0; i < grouped.size && i < 600; i++) {
+            const unsigned char before = grouped.at[i];
+            grouped.at[i] = (unsigned char)(before ^ (1 + next(&numbers) % 255));
+            back.size = 0;
+            if (ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back))
+                assert_int_equal(back.size, payload.size);
+            assert_in_range(back.size, 0, 2 * payload.size + 1000);
+            grouped.at[i] = before;
+            back.size = 0;
+            assert_false(ungroup_payload(&grouping, grouped.at, i, payload.size, &back));
+        }
+        bytes_free(&payload);
+        bytes_free(&grouped);
+        bytes_free(&back);
+    }
+    grouping_free(&grouping);
+}
+
+static const struct {
+    const char *what;
+    size_t size;
+    unsigned char bytes[16];
+} strange[] = {
+    { "no base", 0, { 0 } },
+    { "a record of no kind", 2, { 0, 8 } },
+    { "a number longer than it need be", 3, { 0, 0x81, 0 } },
+    { "a base longer than it need be", 2, { 0x80, 0 } },
+    { "a cut number", 2, { 0, 0x81 } },
+    { "a stack that is cut", 5, { 0, 0x0B, 0, 2, 1 } },
+    { "a repetition of more frames than there are", 8, { 0, 0x0B, 0, 3, 1, 0, 1, 3 } },
+    { "a note larger than the rest", 4, { 0, 0x27, 9, 1 } },
+    { "a status without its fields", 4, { 0, 0x5F, 1, 1 } },
+    { "a number of more than 64 bits", 12, { 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2 } },
+};
+
+static void what_would_not_come_back_is_not_grouped(void **state)
+{
+    (void)state;
+    struct grouping grouping = { 0 };
+    for (size_t i = 0; i < countof(strange); i++) {
+        const struct bytes payload = { (unsigned char *)strange[i].bytes, strange[i].size, strange[i].size };
+        struct bytes grouped = { 0 };
+        if (group_payload(&grouping, &payload, &grouped))
+            fail_msg("%s", strange[i].what);
+        assert_int_equal(grouped.size, 0);
+        bytes_free(&grouped);
+    }
+    grouping_free(&grouping);
+}
+
+static struct bytes file_of(const struct bytes *payload)
+{
+    const int fd = memory_file("", 0);
+    struct block_writer writer;
+    block_writer_open(&writer, fd, CODEC_GROUPED, 0);
+    assert_true(block_write(&writer, BLOCK_EVENTS, payload, NULL));
+    block_writer_close(&writer);
+    return file_bytes(fd);
+}
+
+/* What block_read() finds in a file: that it has the payload, or no block at all. */
+static void check_found(const struct bytes *file, const struct bytes *payload)
+{
+    const int fd = memory_file(file->at, file->size);
+    struct block_reader reader;
+    struct block block;
+    block_reader_open(&reader, fd);
+    assert_true(block_read_magic(&reader, NULL));
+    if (payload) {
+        assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+        assert_int_equal(cursor_left(&block.payload), payload->size);
+        assert_memory_equal(block.payload.at, payload->at, payload->size);
+    }
+    assert_int_equal(block_read(&reader, &block, NULL), BLOCK_NO_MORE);
+    assert_int_equal(reader.damage.bytes, payload ? 0 : file->size - STREAM_MAGIC_SIZE);
+    block_reader_close(&reader);
+    close(fd);
+}
+
+/* A thousand ticks, and behind them what can't be grouped if that is wanted: it is stored in another way then. */
+static void a_block_is_stored_as_it_can_be(void **state)
+{
+    (void)state;
+    for (unsigned ungrouped = 0; ungrouped < 2; ungrouped++) {
+        struct bytes payload = { 0 };
+        put_number(&payload, 0);
+        for (uint64_t i = 0; i < 1000; i++) {
+            put_number(&payload, i % 7 << 3 | RECORD_TICK);
+            put_number(&payload, 3 << 3 | RECORD_ABSENT);
+        }
+        if (ungrouped)
+            put_number(&payload, 0);
+        struct bytes file = file_of(&payload);
+        assert_int_equal(file.at[STREAM_MAGIC_SIZE + STREAM_CODEC_AT], ungrouped ? CODEC_ZSTD : CODEC_GROUPED);
+        assert_in_range(file.size, 0, payload.size / 4);
+        check_found(&file, &payload);
+        bytes_free(&file);
+        bytes_free(&payload);
+    }
+}
+
+/* A block with a right checksum whose stored bytes are these. */
+static struct bytes block_of(const void *stored, size_t size, uint32_t plain_size)
+{
+    struct bytes file = { 0 };
+    put_bytes(&file, STREAM_MAGIC STREAM_SYNC, STREAM_MAGIC_SIZE + 4);
+    put_u32(&file, BLOCK_EVENTS | CODEC_GROUPED << 8);
+    put_u32(&file, 1);
+    put_u32(&file, (uint32_t)size);
+    put_u32(&file, plain_size);
+    uint32_t sum = (uint32_t)crc32(0, file.at + STREAM_MAGIC_SIZE, STREAM_CHECKSUM_AT);
+    put_u32(&file, (uint32_t)crc32(sum, stored, (unsigned)size));
+    put_bytes(&file, stored, size);
+    return file;
+}
+
+static void blocks_that_lie_are_damage(void **state)
+{
+    (void)state;
+    static const unsigned char zeros[4096];
+    static const struct {
+        size_t grouped_size, plain_size;
+        bool told; /* the frame says how large it is */
+    } rows[] = { { 24, 1, true },  { 24, 2, true },  { 25, 1, true },
+                 { 24, 1, false }, { 259, 1, true }, { 4096, 1, true } };
+    for (size_t i = 0; i < countof(rows); i++) {
+        unsigned char stored[200];
+        ZSTD_CCtx *zstd = ZSTD_createCCtx();
+        ZSTD_CCtx_setParameter(zstd, ZSTD_c_contentSizeFlag, rows[i].told);
+        const size_t size = ZSTD_compress2(zstd, stored, sizeof(stored), zeros, rows[i].grouped_size);
+        struct bytes file = block_of(stored, size, (uint32_t)rows[i].plain_size);
+        /* A base and 23 columns of nothing are the grouping of a base. */
+        check_found(&file, i == 0 ? &(struct bytes){ (unsigned char *)zeros, 1, 1 } : NULL);
+        bytes_free(&file);
+        ZSTD_freeCCtx(zstd);
+    }
+    struct bytes file = block_of("no zstd frame", 13, 100);
+    check_found(&file, NULL);
+    bytes_free(&file);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_grouped_comes_back),
+        cmocka_unit_test(bytes_that_were_not_grouped_do_no_harm),
+        cmocka_unit_test(what_would_not_come_back_is_not_grouped),
+        cmocka_unit_test(a_block_is_stored_as_it_can_be),
+        cmocka_unit_test(blocks_that_lie_are_damage),
+    };
+    return run_all(tests);
+}
