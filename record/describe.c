@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_UNITS        10      /* to the interval: what a sample's time is rounded to */
-#define TIME_UNIT_MOST_NS 100000u /* however slow the rate */
+#define TIME_UNITS        4       /* to the interval: what a sample's time is rounded to */
+#define TIME_UNIT_MOST_NS 250000u /* however slow the rate */
 
 static uint64_t time_unit_ns(uint64_t interval_ns)
 {
