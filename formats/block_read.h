@@ -31,7 +31,7 @@ struct block_reader {
     struct ZSTD_DCtx_s *zstd;
     struct grouping grouping;
     struct bytes joined; /* a payload that was grouped */
-    uint64_t wasted; /* bytes of false blocks whose checksum was computed */
+    uint64_t wasted;     /* bytes of false blocks whose checksum was computed */
     struct damage damage;
 };
 

@@ -51,7 +51,8 @@ struct stream_writer {
     struct totals now, kept; /* for END: of all that was taken, and without what found no room below the limit */
 };
 
-/* Starts a stream on `fd`, which stays the caller's. `level` is zstd's. EVENT_RECORDING must come first. */
+/* Starts a stream on `fd`, which stays the caller's. `level` is zstd's, or 0: by need. EVENT_RECORDING must come first.
+ */
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level);
 
 /* The file may not grow past so many bytes. Blocks get smaller when that is near, so that little is lost. */

@@ -64,7 +64,7 @@ static const struct argument rows[] = {
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
     { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "how blocks are stored (zstd)" },
-    { OPTION_LEVEL, 0, "level", "N", 0, "level of compression, 1 to 19 (3)" },
+    { OPTION_LEVEL, 0, "level", "N", 0, "level of compression, 1 to 19 (by need)" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only" },
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "say what is being done" },
     { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
@@ -264,9 +264,7 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
 
 bool options_read(struct options *options, int argc, char **argv, int *exit_code)
 {
-    *options = (struct options){
-        .interval_ns = 1000000, .gc = true, .depth = 20000, .codec = CODEC_GROUPED, .level = 3
-    };
+    *options = (struct options){ .interval_ns = 1000000, .gc = true, .depth = 20000, .codec = CODEC_GROUPED };
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;

@@ -31,7 +31,7 @@ struct options {
     bool opcodes;   /* record the instruction of each frame */
     bool blocking;  /* stop the target while it is read */
     enum stream_codec codec;
-    int level;
+    int level; /* 0: by need */
     bool quiet, verbose;
 };
 
