@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* make-recording: writes a recording of a made-up program (made.h), for measuring the programs that read recordings. It
+ * is as large as one likes and always the same. */
+#include "formats/alloc.h"
+#include "formats/arguments.h"
+#include "formats/start.h"
+#include "formats/stream_write.h"
+#include "tests/bench/made.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINES_EACH   8  /* frames of a function */
+#define FILES_EACH   10 /* functions of a file */
+#define UNITS        10 /* of an interval: how fine times are */
+#define LATE_PERCENT 5  /* of ticks */
+
+enum option_number {
+    OPTION_SAMPLES = 1,
+    OPTION_LIKE,
+    OPTION_STACKS,
+    OPTION_DEPTH,
+    OPTION_THREADS,
+    OPTION_RATE,
+    OPTION_SEED,
+    OPTION_HELP,
+};
+
+static const struct argument rows[] = {
+    { OPTION_SAMPLES, 'n', "samples", "N", 0, "samples of threads; 1M is a million (1M)" },
+    { OPTION_LIKE, 'l', "like", "MIX", 0, "how threads move: mixed, threads or calls (mixed)" },
+    { OPTION_STACKS, 's', "stacks", "N", 0, "distinct stacks (2k)" },
+    { OPTION_DEPTH, 'd', "depth", "N", 0, "frames of the deepest (30)" },
+    { OPTION_THREADS, 't', "threads", "N", 0, "threads (8)" },
+    { OPTION_RATE, 'r', "rate", "N", 0, "ticks in a second (1k)" },
+    { OPTION_SEED, 0, "seed", "N", 0, "another number, another program (1)" },
+    { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
+    { 0 },
+};
+
+static const struct arguments arguments = { .rows = rows };
+
+struct options {
+    uint64_t numbers[OPTION_HELP]; /* by option */
+    const struct made_mix *mix;
+    const char *path;
+};
+
+/* What a number may be; 0 is no number of anything. */
+static const uint64_t most[OPTION_HELP] = {
+    [OPTION_SAMPLES] = 1000000000000, [OPTION_STACKS] = 10000000, [OPTION_DEPTH] = 10000,
+    [OPTION_THREADS] = 10000,         [OPTION_RATE] = 100000,     [OPTION_SEED] = UINT32_MAX,
+};
+
+static int misuse(const char *what)
+{
+    fprintf(stderr, "make-recording: %s; try --help\n", what);
+    return EXIT_MISUSE;
+}
+
+/* "100M" is 100,000,000. */
+static bool parse_count(const char *text, uint64_t limit, uint64_t *count)
+{
+    static const char letters[] = "kM";
+    char *end;
+    errno = 0;
+    *count = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (*count == 0 || errno || *count > limit)
+        return false;
+    const char *letter = *end ? strchr(letters, *end) : NULL;
+    for (const char *l = letters; letter && l <= letter; l++)
+        *count = *count > limit / 1000 ? limit + 1 : *count * 1000;
+    return *count <= limit && end[letter != NULL] == '\0';
+}
+
+static int print_help(void)
+{
+    printf("usage: make-recording [OPTIONS] FILE\n\nWrites a recording of a made-up program.\n\n");
+    arguments_print(&arguments);
+    return EXIT_SUCCESS;
+}
+
+/* -1 when the program is to go on, else what it ends with. */
+static int read_options(struct options *options, int argc, char **argv)
+{
+    int wrong = 0;
+    const struct argument *row;
+    *options = (struct options){ .mix = made_mix("mixed"),
+                                 .numbers = { [OPTION_SAMPLES] = 1000000,
+                                              [OPTION_STACKS] = 2000,
+                                              [OPTION_DEPTH] = 30,
+                                              [OPTION_THREADS] = 8,
+                                              [OPTION_RATE] = 1000,
+                                              [OPTION_SEED] = 1 } };
+    while ((row = arguments_next(&arguments, argc, argv, &wrong))) {
+        if (row->number == OPTION_HELP)
+            return print_help();
+        if (row->number == OPTION_LIKE)
+            options->mix = made_mix(optarg);
+        else if (!parse_count(optarg, most[row->number], &options->numbers[row->number]))
+            return misuse("a number is wrong");
+        if (!options->mix)
+            return misuse("there is no such mix");
+    }
+    if (wrong || optind + 1 != argc)
+        return wrong ? EXIT_MISUSE : misuse("name one FILE");
+    options->path = argv[optind];
+    return -1;
+}
+
+/* ---- the recording ---- */
+
+struct making {
+    struct stream_writer writer;
+    struct made program;
+    uint64_t interval_ns, ticks, samples;
+    struct fault why;
+};
+
+static bool tell(struct making *making, struct event event)
+{
+    return stream_write(&making->writer, &event, &making->why);
+}
+
+static bool tell_string(struct making *making, uint32_t number, const char *format, uint32_t value)
+{
+    char text[64];
+    const int size = snprintf(text, sizeof(text), "%s_%u", format, value);
+    return tell(making, (struct event){ EVENT_STRING, .string = { number, { text, (size_t)size } } });
+}
+
+/* A string, and with the first function of a file also the file's. */
+static bool tell_function(struct making *making, uint32_t number, uint32_t *strings, uint32_t *file)
+{
+    bool good = true;
+    if (number % FILES_EACH == 1) {
+        *file = ++*strings;
+        good = tell_string(making, *file, "/usr/lib/python3.15/site-packages/package/module.py", number / FILES_EACH);
+    }
+    const uint32_t name = ++*strings;
+    return good && tell_string(making, name, "Class.method", number) &&
+           tell(making, (struct event){ EVENT_FUNCTION, .function = { number, name, *file, number % 10 * 20 + 1 } });
+}
+
+static bool tell_frames(struct making *making)
+{
+    uint32_t strings = 0, file = 0, functions = 0;
+    bool good = true;
+    for (uint32_t number = 1; number <= making->program.frames_count && good; number++) {
+        if (number % LINES_EACH == 1)
+            good = tell_function(making, ++functions, &strings, &file);
+        const uint32_t line = functions % 10 * 20 + 2 + number % LINES_EACH;
+        const struct frame frame = { number, functions, line, line, 4, 20, 0, 0 };
+        good = good && tell(making, (struct event){ EVENT_FRAME, .frame = frame });
+    }
+    return good;
+}
+
+static bool tell_threads(struct making *making)
+{
+    const struct process process = {
+        1, 4000, 0, 0x030f02f0, TEXT("/usr/bin/python3.15"), TEXT("python3 app.py"), TEXT("/home/u")
+    };
+    bool good = tell(making, (struct event){ EVENT_PROCESS, .process = process });
+    for (uint32_t i = 1; i <= making->program.threads_count && good; i++) {
+        const struct thread thread = { i, 1, 3999 + i, i == 1, 0, 0, TEXT("python3"), 0 };
+        good = tell(making, (struct event){ EVENT_THREAD, .thread = thread });
+    }
+    return good;
+}
+
+static bool begin(struct making *making)
+{
+    const struct recording recording = { .format_version = 1,
+                                         .pyreel_version = TEXT(PYREEL_VERSION),
+                                         .command = TEXT("make-recording"),
+                                         .machine = TEXT("x86_64"),
+                                         .mode = TEXT("wall"),
+                                         .threads_option = TEXT("all"),
+                                         .processors = 1,
+                                         .start_unix_ns = 1700000000000000000,
+                                         .interval_ns = making->interval_ns,
+                                         .time_unit_ns = making->interval_ns / UNITS };
+    return tell(making, (struct event){ EVENT_RECORDING, .recording = recording }) && tell_threads(making) &&
+           tell_frames(making);
+}
+
+/* All threads once, or as many as are left. */
+static bool tell_tick(struct making *making, uint64_t *left)
+{
+    const uint64_t late = made_roll(&making->program, 100) < LATE_PERCENT ? making->interval_ns / UNITS : 0;
+    const uint64_t time_ns = ++making->ticks * making->interval_ns + late;
+    for (uint32_t i = 1; i <= making->program.threads_count && *left > 0; i++, --*left) {
+        const struct sample sample = made_sample(&making->program, i, time_ns, making->interval_ns);
+        making->samples++;
+        if (!tell(making, (struct event){ EVENT_SAMPLE, .sample = sample }))
+            return false;
+    }
+    return tell(making, (struct event){ EVENT_TICK, .tick_ns = time_ns });
+}
+
+static bool make(struct making *making, const uint64_t *numbers)
+{
+    uint64_t left = numbers[OPTION_SAMPLES];
+    bool good = begin(making);
+    while (left > 0 && good)
+        good = tell_tick(making, &left);
+    const struct end end = {
+        END_TARGET, (making->ticks + 1) * making->interval_ns, making->ticks, making->samples, 0, 0, 0
+    };
+    return good && tell(making, (struct event){ EVENT_END, .end = end });
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct making making = { 0 };
+    program_start(EXIT_FAILURE);
+    const int ends = read_options(&options, argc, argv);
+    if (ends >= 0)
+        return ends;
+    const uint64_t *numbers = options.numbers;
+    const int fd = open(options.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        fprintf(stderr, "make-recording: cannot create %s: %s\n", options.path, strerror(errno));
+        return EXIT_FAILURE;
+    }
+    making.interval_ns = 1000000000 / numbers[OPTION_RATE];
+    made_open(&making.program, options.mix, (uint32_t)numbers[OPTION_STACKS], (uint32_t)numbers[OPTION_DEPTH],
+              (uint32_t)numbers[OPTION_THREADS], numbers[OPTION_SEED]);
+    stream_writer_open(&making.writer, fd, CODEC_ZSTD, 1);
+    const bool good = make(&making, numbers);
+    if (!good)
+        fprintf(stderr, "make-recording: %s\n", making.why.text);
+    stream_writer_close(&making.writer);
+    made_close(&making.program);
+    close(fd);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
