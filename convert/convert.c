@@ -303,6 +303,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     const struct sink sink = { .take = take_event, .self = run };
     if (!source_open(&conversion->source, fd, &sink, why))
         return leave_out(run, why);
+    conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
     run->read++;
     if (!convert_events(run, why))
         return leave_out(run, why);

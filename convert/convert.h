@@ -61,6 +61,7 @@ struct converter {
     bool binary;        /* not for a terminal */
     enum packing packing;
     unsigned takes; /* option_set */
+    bool runs;      /* it counts samples, and takes many at once: those with `more` */
 
     /* Makes the state of the output. It may keep `conversion`, whose tables see each event first. */
     void *(*start)(struct conversion *conversion);

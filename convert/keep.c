@@ -63,26 +63,28 @@ static void leave_out(struct keep *keep, struct tables *tables, const struct sam
 {
     keep->left_out = alloc_grow(keep->left_out, &keep->room, (size_t)sample->thread + 1, sizeof(*keep->left_out));
     struct left_out *left_out = &keep->left_out[sample->thread];
+    const uint64_t count = 1 + sample->more;
     left_out->thread = sample->thread;
-    left_out->ticks++;
+    left_out->ticks += count;
     left_out->time_ns = sample->time_ns;
     left_out->cpu_ns += sample->cpu_ns;
 
     struct thread_row *row = &tables->threads[sample->thread];
-    row->samples--;
-    row->left_out++;
+    row->samples -= count;
+    row->left_out += count;
     if (sample->task)
-        tables->tasks[sample->task].samples--;
-    tables->samples--;
-    tables->left_out++;
-    keep->dropped++;
+        tables->tasks[sample->task].samples -= count;
+    tables->samples -= count;
+    tables->left_out += count;
+    keep->dropped += count;
 }
 
-static bool keeps(struct keep *keep, uint32_t status)
+static bool keeps(struct keep *keep, const struct sample *sample)
 {
+    const uint32_t status = sample->status;
     const bool says = (status & modes[keep->mode].says) == modes[keep->mode].says &&
                       !(status & modes[keep->mode].silent);
-    keep->unknown += !says;
+    keep->unknown += says ? 0 : 1 + sample->more;
     return says && (status & modes[keep->mode].keeps);
 }
 
@@ -92,7 +94,7 @@ bool keep_take(struct keep *keep, struct tables *tables, struct event *event, co
     if (keep->mode == MODE_AS_RECORDED || keep->mode == MODE_WALL)
         return sink_take(output, event, why);
     uint32_t thread = 0;
-    if (event->kind == EVENT_SAMPLE && !keeps(keep, event->sample.status)) {
+    if (event->kind == EVENT_SAMPLE && !keeps(keep, &event->sample)) {
         leave_out(keep, tables, &event->sample);
         return true;
     }

@@ -79,6 +79,7 @@ static const struct converter to_collapsed = {
     .binary = false,
     .packing = PACK_NEVER,
     .takes = TAKES_MODE | TAKES_CHOICE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS | TAKES_OPCODES,
+    .runs = true,
     .start = start,
     .take = take,
     .finish = finish,

@@ -66,6 +66,7 @@ static const struct converter to_pprof = {
     .binary = true,
     .packing = PACK_ALWAYS,
     .takes = TAKES_MODE | TAKES_CHOICE | TAKES_FUNCTIONS | TAKES_OPCODES,
+    .runs = true,
     .start = start,
     .take = take,
     .finish = finish,

@@ -129,7 +129,8 @@ enum status {
 };
 #define STATUS_BITS 0x1Fu /* those that say something */
 
-/* A thread's stack: the `keep` frames nearest the root of its last one, then `pushed` frames, root first. */
+/* A thread's stack: the `keep` frames nearest the root of its last one, then `pushed` frames, root first. A reader that
+ * was asked for runs gives samples of one thread that are the same as one; these may come behind later ticks. */
 struct sample {
     uint32_t thread;
     uint32_t keep;
@@ -141,6 +142,7 @@ struct sample {
                       * left out; 0 when it is not known */
     uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not asked for */
     uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
+    uint64_t more;   /* in a run: samples before this one that are the same but for their times; cpu_ns is that of all */
 };
 
 /* Frames of a stack. A file may be made to claim any number; no program comes near this one. */

@@ -4,15 +4,13 @@
 #include "formats/alloc.h"
 #include "formats/stream_fields.h"
 #include "formats/stream_notes.h"
-#include "formats/stream_time.h"
+#include "formats/stream_ticks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
-#define UNDEFINED_THREADS_LIMIT (1u << 16)
-#define INTERVAL_LEAST_NS       1000      /* no recorder is faster */
-#define SAMPLES_LIMIT           100000000 /* of a block, a second: far more than any recorder reaches */
+#define INTERVAL_LEAST_NS 1000      /* no recorder is faster */
+#define SAMPLES_LIMIT     100000000 /* of a block, a second: far more than any recorder reaches */
 
 void stream_reader_close(struct stream_reader *reader)
 {
@@ -20,157 +18,9 @@ void stream_reader_close(struct stream_reader *reader)
     block_order_free(&reader->order);
     free(reader->threads);
     free(reader->roster);
+    free(reader->ticks);
     free(reader->frames);
     *reader = (struct stream_reader){ 0 };
-}
-
-/* The events of a block, one after the other: what is being read and where it goes. */
-struct decoding {
-    struct stream_reader *reader;
-    struct cursor from;
-    const struct sink *to;
-    struct fault *why;
-    uint64_t ticks_left;   /* that the block may still have */
-    uint64_t samples_left; /* that it may still have without a record each */
-    uint32_t frames_left;  /* that it may still name; repeated ones take no bytes */
-    bool in_tick;
-    bool all_failed; /* the tick samples nothing */
-};
-
-static uint64_t tick_time_ns(const struct stream_reader *reader)
-{
-    return reader->tick_units * reader->unit_ns;
-}
-
-static bool broken(struct decoding *d)
-{
-    d->from.bad = true;
-    return false;
-}
-
-/* The status of a thread in this tick, and the CPU time that it has used since its last sample. */
-static uint32_t take_status(struct stream_reader *reader, uint32_t number, uint64_t *cpu_ns)
-{
-    struct reader_thread *thread = &reader->threads[number];
-    *cpu_ns = 0;
-    if (thread->status.block != reader->block)
-        return 0;
-    const uint64_t cpu_units = stream_status_cpu(&thread->status, reader->tick_units);
-    const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
-    if (whole && cpu_units > thread->cpu_units)
-        *cpu_ns = (cpu_units - thread->cpu_units) * reader->unit_ns;
-    thread->cpu_units = whole && thread->cpu_units > cpu_units ? thread->cpu_units : cpu_units;
-    thread->losses = reader->losses;
-    thread->sampled = true;
-    if (thread->status.bits & STATUS_CPU_UNKNOWN)
-        *cpu_ns = 0;
-    return thread->status.bits | STATUS_RECORDED;
-}
-
-static bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
-{
-    uint64_t cpu_ns;
-    const uint32_t status = take_status(d->reader, number, &cpu_ns);
-    struct event event = { .kind = EVENT_SAMPLE,
-                           .sample = { .thread = number,
-                                       .keep = keep,
-                                       .pushed = pushed,
-                                       .frames = d->reader->frames,
-                                       .time_ns = tick_time_ns(d->reader),
-                                       .status = status,
-                                       .cpu_ns = cpu_ns,
-                                       .task = stream_runs_task(&d->reader->threads[number].runs, d->reader->block) } };
-    return sink_take(d->to, &event, d->why);
-}
-
-/* Ends the tick: every thread of the roster that no record named is where it was. */
-static bool close_tick(struct decoding *d)
-{
-    struct stream_reader *reader = d->reader;
-    if (!d->in_tick)
-        return true;
-    d->in_tick = false;
-    for (uint32_t i = 0; i < reader->roster_count && !d->all_failed; i++) {
-        const uint32_t number = reader->roster[i];
-        const struct reader_thread *thread = &reader->threads[number];
-        if (thread->tick == reader->tick)
-            continue;
-        if (thread->block != reader->block)
-            return broken(d); /* sampled, but its stack was never told */
-        if (d->samples_left-- == 0)
-            return broken(d);
-        if (!give_sample(d, number, thread->depth, 0))
-            return false;
-    }
-    struct event event = { .kind = EVENT_TICK, .tick_ns = tick_time_ns(reader) };
-    return sink_take(d->to, &event, d->why);
-}
-
-static bool open_tick(struct decoding *d, int64_t jitter)
-{
-    struct stream_reader *reader = d->reader;
-    const uint64_t due = stream_due(reader->tick_units, reader->interval_ns, reader->unit_ns);
-    const uint64_t most = UINT64_MAX / reader->unit_ns, time = due + (uint64_t)jitter;
-    const bool wraps = jitter < 0 ? time > due : time < due;
-    if (wraps || time < reader->tick_units || time > most || d->ticks_left == 0)
-        return broken(d);
-    d->ticks_left--;
-    reader->tick_units = time;
-    reader->tick++;
-    d->in_tick = true;
-    d->all_failed = false;
-    return true;
-}
-
-static bool repeat_ticks(struct decoding *d, uint64_t count)
-{
-    if (count == 0)
-        return broken(d);
-    for (; count > 0; count--)
-        if (!open_tick(d, 0) || !close_tick(d))
-            return false;
-    return true;
-}
-
-/* A thread by its number, which may be that of one whose definition was lost. NULL: the file is broken. */
-static struct reader_thread *thread_row(struct stream_reader *reader, uint64_t number)
-{
-    if (number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
-        return NULL;
-    reader->threads = alloc_grow(reader->threads, &reader->threads_room, (size_t)number + 1, sizeof(*reader->threads));
-    return &reader->threads[number];
-}
-
-/* The thread that a record names, which no other record of the tick may have named. NULL: the file is broken. */
-static struct reader_thread *name_thread(struct decoding *d, uint64_t number)
-{
-    struct stream_reader *reader = d->reader;
-    struct reader_thread *thread = d->in_tick && !d->all_failed ? thread_row(reader, number) : NULL;
-    if (!thread || thread->tick == reader->tick)
-        return NULL;
-    thread->tick = reader->tick;
-    return thread;
-}
-
-static void join_roster(struct stream_reader *reader, uint32_t number)
-{
-    struct reader_thread *thread = &reader->threads[number];
-    if (thread->listed)
-        return;
-    reader->roster = alloc_grow(reader->roster, &reader->roster_room, reader->roster_count + 1, sizeof(uint32_t));
-    reader->roster[reader->roster_count++] = number;
-    thread->listed = reader->roster_count;
-}
-
-static void leave_roster(struct stream_reader *reader, uint32_t number)
-{
-    struct reader_thread *thread = &reader->threads[number];
-    if (!thread->listed)
-        return;
-    const uint32_t last = reader->roster[--reader->roster_count];
-    reader->roster[thread->listed - 1] = last;
-    reader->threads[last].listed = thread->listed;
-    thread->listed = 0;
 }
 
 /* Frames that repeat those a little before them. False: the file is broken. */
@@ -216,9 +66,10 @@ static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t num
     const uint32_t keep = kind == RECORD_SUFFIX ? keep_or_pop : depth - keep_or_pop;
     if (pushed > STACK_DEPTH_LIMIT - keep)
         return broken(d);
+    if (!give_run(d, (uint32_t)number))
+        return false;
     thread->depth = keep + pushed;
     thread->block = d->reader->block;
-    join_roster(d->reader, (uint32_t)number);
     return give_sample(d, (uint32_t)number, keep, pushed);
 }
 
@@ -226,19 +77,21 @@ static bool read_absent(struct decoding *d, uint64_t number)
 {
     if (!name_thread(d, number))
         return broken(d);
-    leave_roster(d->reader, (uint32_t)number);
-    return true;
+    const bool good = give_run(d, (uint32_t)number);
+    dismiss_thread(d, (uint32_t)number);
+    return good;
 }
 
 static bool read_failed(struct decoding *d, uint64_t number)
 {
     const uint64_t cause = take_number(&d->from);
-    if (number == 0 && d->in_tick)
-        d->all_failed = true;
-    else if (name_thread(d, number))
-        join_roster(d->reader, (uint32_t)number);
-    else
+    const bool of_all = number == 0 && d->in_tick;
+    if (!of_all && !name_thread(d, number))
         return broken(d);
+    if (!(of_all ? fail_tick(d) : give_run(d, (uint32_t)number)))
+        return false;
+    if (!of_all)
+        expect_thread(d, (uint32_t)number);
     struct event event = { .kind = EVENT_FAILED,
                            .failed = { .thread = (uint32_t)number,
                                        .cause = cause < FAILURE_KINDS ? (enum failure)cause : 0,
@@ -249,12 +102,15 @@ static bool read_failed(struct decoding *d, uint64_t number)
 static bool read_status(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
-    struct reader_thread *thread = thread_row(reader, take_number(&fields));
+    const uint64_t number = take_number(&fields);
+    struct reader_thread *thread = reader_thread(reader, number);
     const uint64_t bits = take_number(&fields), cpu_units = take_number(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
         return broken(d);
     if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
         return broken(d);
+    if (!give_run(d, (uint32_t)number))
+        return false;
     thread->status = (struct stream_status){ reader->block, bits & STATUS_BITS, cpu_units, reader->tick_units };
     return true;
 }
@@ -262,10 +118,14 @@ static bool read_status(struct decoding *d, struct cursor fields)
 static bool read_runs(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
-    struct reader_thread *thread = thread_row(reader, take_number(&fields));
+    const uint64_t number = take_number(&fields);
+    struct reader_thread *thread = reader_thread(reader, number);
     const uint32_t task = take_number32(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick)
         return broken(d);
+    if (!give_run(d, (uint32_t)number))
+        return false;
+    d->unsure |= task > reader->last_task;
     thread->runs.task = task;
     thread->runs.block = reader->block;
     return true;
@@ -277,7 +137,7 @@ static void learn_thread(struct stream_reader *reader, const struct thread *thre
     if (thread->number > reader->last_thread)
         reader->last_thread = thread->number;
     if (thread->task)
-        thread_row(reader, thread->number)->runs.entry = thread->task;
+        reader_thread(reader, thread->number)->runs.entry = thread->task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -297,6 +157,8 @@ static bool give_note(struct decoding *d, uint64_t note)
         return false;
     if (event.kind == EVENT_THREAD)
         learn_thread(d->reader, &event.thread);
+    else if (event.kind == EVENT_TASK && event.task.number > d->reader->last_task)
+        d->reader->last_task = event.task.number;
     return true;
 }
 
@@ -325,18 +187,10 @@ static bool read_record(struct decoding *d)
     }
 }
 
-/* Each block tells everything but definitions anew. */
-static void forget_threads(struct stream_reader *reader)
-{
-    while (reader->roster_count > 0)
-        leave_roster(reader, reader->roster[reader->roster_count - 1]);
-    reader->block++;
-}
-
 /* Gives the events of a block. False when the sink refused; a broken payload is damage, not a failure. */
 static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
-    forget_threads(reader);
+    begin_ticks(reader);
     /* A writer closes a block each second: more ticks than fit in two are a lie that would keep us busy for long. */
     struct decoding d = { .reader = reader,
                           .from = payload,
@@ -347,13 +201,15 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
                           .frames_left = STREAM_BLOCK_LIMIT };
     const uint64_t before_units = reader->tick_units;
     reader->tick_units = take_number(&d.from);
-    bool going = !d.from.bad && reader->tick_units <= UINT64_MAX / reader->unit_ns ? true : broken(&d);
+    bool going = !d.from.bad && reader->tick_units <= reader->most_units ? true : broken(&d);
     if (going && reader->tick_units > before_units)
         reader->lost_ticks += (reader->tick_units - before_units) * reader->unit_ns / reader->interval_ns;
     while (going && cursor_left(&d.from) > 0)
         going = read_record(&d);
-    if (going && close_tick(&d))
-        return true;
+    going = going && close_tick(&d);
+    const bool given = give_runs(&d); /* whatever ended the block: those before that are good */
+    if (going)
+        return given;
     if (!d.from.bad)
         return false;
     reader->blocks.damage.blocks++;
@@ -378,6 +234,8 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
         return fault(why, "its header is damaged");
     reader->interval_ns = recording->interval_ns;
     reader->unit_ns = recording->time_unit_ns;
+    reader->most_units = UINT64_MAX / reader->unit_ns;
+    reader->step_units = reader->interval_ns % reader->unit_ns ? 0 : reader->interval_ns / reader->unit_ns;
     return sink_take(to, &event, why);
 }
 

@@ -15,6 +15,7 @@ struct reader_thread {
     uint32_t listed; /* its place in the roster + 1; 0 while absent */
     uint64_t tick;   /* the tick that has named it */
     uint64_t block;  /* the block that knows its depth */
+    uint64_t since;  /* the tick of its first sample that has not been given; while listed */
     struct stream_status status;
     uint64_t cpu_units; /* CPU time at its last sample, ... */
     uint64_t losses;    /* ... before which so much had been lost */
@@ -26,18 +27,25 @@ struct stream_reader {
     struct block_reader blocks; /* its damage is the recording's */
     uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
     struct block_order order;
-    bool ended;    /* the END block has been given, ... */
-    bool complete; /* ... and does not say that something was lost before it */
+    bool ended;      /* the END block has been given, ... */
+    bool complete;   /* ... and does not say that something was lost before it */
+    bool gives_runs; /* to be set by who can take samples with `more` */
     uint64_t interval_ns, unit_ns;
+    uint64_t most_units; /* a time can be */
+    uint64_t step_units; /* an interval; 0: it is no multiple of the unit */
 
     struct reader_thread *threads; /* by number */
     size_t threads_room;
-    uint32_t last_thread; /* the highest number defined */
-    uint32_t *roster;     /* threads that the current tick samples unless it says otherwise */
+    uint32_t last_thread, last_task; /* the highest numbers defined */
+    uint32_t *roster;                /* threads that the current tick samples unless it says otherwise */
     size_t roster_room;
     uint32_t roster_count;
-    uint64_t tick;
+    uint64_t tick; /* ticks read */
     uint64_t tick_units;
+    uint64_t due_units;  /* the moment at which the latest tick was due; 0 at first */
+    uint64_t *ticks;     /* times of the block's ticks, in units, ... */
+    uint64_t first_tick; /* ... of which this is the first */
+    size_t ticks_room;
     uint64_t losses;     /* of blocks, or of parts of them */
     uint64_t lost_ticks; /* that were due in those, as far as a later block tells */
     uint32_t *frames;

@@ -10,7 +10,8 @@
 #define JUMPS_LIMIT  4194304u /* numbers passed over in all, schemas/stream.md section 5 */
 #define STACKS_LIMIT (UINT32_MAX - 1)
 
-/* Makes room in `array` for `number`, which must be the next one; after a loss it may be a later one. */
+/* Counts `number` in, which must be the next one; after a loss it may be a later one, and the rows that were passed
+ * over are zeroed: their .number is 0. */
 static bool next_number(struct tables *tables, const char *kind, uint32_t number, size_t *count, struct fault *why)
 {
     const size_t expected = *count ? *count : 1;
@@ -22,12 +23,6 @@ static bool next_number(struct tables *tables, const char *kind, uint32_t number
     tables->jumped += (uint32_t)jump;
     *count = (size_t)number + 1;
     return true;
-}
-
-/* Numbers that were passed over are zeroed rows: their .number is 0. */
-static void *with_room(void *array, size_t *room, size_t count, size_t size)
-{
-    return alloc_grow(array, room, count, size);
 }
 
 static struct text own(struct text text)
@@ -89,8 +84,8 @@ static bool take_process(struct tables *tables, const struct process *given, str
 {
     if (!next_number(tables, "process", given->number, &tables->processes_count, why))
         return false;
-    tables->processes = with_room(tables->processes, &tables->processes_room, tables->processes_count,
-                                  sizeof(*tables->processes));
+    tables->processes = alloc_grow(tables->processes, &tables->processes_room, tables->processes_count,
+                                   sizeof(*tables->processes));
     struct process *process = &tables->processes[given->number].process;
     *process = *given;
     process->executable = own(given->executable);
@@ -106,8 +101,8 @@ static bool take_thread(struct tables *tables, const struct thread *given, struc
         return false;
     if (!next_number(tables, "thread", given->number, &tables->threads_count, why))
         return false;
-    tables->threads = with_room(tables->threads, &tables->threads_room, tables->threads_count,
-                                sizeof(*tables->threads));
+    tables->threads = alloc_grow(tables->threads, &tables->threads_room, tables->threads_count,
+                                 sizeof(*tables->threads));
     if (!whole)
         return true;
     struct thread *thread = &tables->threads[given->number].thread;
@@ -157,7 +152,7 @@ static bool take_task(struct tables *tables, const struct task *given, struct fa
         return false;
     if (!next_number(tables, "task", given->number, &tables->tasks_count, why))
         return false;
-    tables->tasks = with_room(tables->tasks, &tables->tasks_room, tables->tasks_count, sizeof(*tables->tasks));
+    tables->tasks = alloc_grow(tables->tasks, &tables->tasks_room, tables->tasks_count, sizeof(*tables->tasks));
     if (!whole)
         return true;
     struct task *task = &tables->tasks[given->number].task;
@@ -170,8 +165,8 @@ static bool take_string(struct tables *tables, const struct string *given, struc
 {
     if (!next_number(tables, "string", given->number, &tables->strings_count, why))
         return false;
-    tables->strings = with_room(tables->strings, &tables->strings_room, tables->strings_count,
-                                sizeof(*tables->strings));
+    tables->strings = alloc_grow(tables->strings, &tables->strings_room, tables->strings_count,
+                                 sizeof(*tables->strings));
     tables->strings[given->number] = own(given->text);
     return true;
 }
@@ -183,8 +178,8 @@ static bool take_function(struct tables *tables, const struct function *given, s
         return false;
     if (!next_number(tables, "function", given->number, &tables->functions_count, why))
         return false;
-    tables->functions = with_room(tables->functions, &tables->functions_room, tables->functions_count,
-                                  sizeof(*tables->functions));
+    tables->functions = alloc_grow(tables->functions, &tables->functions_room, tables->functions_count,
+                                   sizeof(*tables->functions));
     if (whole)
         tables->functions[given->number] = *given;
     return true;
@@ -199,7 +194,7 @@ static bool take_frame(struct tables *tables, const struct frame *given, struct 
         return false;
     if (!next_number(tables, "frame", given->number, &tables->frames_count, why))
         return false;
-    tables->frames = with_room(tables->frames, &tables->frames_room, tables->frames_count, sizeof(*tables->frames));
+    tables->frames = alloc_grow(tables->frames, &tables->frames_room, tables->frames_count, sizeof(*tables->frames));
     if (whole)
         tables->frames[given->number] = *given;
     return true;
@@ -214,7 +209,8 @@ static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
     const uint32_t number = pairs_number(&tables->stack_numbers, caller, frame, &added);
     if (added) {
         tables->stacks_count = (size_t)number + 1;
-        tables->stacks = with_room(tables->stacks, &tables->stacks_room, tables->stacks_count, sizeof(*tables->stacks));
+        tables->stacks = alloc_grow(tables->stacks, &tables->stacks_room, tables->stacks_count,
+                                    sizeof(*tables->stacks));
         tables->stacks[number] = (struct stack){ caller, frame };
     }
     return number;
@@ -229,16 +225,24 @@ static bool check_task(const struct tables *tables, struct sample *sample, struc
     return is_loss(tables, "the task of a sample of thread", sample->thread, why);
 }
 
+/* The samples of a run come behind later ones, and those of another recording may be older. */
+static void note_time(struct tables *tables, uint64_t time_ns)
+{
+    if (tables->last_ns < time_ns)
+        tables->last_ns = time_ns;
+}
+
 static void count_sample(struct tables *tables, const struct sample *sample)
 {
     struct thread_row *row = &tables->threads[sample->thread];
-    row->samples++;
+    const uint64_t count = 1 + sample->more;
+    row->samples += count;
     row->cpu_ns += sample->cpu_ns;
     row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
-    tables->samples++;
+    tables->samples += count;
     if (sample->task == 0)
         return;
-    tables->tasks[sample->task].samples++;
+    tables->tasks[sample->task].samples += count;
     tables->tasks[sample->task].thread = sample->thread;
 }
 
@@ -246,7 +250,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
 {
     sample->stack = STACK_LOST;
     if (!known_thread(tables, sample->thread)) {
-        tables->lost_samples++;
+        tables->lost_samples += 1 + sample->more;
         return is_loss(tables, "a sample of thread", sample->thread, why);
     }
     struct thread_row *row = &tables->threads[sample->thread];
@@ -267,9 +271,9 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return false;
     if (!check_task(tables, sample, why))
         return false;
-    tables->last_ns = sample->time_ns;
+    note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
-        tables->lost_samples++;
+        tables->lost_samples += 1 + sample->more;
         return true;
     }
     count_sample(tables, sample);
@@ -329,7 +333,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return true;
     case EVENT_TICK:
         tables->ticks++;
-        tables->last_ns = event->tick_ns;
+        note_time(tables, event->tick_ns);
         return true;
     case EVENT_FIGURE:
         return figures_set(&tables->figures, event->figure.name, event->figure.value, why);

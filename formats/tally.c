@@ -30,19 +30,20 @@ void tally_add(struct tally *tally, const struct tally_row *given)
 void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status & STATUS_RECORDED ? sample->status : STATUS_CPU_UNKNOWN;
+    const uint64_t count = 1 + sample->more;
     const struct tally_row row = { sample->thread,
                                    sample->task,
                                    sample->stack,
                                    {
-                                       [SUM_SAMPLES] = 1,
+                                       [SUM_SAMPLES] = count,
                                        [SUM_CPU_NS] = sample->cpu_ns,
-                                       [SUM_GIL] = (status & STATUS_GIL) != 0,
-                                       [SUM_GIL_WAIT] = (status & STATUS_GIL_WAIT) != 0,
+                                       [SUM_GIL] = status & STATUS_GIL ? count : 0,
+                                       [SUM_GIL_WAIT] = status & STATUS_GIL_WAIT ? count : 0,
                                    } };
     tally_add(tally, &row);
-    tally->samples++;
-    tally->with_status += (status & STATUS_RECORDED) != 0;
-    tally->with_cpu += !(status & STATUS_CPU_UNKNOWN);
+    tally->samples += count;
+    tally->with_status += status & STATUS_RECORDED ? count : 0;
+    tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : count;
 }
 
 bool tally_knows(const struct tally *tally, enum tally_sum sum)
