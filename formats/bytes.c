@@ -11,7 +11,8 @@
 
 static unsigned char *reserve(struct bytes *to, size_t size)
 {
-    to->at = alloc_grow(to->at, &to->room, to->size + size, 1);
+    if (to->room - to->size < size)
+        to->at = alloc_grow(to->at, &to->room, to->size + size, 1);
     return to->at + to->size;
 }
 
@@ -66,7 +67,7 @@ uint32_t take_u32(struct cursor *from)
     return (uint32_t)part.at[0] | (uint32_t)part.at[1] << 8 | (uint32_t)part.at[2] << 16 | (uint32_t)part.at[3] << 24;
 }
 
-uint64_t take_number(struct cursor *from)
+uint64_t take_long_number(struct cursor *from)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; from->at < from->end && shift < 7 * NUMBER_BYTES; shift += 7) {

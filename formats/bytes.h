@@ -35,7 +35,15 @@ static inline size_t cursor_left(const struct cursor *from)
 }
 
 uint32_t take_u32(struct cursor *from);
-uint64_t take_number(struct cursor *from);
+/* For take_number(): one of any length. */
+uint64_t take_long_number(struct cursor *from);
+
+/* Most numbers are a byte long. */
+static inline uint64_t take_number(struct cursor *from)
+{
+    return from->at < from->end && *from->at < 0x80 ? *from->at++ : take_long_number(from);
+}
+
 int64_t take_signed(struct cursor *from);
 /* A number that must fit 32 bits. */
 uint32_t take_number32(struct cursor *from);

@@ -29,7 +29,8 @@ static void choose_unit(struct gecko *gecko)
 
 struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread)
 {
-    gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)thread + 1, sizeof(*gecko->threads));
+    if (thread >= gecko->threads_room)
+        gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)thread + 1, sizeof(*gecko->threads));
     return &gecko->threads[thread];
 }
 
@@ -44,6 +45,16 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
     return &gecko_thread(gecko, thread)->samples;
 }
 
+/* The samples of a tick have one time. */
+static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
+{
+    if (ns != gecko->tick_ns || gecko->tick_units == 0) {
+        gecko->tick_ns = ns;
+        gecko->tick_units = ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+    }
+    return gecko->tick_units;
+}
+
 /* Failed samples and missed ticks add nothing: the viewer sees a longer step from one sample to the next. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
@@ -55,7 +66,7 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     struct spool_column *samples = &thread->samples;
     /* Rounded before differences are taken, so that errors do not add up. The viewer accepts times that go back and
      * draws nonsense, so a recording that has them is mended here. */
-    uint64_t time = sample->time_ns / gecko->unit_ns + (sample->time_ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+    uint64_t time = in_units_of_tick(gecko, sample->time_ns);
     if (time < samples->last.time)
         time = samples->last.time;
     gecko_take_status(gecko, thread, sample, time);

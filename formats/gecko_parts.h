@@ -112,13 +112,14 @@ struct gecko {
     const struct tables *tables;
     struct emitter json;
     struct spool spool;
-    uint64_t unit_ns; /* a sample's time is written as a multiple of it; 0 before the first sample */
-    unsigned digits;  /* of a millisecond, that a unit needs */
-    uint64_t last_ns; /* time of the latest sample */
-    uint64_t tick;    /* number of the open tick; a tick in which no thread could be read has none */
-    bool blind;       /* the open tick is one */
-    bool cpu_known;   /* some samples have CPU times */
-    uint32_t seen;    /* states that any thread had */
+    uint64_t unit_ns;             /* a sample's time is written as a multiple of it; 0 before the first sample */
+    unsigned digits;              /* of a millisecond, that a unit needs */
+    uint64_t last_ns;             /* time of the latest sample */
+    uint64_t tick_ns, tick_units; /* a sample's time, and what it was rounded to */
+    uint64_t tick;                /* number of the open tick; a tick in which no thread could be read has none */
+    bool blind;                   /* the open tick is one */
+    bool cpu_known;               /* some samples have CPU times */
+    uint32_t seen;                /* states that any thread had */
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;

@@ -56,9 +56,9 @@ static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint
 
 void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
-    const uint64_t unseen = thread->samples.last.time + gecko_interval_units(gecko);
     /* What it did in ticks in which it was left out or absent, nobody knows. */
     if (thread->samples.count && !in_sequence(gecko, thread)) {
+        const uint64_t unseen = thread->samples.last.time + gecko_interval_units(gecko);
         change_states(gecko, thread, unseen < time ? unseen : time, 0);
         gecko_tasks_change(gecko, thread, unseen < time ? unseen : time, 0);
     }

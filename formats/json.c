@@ -28,33 +28,49 @@ void emit_close(struct emitter *json, char bracket)
     json->comma = true;
 }
 
-void emit_integer(struct emitter *json, const char *key, int64_t value)
+/* Begins a number: most stand in a long array. Returns how many bytes of the output's room that took. */
+static size_t begin_number(struct emitter *json, const char *key)
 {
-    emit_key(json, key);
-    if (value < 0)
-        output_bytes(json->to, "-", 1);
-    output_number(json->to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    if (key)
+        emit_key(json, key);
+    const bool comma = !key && json->comma;
+    *output_room(json->to) = ',';
+    json->comma = true;
+    return comma;
 }
 
-/* `digits` digits of `value` behind a point. */
-static void emit_fraction(struct emitter *json, uint64_t value, unsigned digits)
+void emit_integer(struct emitter *json, const char *key, int64_t value)
+{
+    size_t size = begin_number(json, key);
+    unsigned char *at = output_room(json->to);
+    if (value < 0)
+        at[size++] = '-';
+    size += put_digits(at + size, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    output_filled(json->to, size);
+}
+
+/* Puts `digits` digits of `value` behind a point. Returns how many bytes that are. */
+static size_t put_fraction(unsigned char *to, uint64_t value, unsigned digits)
 {
     for (; value % 10 == 0; value /= 10)
         digits--;
-    char text[10] = ".";
+    to[0] = '.';
     for (unsigned i = digits; i > 0; i--, value /= 10)
-        text[i] = (char)('0' + value % 10);
-    output_bytes(json->to, text, digits + 1);
+        to[i] = (unsigned char)('0' + value % 10);
+    return digits + 1;
 }
 
 void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigned digits)
 {
     static const uint32_t powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
     assert(digits <= 9);
-    emit_key(json, key);
-    output_number(json->to, value / powers[digits]);
-    if (value % powers[digits])
-        emit_fraction(json, value % powers[digits], digits);
+    size_t size = begin_number(json, key);
+    unsigned char *at = output_room(json->to);
+    const uint64_t whole = value / powers[digits], rest = value % powers[digits];
+    size += put_digits(at + size, whole);
+    if (rest)
+        size += put_fraction(at + size, rest, digits);
+    output_filled(json->to, size);
 }
 
 void emit_literal(struct emitter *json, const char *key, const char *literal)

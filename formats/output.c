@@ -14,8 +14,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define BUFFER_SIZE ((size_t)64 << 10)
-
 static void write_all(struct output *output, const unsigned char *bytes, size_t size)
 {
     while (size > 0 && output->failure.text[0] == '\0') {
@@ -45,13 +43,13 @@ static void deflate_all(struct output *output, const unsigned char *bytes, size_
     } while (output->gzip->avail_out == 0);
 }
 
-static void flush_buffer(struct output *output, int flush)
+static void flush_buffer(struct output *output, size_t size, int flush)
 {
     if (output->gzip)
-        deflate_all(output, output->buffer, output->used, flush);
+        deflate_all(output, output->buffer, size, flush);
     else
-        write_all(output, output->buffer, output->used);
-    output->used = 0;
+        write_all(output, output->buffer, size);
+    output->used -= size;
 }
 
 static void start_gzip(struct output *output)
@@ -143,23 +141,37 @@ bool output_open(struct output *output, const char *path, bool gzip, struct faul
         return false;
     }
     output->open = true;
-    output->buffer = alloc_zeroed(BUFFER_SIZE, 1);
+    output->buffer = alloc_zeroed(OUTPUT_BUFFER + OUTPUT_ROOM, 1);
     if (gzip)
         start_gzip(output);
     return true;
 }
 
+/* What stands behind it is few bytes. */
+void output_spill(struct output *output)
+{
+    flush_buffer(output, OUTPUT_BUFFER, Z_NO_FLUSH);
+    memmove(output->buffer, output->buffer + OUTPUT_BUFFER, output->used);
+}
+
 void output_bytes(struct output *output, const void *bytes, size_t size)
 {
     const unsigned char *from = bytes;
+    if (size == 0)
+        return;
+    if (size <= OUTPUT_ROOM) {
+        memcpy(output_room(output), bytes, size);
+        output_filled(output, size);
+        return;
+    }
     while (size > 0) {
-        const size_t part = size < BUFFER_SIZE - output->used ? size : BUFFER_SIZE - output->used;
+        const size_t part = size < OUTPUT_BUFFER - output->used ? size : OUTPUT_BUFFER - output->used;
         memcpy(output->buffer + output->used, from, part);
         output->used += part;
         from += part;
         size -= part;
-        if (output->used == BUFFER_SIZE)
-            flush_buffer(output, Z_NO_FLUSH);
+        if (output->used == OUTPUT_BUFFER)
+            output_spill(output);
     }
 }
 
@@ -173,15 +185,28 @@ void output_text(struct output *output, struct text text)
     output_bytes(output, text.bytes, text.size);
 }
 
+static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                 "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
+
+/* Two digits at a time, from the end. */
+size_t put_digits(unsigned char *to, uint64_t number)
+{
+    unsigned char digits[20];
+    size_t at = sizeof(digits);
+    for (; number >= 100; number /= 100)
+        memcpy(digits + (at -= 2), two_digits + number % 100 * 2, 2);
+    if (number >= 10)
+        memcpy(digits + (at -= 2), two_digits + number * 2, 2);
+    else
+        digits[--at] = (unsigned char)('0' + number);
+    memcpy(to, digits + at, sizeof(digits) - at);
+    return sizeof(digits) - at;
+}
+
 void output_number(struct output *output, uint64_t number)
 {
-    char digits[20];
-    size_t at = sizeof(digits);
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    output_bytes(output, digits + at, sizeof(digits) - at);
+    output_filled(output, put_digits(output_room(output), number));
 }
 
 void output_format(struct output *output, const char *format, ...)
@@ -201,7 +226,7 @@ void output_format(struct output *output, const char *format, ...)
 
 bool output_close(struct output *output, uint64_t *written, struct fault *why)
 {
-    flush_buffer(output, Z_FINISH);
+    flush_buffer(output, output->used, Z_FINISH);
     const bool whole = output->failure.text[0] == '\0' && name_file(output);
     if (!whole && output->unfinished && !output->nameless)
         unlink(output->unfinished);

@@ -25,10 +25,32 @@ struct output {
 /* Starts a file at `path`. `output` is empty or closed. `path` must live as long as `output`. */
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why);
 
+#define OUTPUT_BUFFER ((size_t)64 << 10) /* bytes given to the file at once */
+#define OUTPUT_ROOM   ((size_t)64)       /* that are there for what comes next, always */
+
+/* Where the next bytes go, OUTPUT_ROOM at most: to be filled from the front, and then told. For what is short and comes
+ * by the million. */
+static inline unsigned char *output_room(const struct output *output)
+{
+    return output->buffer + output->used;
+}
+
+/* Gives a full buffer to the file. */
+void output_spill(struct output *output);
+
+static inline void output_filled(struct output *output, size_t size)
+{
+    output->used += size;
+    if (output->used >= OUTPUT_BUFFER)
+        output_spill(output);
+}
+
 void output_bytes(struct output *output, const void *bytes, size_t size);
 void output_string(struct output *output, const char *string);
 void output_text(struct output *output, struct text text);
 void output_number(struct output *output, uint64_t number);
+/* The digits of a number, 20 at most: puts them at `to`. Returns how many. */
+size_t put_digits(unsigned char *to, uint64_t number);
 void output_format(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Finishes the file and gives it its name; *written, if not NULL, is told its size. False with the reason when anything

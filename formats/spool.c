@@ -40,20 +40,34 @@ static void append_chunk(struct spool *spool, struct spool_column *column)
         write_tail(spool);
 }
 
-void spool_add(struct spool *spool, struct spool_column *column, struct spool_sample sample)
+/* A number whose lowest bit is 1 counts samples that are like the one before. Any other is twice what put_signed()
+ * makes of the difference of the stacks, and the step follows. */
+static void put_same(struct spool_column *column)
+{
+    if (column->same == 0)
+        return;
+    put_number(&column->open, column->same << 1 | 1);
+    column->same = 0;
+}
+
+void spool_add_other(struct spool *spool, struct spool_column *column, struct spool_sample sample)
 {
     if (spool->failure.text[0])
         return;
-    put_number(&column->open, sample.time - column->last.time);
-    put_signed(&column->open, (int64_t)sample.stack - column->last.stack);
-    column->last = sample;
-    column->count++;
+    put_same(column);
     if (column->open.size >= CHUNK_SIZE)
         append_chunk(spool, column);
+    const int64_t difference = (int64_t)sample.stack - column->last.stack;
+    column->step = sample.time - column->last.time;
+    put_number(&column->open, ((uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0)) << 1);
+    put_number(&column->open, column->step);
+    column->last = sample;
+    column->count++;
 }
 
 void spool_settle(struct spool *spool, struct spool_column *column)
 {
+    put_same(column);
     if (column->open.size > 0 && !spool->failure.text[0])
         append_chunk(spool, column);
     bytes_free(&column->open);
@@ -66,6 +80,7 @@ void spool_rewind(struct spool_reader *reader, struct spool *spool, const struct
     reader->chunk = 0;
     reader->from = (struct cursor){ 0 };
     reader->last = (struct spool_sample){ 0 };
+    reader->step = reader->same = 0;
 }
 
 static bool load_chunk(struct spool_reader *reader, const struct spool_chunk *chunk)
@@ -78,19 +93,20 @@ static bool load_chunk(struct spool_reader *reader, const struct spool_chunk *ch
     return true;
 }
 
-/* First the chunks, in the file or in the tail, then what the column still holds. */
+/* First the chunks, in the file or in the tail, then what the column still holds: coded, and as a count. */
 static bool next_part(struct spool_reader *reader)
 {
     const struct spool_column *column = reader->column;
     const struct spool *spool = reader->spool;
-    if (reader->chunk > column->chunks_count)
+    if (reader->chunk > column->chunks_count + 1)
         return false;
     const size_t at = reader->chunk++;
-    if (at == column->chunks_count) {
-        if (column->open.size > 0)
-            reader->from = cursor_of(column->open.at, column->open.size);
-        return column->open.size > 0;
-    }
+    if (at == column->chunks_count + 1)
+        reader->same = column->same;
+    if (at == column->chunks_count)
+        reader->from = cursor_of(column->open.at, column->open.size);
+    if (at >= column->chunks_count)
+        return true;
     const struct spool_chunk *chunk = &column->chunks[at];
     if (chunk->at < spool->file_size)
         return load_chunk(reader, chunk);
@@ -98,17 +114,26 @@ static bool next_part(struct spool_reader *reader)
     return true;
 }
 
-bool spool_next(struct spool_reader *reader, struct spool_sample *sample)
+static void take_entry(struct spool_reader *reader)
 {
-    if (cursor_left(&reader->from) == 0 && !next_part(reader))
-        return false;
-    const uint64_t time_step = take_number(&reader->from);
-    const int64_t stack_step = take_signed(&reader->from);
-    assert(!reader->from.bad);
-    reader->last.time += time_step;
-    reader->last.stack = (uint32_t)(reader->last.stack + stack_step);
-    *sample = reader->last;
-    return true;
+    const uint64_t entry = take_number(&reader->from);
+    reader->same = entry & 1 ? entry >> 1 : 1;
+    if (entry & 1)
+        return;
+    const int64_t difference = (int64_t)(entry >> 2) ^ (entry & 2 ? -1 : 0);
+    reader->last.stack = (uint32_t)(reader->last.stack + difference);
+    reader->step = take_number(&reader->from);
+}
+
+bool spool_next_other(struct spool_reader *reader, struct spool_sample *sample)
+{
+    while (reader->same == 0 && cursor_left(&reader->from) == 0)
+        if (!next_part(reader))
+            return false;
+    if (reader->same == 0)
+        take_entry(reader);
+    assert(!reader->from.bad && reader->same > 0);
+    return spool_next(reader, sample);
 }
 
 void spool_reader_free(struct spool_reader *reader)

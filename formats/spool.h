@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples of many threads, put aside until each thread's can be given in one piece. A thread's samples gather in a
- * small buffer of its own, coded as differences (two or three bytes each); a full buffer, or that of a thread that has
- * ended, moves to one log for all. The log's end waits in memory and the rest lies in one temporary file that has no
- * name, so nothing is left behind however we end, and a short recording never makes a file at all.
+ * small buffer of its own, coded as differences (two or three bytes each; those that come at the same step and have the
+ * same stack as the one before, as a count); a full buffer, or that of a thread that has ended, moves to one log for
+ * all. The log's end waits in memory and the rest lies in one temporary file that has no name, so nothing is left
+ * behind however we end, and a short recording never makes a file at all.
  *
  *     thread 1   [open]   chunks at 0, 65540          log   |1111|2222|1111|3|22..
  *     thread 2   [open]   chunks at 32769, 98310
@@ -40,10 +41,24 @@ struct spool_column {
     struct spool_chunk *chunks;
     size_t chunks_count;
     uint64_t count;           /* of samples */
-    struct spool_sample last; /* the latest one */
+    struct spool_sample last; /* the latest one, ... */
+    uint64_t step;            /* ... and its distance from the one before */
+    uint64_t same;            /* samples, not in `open` yet, that came at this step and had this stack */
 };
 
-void spool_add(struct spool *spool, struct spool_column *column, struct spool_sample sample);
+/* For spool_add(): one that is not like the one before. */
+void spool_add_other(struct spool *spool, struct spool_column *column, struct spool_sample sample);
+
+static inline void spool_add(struct spool *spool, struct spool_column *column, struct spool_sample sample)
+{
+    if (sample.stack != column->last.stack || sample.time - column->last.time != column->step || column->count == 0) {
+        spool_add_other(spool, column, sample);
+        return;
+    }
+    column->last.time = sample.time;
+    column->count++;
+    column->same++;
+}
 
 /* Few or no samples will follow: moves the column's buffer to the log. */
 void spool_settle(struct spool *spool, struct spool_column *column);
@@ -56,12 +71,23 @@ struct spool_reader {
     struct bytes loaded; /* a chunk of the file */
     struct cursor from;
     struct spool_sample last;
+    uint64_t step, same; /* so many samples more like the last one */
 };
 
 void spool_rewind(struct spool_reader *reader, struct spool *spool, const struct spool_column *column);
 
 /* Gives the next sample; false after the last one, and when the file can't be read: spool->failure says so. */
-bool spool_next(struct spool_reader *reader, struct spool_sample *sample);
+bool spool_next_other(struct spool_reader *reader, struct spool_sample *sample);
+
+static inline bool spool_next(struct spool_reader *reader, struct spool_sample *sample)
+{
+    if (reader->same == 0)
+        return spool_next_other(reader, sample);
+    reader->same--;
+    reader->last.time += reader->step;
+    *sample = reader->last;
+    return true;
+}
 
 void spool_reader_free(struct spool_reader *reader);
 void spool_drop(struct spool_column *column);

@@ -10,9 +10,11 @@
 #define THREADS 5
 #define SAMPLES 400000u
 
-/* Sample i of a thread: times that grow, stacks that jump. */
+/* Sample i of a thread: times that grow, stacks that jump; those of one thread are the same for some time. */
 static struct spool_sample sample_of(uint32_t thread, uint64_t i)
 {
+    if (thread == 2)
+        return (struct spool_sample){ i * 50 + i / 300 % 2 * 7, (uint32_t)(i / 200 % 3) };
     const uint64_t noise = (i * THREADS + thread) * 2654435761u;
     return (struct spool_sample){ i * 50 + thread + noise % 7, i % 1000 == 0 ? UINT32_MAX : (uint32_t)(noise >> 7) };
 }
