@@ -25,7 +25,9 @@ static struct text next_argument(struct text *line)
 {
     while (line->size > 0 && is_blank(*line->bytes))
         *line = (struct text){ line->bytes + 1, line->size - 1 };
-    const bool quoted = line->size > 0 && *line->bytes == '\'';
+    if (line->size == 0) /* there may be no line at all */
+        return (struct text){ 0 };
+    const bool quoted = *line->bytes == '\'';
     const struct text from = { line->bytes + quoted, line->size - quoted };
     const char *end = from.size ? memchr(from.bytes, quoted ? '\'' : ' ', from.size) : NULL;
     const struct text argument = { from.bytes, end ? (size_t)(end - from.bytes) : from.size };
