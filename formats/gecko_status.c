@@ -92,12 +92,12 @@ void gecko_take_tick(struct gecko *gecko)
 }
 
 /* A cell is what was used since the row before, in ns. */
-static void emit_cell(struct gecko *gecko, uint64_t units, bool blank)
+static void emit_cells(struct gecko *gecko, uint64_t units, bool blank, uint64_t count)
 {
-    if (blank)
+    if (!blank)
+        emit_again(&gecko->json, units * gecko->unit_ns, count);
+    for (; blank && count > 0; count--)
         emit_literal(&gecko->json, NULL, "null");
-    else
-        emit_integer(&gecko->json, NULL, (int64_t)(units * gecko->unit_ns));
 }
 
 void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
@@ -108,9 +108,8 @@ void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, stru
     uint64_t before = 0;
     const uint64_t blank = thread->cpu.count ? thread->cpu_from : thread->samples.count;
     emit_open(&gecko->json, "threadCPUDelta", '[');
-    for (uint64_t i = 0; i < blank; i++)
-        emit_cell(gecko, 0, true);
-    for (spool_rewind(reader, &gecko->spool, &thread->cpu); spool_next(reader, &row); before = row.time)
-        emit_cell(gecko, row.time - before, row.stack == CPU_BLANK);
+    emit_cells(gecko, 0, true, blank);
+    for (spool_rewind(reader, &gecko->spool, &thread->cpu); spool_next(reader, &row); before = reader->last.time)
+        emit_cells(gecko, row.time - before, row.stack == CPU_BLANK, 1 + spool_pass_same(reader));
     emit_close(&gecko->json, ']');
 }

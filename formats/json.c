@@ -2,6 +2,7 @@
 #include "formats/json.h"
 
 #include <assert.h>
+#include <string.h>
 
 static void emit_key(struct emitter *json, const char *key)
 {
@@ -47,6 +48,20 @@ void emit_integer(struct emitter *json, const char *key, int64_t value)
         at[size++] = '-';
     size += put_digits(at + size, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     output_filled(json->to, size);
+}
+
+void emit_again(struct emitter *json, uint64_t value, uint64_t count)
+{
+    unsigned char text[24] = ",";
+    const size_t size = 1 + put_digits(text + 1, value);
+    if (count > 0 && !json->comma) {
+        emit_integer(json, NULL, (int64_t)value);
+        count--;
+    }
+    for (; count > 0; count--) { /* all of `text`: a length that is known is copied fastest */
+        memcpy(output_room(json->to), text, sizeof(text));
+        output_filled(json->to, size);
+    }
 }
 
 /* Puts `digits` digits of `value` behind a point. Returns how many bytes that are. */

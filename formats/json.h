@@ -28,6 +28,8 @@ void emit_open(struct emitter *json, const char *key, char bracket);
 void emit_close(struct emitter *json, char bracket);
 
 void emit_integer(struct emitter *json, const char *key, int64_t value);
+/* The same number so many times, in an array. */
+void emit_again(struct emitter *json, uint64_t value, uint64_t count);
 
 /* `value` / 10^`digits` without zeros at its end: 12340 with 3 digits is 12.34. `digits` is at most 9. */
 void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigned digits);

@@ -189,19 +189,26 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                                  "8081828384858687888990919293949596979899";
 
+static size_t digits_of(uint64_t number)
+{
+    size_t digits = 1;
+    for (; number >= 10000; number /= 10000)
+        digits += 4;
+    return digits + (number >= 10) + (number >= 100) + (number >= 1000);
+}
+
 /* Two digits at a time, from the end. */
 size_t put_digits(unsigned char *to, uint64_t number)
 {
-    unsigned char digits[20];
-    size_t at = sizeof(digits);
+    const size_t size = digits_of(number);
+    unsigned char *at = to + size;
     for (; number >= 100; number /= 100)
-        memcpy(digits + (at -= 2), two_digits + number % 100 * 2, 2);
+        memcpy(at -= 2, two_digits + number % 100 * 2, 2);
     if (number >= 10)
-        memcpy(digits + (at -= 2), two_digits + number * 2, 2);
+        memcpy(to, two_digits + number * 2, 2);
     else
-        digits[--at] = (unsigned char)('0' + number);
-    memcpy(to, digits + at, sizeof(digits) - at);
-    return sizeof(digits) - at;
+        *to = (unsigned char)('0' + number);
+    return size;
 }
 
 void output_number(struct output *output, uint64_t number)

@@ -89,6 +89,16 @@ static inline bool spool_next(struct spool_reader *reader, struct spool_sample *
     return true;
 }
 
+/* Steps over the samples that have the stack of the last one and come at its step, as far as that is known without
+ * looking. Returns how many. */
+static inline uint64_t spool_pass_same(struct spool_reader *reader)
+{
+    const uint64_t same = reader->same;
+    reader->last.time += same * reader->step;
+    reader->same = 0;
+    return same;
+}
+
 void spool_reader_free(struct spool_reader *reader);
 void spool_drop(struct spool_column *column);
 void spool_close(struct spool *spool);

@@ -34,6 +34,21 @@ static void assert_page(struct page *page, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
+static void a_number_is_told_again(void **state)
+{
+    (void)state;
+    struct page page;
+    begin(&page);
+    struct emitter *json = &page.json;
+    emit_open(json, NULL, '[');
+    emit_again(json, 5, 0);
+    emit_again(json, 7, 2);
+    emit_again(json, UINT64_C(12345678901234567890) / 2, 1);
+    emit_again(json, 0, 3);
+    emit_close(json, ']');
+    assert_page(&page, "[7,7,6172839450617283945,0,0,0]");
+}
+
 static void brackets_and_commas_are_where_they_belong(void **state)
 {
     (void)state;
@@ -98,6 +113,7 @@ static void a_text_that_is_not_utf8_is_told(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_is_told_again),
         cmocka_unit_test(brackets_and_commas_are_where_they_belong),
         cmocka_unit_test(numbers_are_written_exactly),
         cmocka_unit_test(a_text_that_is_not_utf8_is_told),
