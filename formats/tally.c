@@ -14,33 +14,50 @@ static uint32_t runner_of(struct tally *tally, uint32_t thread, uint32_t task)
     return task ? RUNNER | pairs_number(&tally->runners, thread, task, &added) : thread;
 }
 
-void tally_add(struct tally *tally, const struct tally_row *given)
+/* The row, made if there is none. */
+static struct tally_row *find_row(struct tally *tally, uint32_t thread, uint32_t task, uint32_t stack)
 {
     bool added;
-    const uint32_t runner = runner_of(tally, given->thread, given->task);
-    const uint32_t number = pairs_number(&tally->numbers, runner, given->stack, &added);
+    const uint32_t runner = runner_of(tally, thread, task);
+    const uint32_t number = pairs_number(&tally->numbers, runner, stack, &added);
     if (added) {
         tally->rows = alloc_grow(tally->rows, &tally->room, number, sizeof(*tally->rows));
-        tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
+        tally->rows[tally->count++] = (struct tally_row){ thread, task, stack, { 0 } };
     }
+    return &tally->rows[number - 1];
+}
+
+void tally_add(struct tally *tally, const struct tally_row *given)
+{
+    struct tally_row *row = find_row(tally, given->thread, given->task, given->stack);
     for (size_t i = 0; i < SUMS; i++)
-        tally->rows[number - 1].sums[i] += given->sums[i];
+        row->sums[i] += given->sums[i];
+}
+
+/* A thread is mostly found where it was. */
+static struct tally_row *row_of(struct tally *tally, const struct sample *sample)
+{
+    if (sample->thread >= tally->latest_room)
+        tally->latest = alloc_grow(tally->latest, &tally->latest_room, (size_t)sample->thread + 1,
+                                   sizeof(*tally->latest));
+    uint32_t *latest = &tally->latest[sample->thread];
+    struct tally_row *row = *latest ? &tally->rows[*latest - 1] : NULL;
+    if (row && row->stack == sample->stack && row->task == sample->task)
+        return row;
+    row = find_row(tally, sample->thread, sample->task, sample->stack);
+    *latest = (uint32_t)(row - tally->rows) + 1;
+    return row;
 }
 
 void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status & STATUS_RECORDED ? sample->status : STATUS_CPU_UNKNOWN;
     const uint64_t count = 1 + sample->more;
-    const struct tally_row row = { sample->thread,
-                                   sample->task,
-                                   sample->stack,
-                                   {
-                                       [SUM_SAMPLES] = count,
-                                       [SUM_CPU_NS] = sample->cpu_ns,
-                                       [SUM_GIL] = status & STATUS_GIL ? count : 0,
-                                       [SUM_GIL_WAIT] = status & STATUS_GIL_WAIT ? count : 0,
-                                   } };
-    tally_add(tally, &row);
+    struct tally_row *row = row_of(tally, sample);
+    row->sums[SUM_SAMPLES] += count;
+    row->sums[SUM_CPU_NS] += sample->cpu_ns;
+    row->sums[SUM_GIL] += status & STATUS_GIL ? count : 0;
+    row->sums[SUM_GIL_WAIT] += status & STATUS_GIL_WAIT ? count : 0;
     tally->samples += count;
     tally->with_status += status & STATUS_RECORDED ? count : 0;
     tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : count;
@@ -76,6 +93,7 @@ void tally_free(struct tally *tally)
     pairs_free(&tally->runners);
     pairs_free(&tally->numbers);
     free(tally->rows);
+    free(tally->latest);
     *tally = (struct tally){ 0 };
 }
 
