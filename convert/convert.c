@@ -85,6 +85,8 @@ static bool give(struct run *run, struct event *event, struct fault *why)
 {
     if (!run->converter->take || (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST))
         return true;
+    if (run->keep.mode == MODE_AS_RECORDED)
+        return run->converter->take(run->self, event, why);
     const struct sink output = { .take = run->converter->take, .self = run->self };
     return keep_take(&run->keep, &run->conversion.tables, event, &output, why);
 }

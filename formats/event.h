@@ -142,7 +142,7 @@ struct sample {
                       * left out; 0 when it is not known */
     uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not asked for */
     uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
-    uint64_t more;   /* in a run: samples before this one that are the same but for their times; cpu_ns is that of all */
+    uint64_t more; /* in a run: samples before this one that are the same but for their times; cpu_ns is that of all */
 };
 
 /* Frames of a stack. A file may be made to claim any number; no program comes near this one. */
@@ -221,8 +221,11 @@ struct event {
         struct sample sample;
         struct failed failed;
         struct left_out left_out;
-        uint64_t missed;  /* EVENT_MISSED: how many ticks before the next one */
-        uint64_t tick_ns; /* EVENT_TICK: its time */
+        uint64_t missed; /* EVENT_MISSED: how many ticks before the next one */
+        struct {
+            uint64_t tick_ns;    /* EVENT_TICK: its time */
+            uint64_t more_ticks; /* where samples are given in runs: ticks before it that are told with it */
+        };
         struct figure figure;
         struct end end;
         struct process_origin origin;

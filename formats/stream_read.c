@@ -207,7 +207,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
     while (going && cursor_left(&d.from) > 0)
         going = read_record(&d);
     going = going && close_tick(&d);
-    const bool given = give_runs(&d); /* whatever ended the block: those before that are good */
+    const bool given = end_ticks(&d);
     if (going)
         return given;
     if (!d.from.bad)

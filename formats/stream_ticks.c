@@ -105,7 +105,7 @@ bool give_run(struct decoding *d, uint32_t number)
     return give(d, number, thread->depth, 0, first, next - 1);
 }
 
-bool give_runs(struct decoding *d)
+static bool give_runs(struct decoding *d)
 {
     bool good = true;
     for (uint32_t i = 0; i < d->reader->roster_count; i++)
@@ -194,6 +194,19 @@ static bool pass_unmoved(struct decoding *d)
     return true;
 }
 
+static bool give_ticks(struct decoding *d)
+{
+    struct stream_reader *reader = d->reader;
+    struct event event;
+    if (d->ticks_closed == 0)
+        return true;
+    event.kind = EVENT_TICK;
+    event.tick_ns = units_of(reader, reader->tick - d->in_tick) * reader->unit_ns;
+    event.more_ticks = d->ticks_closed - 1;
+    d->ticks_closed = 0;
+    return sink_take(d->to, &event, d->why);
+}
+
 bool close_tick(struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
@@ -204,10 +217,8 @@ bool close_tick(struct decoding *d)
         d->in_tick = true; /* it was not closed */
         return false;
     }
-    struct event event;
-    event.kind = EVENT_TICK;
-    event.tick_ns = tick_time_ns(reader);
-    return sink_take(d->to, &event, d->why);
+    d->ticks_closed++;
+    return reader->gives_runs || give_ticks(d);
 }
 
 /* When the next tick is due. Most of them come on time, and then it is one step later. */
@@ -238,6 +249,12 @@ bool open_tick(struct decoding *d, int64_t jitter)
     d->all_failed = false;
     d->named = 0;
     return true;
+}
+
+bool end_ticks(struct decoding *d)
+{
+    const bool given = give_runs(d);
+    return give_ticks(d) && given;
 }
 
 bool repeat_ticks(struct decoding *d, uint64_t count)

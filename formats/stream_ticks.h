@@ -22,6 +22,7 @@ struct decoding {
     struct fault *why;
     uint64_t ticks_left;   /* that the block may still have */
     uint64_t samples_left; /* that it may still have without a record each */
+    uint64_t ticks_closed; /* and not given: all of the block when runs are given */
     uint32_t frames_left;  /* that it may still name; repeated ones take no bytes */
     uint32_t named;        /* threads of the roster that the tick's records name */
     bool in_tick;
@@ -48,6 +49,8 @@ bool open_tick(struct decoding *d, int64_t jitter);
 bool close_tick(struct decoding *d);
 /* So many ticks on time in which nothing changes. */
 bool repeat_ticks(struct decoding *d, uint64_t count);
+/* Gives what has not been given of the ticks that were closed, whatever ended the block. */
+bool end_ticks(struct decoding *d);
 uint64_t tick_time_ns(const struct stream_reader *reader);
 
 /* A record of the tick names this thread. NULL: the file is broken, since at most one record does. */
@@ -60,8 +63,6 @@ bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
 
 /* Gives the samples of a thread's ticks up to the last one that was closed, before something of the thread changes. */
 bool give_run(struct decoding *d, uint32_t number);
-/* The same for all threads. */
-bool give_runs(struct decoding *d);
 /* No thread could be read in this tick. */
 bool fail_tick(struct decoding *d);
 

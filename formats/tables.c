@@ -332,7 +332,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         tables->missed += event->missed;
         return true;
     case EVENT_TICK:
-        tables->ticks++;
+        tables->ticks += 1 + event->more_ticks;
         note_time(tables, event->tick_ns);
         return true;
     case EVENT_FIGURE:
