@@ -66,9 +66,9 @@ def enter(python):
 
 
 @contextlib.contextmanager
-def workshop():
+def workshop(where=None):
     """A folder with the programs to run, at the same place for all Pythons; results may lie there, too."""
-    folder = tempfile.mkdtemp(prefix="pyreel-bench-", dir="/tmp")
+    folder = tempfile.mkdtemp(prefix="pyreel-bench-", dir=where or "/tmp")
     os.chmod(folder, 0o755)
     try:
         shutil.copytree(TARGETS, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -243,7 +243,7 @@ def print_row(widths, cells):
 
 
 def print_json(python, **figures):
-    print(json.dumps({"python": python.full_version, **figures}, indent=2))
+    print(json.dumps({"python": python and python.full_version, **figures}, indent=2))
 
 
 def add_rounds(parser, rounds):

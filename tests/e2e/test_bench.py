@@ -8,10 +8,11 @@ import os
 import pytest
 
 from environment import BUILD, PROJECT, missing
-from recording import run, succeed
+from recording import CONVERTERS, run, succeed
 
 BENCH = os.path.join(PROJECT, "tests", "bench")
 BENCH_UNWIND = os.path.join(BUILD, "tests", "bench", "bench-unwind")
+MAKE_RECORDING = os.path.join(BUILD, "tests", "bench", "make-recording")
 SCRIPTS = sorted(os.path.basename(path) for path in glob.glob(os.path.join(BENCH, "*"))
                  if os.path.isfile(path) and os.access(path, os.X_OK))
 TARGETS = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(BENCH, "targets", "*.py")))
@@ -81,8 +82,35 @@ def test_the_target_ends(start, python3, program):
     assert "ended" in ended.messages
 
 
+@pytest.mark.parametrize("like", ["mixed", "threads", "calls"])
+def test_recordings_are_made(tmp_path, like):
+    paths = [str(tmp_path / name) for name in ("a.pyreel", "b.pyreel")]
+    for path in paths:
+        succeed(MAKE_RECORDING, "--like", like, "--samples", "20k", "--threads", 3, "--stacks", 100, "--depth", 12, path)
+    with open(paths[0], "rb") as a, open(paths[1], "rb") as b:
+        assert a.read() == b.read()
+    told = json.loads(succeed(CONVERTERS["info"], "--json", "--verify", paths[0]).text)
+    assert told["complete"] and told["samples"] == 20000 and len(told["threads"]) == 3
+    lines = succeed(CONVERTERS["collapsed"], "--no-threads", paths[0]).text.splitlines()
+    stacks = [line.rpartition(" ")[0].split(";") for line in lines]
+    assert 30 < len(stacks) <= 100
+    assert 5 < max(map(len, stacks)) <= 12
+
+
+@pytest.mark.parametrize("options", [(), ("--samples", "0"), ("--samples", "x"), ("--like", "this"), ("a", "b")], ids=" ".join)
+def test_misuse_of_make_recording(tmp_path, options):
+    assert run(MAKE_RECORDING, *options, *([tmp_path / "c"] if options[:1] != ("a",) and options else [])).code == 2
+
+
+def test_reading_is_measured():
+    ended = succeed(os.path.join(BENCH, "replay-speed"), "--ours-only", "--samples", "20k", "--like", "mixed", "--rounds", 1, "--json")
+    cells = json.loads(ended.text)["cells"]
+    assert {cell["to"] for cell in cells} == {"collapsed", "gecko", "gecko.gz", "pprof"}
+    assert all(cell["ours"]["per_second"] > 1000 and 1 < cell["ours"]["mib"] < 256 for cell in cells)
+
+
 def test_there_are_scripts():
-    assert {"vs-tachyon", "recorder-cost", "slowdown", "many-threads", "start", "mode-cost"} <= set(SCRIPTS)
+    assert {"vs-tachyon", "recorder-cost", "slowdown", "many-threads", "start", "mode-cost", "replay-speed"} <= set(SCRIPTS)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
