@@ -10,9 +10,12 @@
 
 #define SEARCH_FIRST_NS 30000000 /* asyncio is looked for again after this, then after twice as long */
 #define SEARCH_MOST_NS  1000000000
-#define ROUNDS          24    /* of a tick */
-#define FIRST_COPIES    3     /* of a round, as the tasks that run are not known before */
-#define READS_LIMIT     20000 /* places that are read one by one in a tick */
+#define ROUNDS          24     /* of a tick */
+#define FIRST_COPIES    3      /* of a round, as the tasks that run are not known before */
+#define FRESH_NS        200000 /* another task may run after so long: those that do are looked for first */
+#define SLOW_NS         100000 /* a round takes longer only when it was interrupted; and so much more ... */
+#define SLOW_PIECE_NS   2000   /* ... for each piece */
+#define READS_LIMIT     20000  /* places that are read one by one in a tick */
 
 const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 
@@ -86,21 +89,36 @@ static bool copy_first(struct asyncio *a)
             return false;
         if (a->which != ASYNC_RUNNING || i + 1 == FIRST_COPIES || asyncio_knows_running(a))
             return true;
-        /* The second copies are old: all is read one by one. */
-        for (size_t k = 0; k < COPIES; k++)
-            a->tasks.plans[k] = 0;
         asyncio_plan_again(a);
     }
     return true;
 }
 
+static void drop_copies(struct asyncio *a)
+{
+    for (size_t i = 0; i < COPIES; i++)
+        twofold_drop(&a->tasks.copies[i]);
+    a->carried = false;
+}
+
+/* What was copied in the tick before may have changed and changed back since, when a round takes long: a task may have
+ * come and gone meanwhile, and another taken its place. */
+static bool was_slow(struct asyncio *a, const struct remote *before, uint64_t begin_ns)
+{
+    const uint64_t most_ns = SLOW_NS + SLOW_PIECE_NS * (a->target->remote.pieces - before->pieces);
+    return a->carried && clock_now_ns() > begin_ns + most_ns;
+}
+
 /* One round. *left: what could not be told. */
 static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
 {
+    const struct remote before = a->target->remote;
     *left = 1;
+    a->taken = false;
     if (!copy_first(a))
         return ROSTER_GONE;
-    a->tasks.known_code = a->codes->last_number;
+    if (!a->carried)
+        a->tasks.known_code = a->codes->last_number;
     const enum roster_state state = roster_read(a->roster, now_ns);
     if (state != ROSTER_READ)
         return state;
@@ -108,6 +126,11 @@ static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool fir
         return ROSTER_GONE;
     if (a->list != a->roster->list)
         return ROSTER_READ; /* the copies are of other threads and interpreters */
+    if (was_slow(a, &before, now_ns)) {
+        drop_copies(a);
+        return ROSTER_READ;
+    }
+    a->taken = true;
     if (a->which == ASYNC_RUNNING) {
         *left = asyncio_take_running(a);
     } else {
@@ -123,18 +146,22 @@ static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
     size_t left = 1;
     bool listed = false;
     for (int i = 0; i < ROUNDS && left > 0 && state == ROSTER_READ; i++) {
+        a->carried = i == 0 && (a->which == ASYNC_ALL || now_ns < a->read_ns + FRESH_NS);
         if (i == 0)
             asyncio_plan_tick(a);
         else if (listed)
             asyncio_plan_again(a);
         else
             asyncio_plan_busy(a);
+        if (!a->carried && !listed)
+            drop_copies(a);
         a->rounds = (uint32_t)i + 1;
         state = read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
-        listed |= a->list == a->roster->list;
+        listed |= a->taken;
     }
     a->failed = state == ROSTER_READ ? left : 0;
-    tasks_keep(&a->tasks);
+    a->read_ns = clock_now_ns();
+    tasks_turn(&a->tasks);
     return state;
 }
 

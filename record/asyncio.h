@@ -3,9 +3,10 @@
  *
  *     first copy: tasks │ stacks of the threads (roster.h) │ second copy: tasks
  *
- * What was the same in both copies was so when the stacks were taken (twofold.h). A stack of a task is one round's: the
- * task itself and all that wait for it were looked at in that round, each for sure. What changed meanwhile is looked at
- * again in the next round, with those that wait for it; what still changes in the last one is a failed sample.
+ * What was the same in both copies was so when the stacks were taken (twofold.h). The second copy of a tick is the
+ * first one of the next, so that most is read once in a tick. A stack of a task is one round's: the task itself and all
+ * that wait for it were looked at in that round, each for sure. What changed meanwhile is looked at again in the next
+ * round, with those that wait for it; what still changes in the last one is a failed sample.
  *
  * Which task a thread runs is told by its stack: the frame of the task's coroutine is on it. A stack of a task is, root
  * first, a mark <task NAME> and the task's frames for each of those that wait for it, then for itself. Where several
@@ -65,13 +66,14 @@ struct asyncio {
     uint64_t search_due_ns, search_wait_ns;
 
     struct tasks tasks;
-    bool moved;         /* copies for the busy tasks have to be planned anew */
-    uint64_t calm_plan; /* the plan of the calm ones; 0: none yet */
+    bool moved;                    /* copies for the busy tasks have to be planned anew */
+    uint64_t calm_plan, busy_plan; /* plans for the first round; 0: none yet */
     size_t calm,
         strange;         /* tasks that are planned as calm ones; of those that were used in the last tick, the others */
     uint64_t list;       /* of the roster, that the copies are for */
-    size_t words;        /* places at the front of the busy copies that are of no task */
-    size_t interpreters; /* whose words are at the front of the busy copies ... */
+    size_t front;        /* the copy that begins with places that are of no task */
+    size_t words;        /* so many of them: */
+    size_t interpreters; /* words of interpreters ... */
     uint32_t *owners;    /* ... followed by those of these members */
     size_t owners_count, owners_room;
 
@@ -87,6 +89,9 @@ struct asyncio {
     struct thread_task *threads; /* by place of the roster's members */
     size_t threads_room;
     uint64_t time_ns; /* of the tick */
+    uint64_t read_ns; /* when the last tick was read */
+    bool carried;     /* the first copy of this round is the second one of the tick before */
+    bool taken;       /* something was taken from the copies of this round */
     uint32_t rounds;  /* of this tick, so far */
     uint64_t failed;  /* in this tick */
 };

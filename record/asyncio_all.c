@@ -33,7 +33,7 @@ static void list_task(struct asyncio *a, struct known_task *task, size_t interpr
 static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now, size_t interpreter, uint32_t owner)
 {
     struct tasks *tasks = &a->tasks;
-    const struct twofold *copy = &tasks->copies[COPY_BUSY];
+    struct twofold *copy = &tasks->copies[a->front];
     uint64_t links[2], previous = head;
     size_t steps = 0;
     if (!now && twofold_same(copy, place))
@@ -97,8 +97,6 @@ static enum look settle(struct asyncio *a, uint32_t place)
         task->entry = alloc_zeroed(1, sizeof(*task->entry));
     struct task_entry *entry = task->entry;
     entry->same = awaited_steady(a) && entry->thread && entry->settled + 1 == a->tasks.tick;
-    if (!entry->same && !awaited_double(a))
-        return LOOK_CHANGED; /* one that waits for it is of the tick before */
     const enum look done = entry->same ? LOOK_SURE : awaited_stack(a, &entry->stack);
     if (done == LOOK_SURE)
         entry->settled = a->tasks.tick;

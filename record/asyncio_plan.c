@@ -18,16 +18,17 @@ static void begin_plan(struct asyncio *a, size_t copy)
     twofold_clear(&a->tasks.copies[copy]);
 }
 
-/* The words of interpreters and threads, at the front of the busy copies. */
-static void plan_owners(struct asyncio *a)
+/* The words of interpreters and threads, at the front of a copy. */
+static void plan_owners(struct asyncio *a, size_t front)
 {
     const struct roster *roster = a->roster;
     const struct layout *l = &a->target->runtime.layout;
     const struct asyncio_layout *o = &a->tasks.offsets;
-    struct twofold *copy = &a->tasks.copies[COPY_BUSY];
+    struct twofold *copy = &a->tasks.copies[front];
     const bool main_only = roster->which == THREADS_MAIN;
     const uint32_t *order = main_only ? roster->asked : roster->order;
-    begin_plan(a, COPY_BUSY);
+    begin_plan(a, front);
+    a->front = front;
     a->list = roster->list;
     a->interpreters = a->target->interpreters_count;
     a->owners_count = main_only ? roster->asked_count : roster->order_count;
@@ -77,7 +78,7 @@ static void plan_calm(struct asyncio *a)
 void asyncio_plan_busy(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
-    plan_owners(a);
+    plan_owners(a, COPY_BUSY);
     a->strange = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
@@ -104,6 +105,10 @@ void asyncio_plan_tick(struct asyncio *a)
     if (tasks->tick % TRIM_TICKS == 0)
         trim(a);
     tasks->plans[COPY_CALM] = a->calm_plan;
+    tasks->plans[COPY_BUSY] = a->busy_plan;
+    tasks->plans[COPY_AGAIN] = 0;
+    a->front = COPY_BUSY;
+    twofold_drop(&tasks->copies[COPY_AGAIN]);
     if (a->moved || a->list != a->roster->list) {
         asyncio_plan_busy(a);
         if (a->strange > STRANGE_LEAST && a->strange > a->calm / STRANGE_PART) {
@@ -112,6 +117,7 @@ void asyncio_plan_tick(struct asyncio *a)
         }
     }
     a->calm_plan = tasks->plans[COPY_CALM];
+    a->busy_plan = tasks->plans[COPY_BUSY];
     a->moved = false;
 }
 
@@ -123,7 +129,8 @@ static void learn(struct asyncio *a, uint32_t place)
     a->chain_count = 0;
     for (size_t at = 0; at == 0 || (at <= a->chain_count && at < CLOSURE_LIMIT); at++) {
         const uint32_t next = at == 0 ? place : a->chain[at - 1];
-        awaited_look(a, next);
+        if (!is_used(a, &tasks->rows[next])) /* else it is likely where it was */
+            awaited_look(a, next);
         for (size_t i = 0; i < tasks->rows[next].waiters_count; i++) {
             struct known_task *waiter = tasks_at(tasks, tasks->rows[next].waiters[i]);
             if (!waiter || waiter->chained == a->chains)
@@ -142,58 +149,62 @@ void asyncio_plan_again(struct asyncio *a)
     struct tasks *tasks = &a->tasks;
     for (size_t i = 0; i < a->again_count; i++)
         learn(a, a->again[i]);
-    plan_owners(a);
-    tasks->plans[COPY_CALM] = 0;
+    tasks_turn(tasks);
+    plan_owners(a, COPY_AGAIN);
+    tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
     for (size_t i = 0; i < a->again_count; i++) {
         learn(a, a->again[i]); /* has looked at them already: lists them */
         for (size_t k = 0; k <= a->chain_count; k++) {
             struct known_task *task = &tasks->rows[k == 0 ? a->again[i] : a->chain[k - 1]];
-            if (task->planned[COPY_BUSY].plan != tasks->plans[COPY_BUSY])
-                tasks_plan(tasks, task, COPY_BUSY);
+            if (task->planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
+                tasks_plan(tasks, task, COPY_AGAIN);
+            a->moved |= task->planned[COPY_CALM].plan != a->calm_plan && task->planned[COPY_BUSY].plan != a->busy_plan;
         }
     }
-    a->moved = true;
 }
 
-/* The second copies are to have a task and those that wait for it, as far as is known. */
-static void again_with_chain(struct asyncio *a, struct known_task *task)
+/* The copies are to have a task and those that wait for it, as far as is known. */
+static void want_chain(struct asyncio *a, struct known_task *task)
 {
-    struct tasks *tasks = &a->tasks;
-    while (task->again_round != tasks->round) {
-        tasks_again(tasks, task);
-        if (task->parent == 0 || task->parent > tasks->count)
+    while (task->chained != a->chains) {
+        task->chained = a->chains;
+        tasks_want(&a->tasks, task);
+        if (task->parent == 0 || task->parent > a->tasks.count)
             return;
-        task = &tasks->rows[task->parent - 1];
+        task = &a->tasks.rows[task->parent - 1];
     }
 }
 
-/* What the second copies have: all that may be other than in the tick before, or that runs. A task that waits and has
- * not changed is as it was then, and so are those that wait for it: that was a stack of one moment. */
-static void choose_again(struct asyncio *a)
+/* Of the tasks that ran lately, only those are read that run by the first copy, as long as that is there. */
+static void want_running(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
-    struct twofold *busy = &tasks->copies[COPY_BUSY];
+    struct twofold *front = &tasks->copies[a->front];
+    for (size_t i = 0; i < a->owners_count; i++)
+        if (!twofold_first(front, a->interpreters + i))
+            return;
+    for (size_t i = 0; i < COPIES; i++)
+        if (tasks->plans[i])
+            twofold_want_all(&tasks->copies[i], false);
     for (size_t i = 0; i < a->words; i++)
-        twofold_again(busy, i);
-    for (size_t i = 0; a->which == ASYNC_RUNNING && i < a->owners_count; i++) {
-        const unsigned char *word = twofold_first(busy, a->interpreters + i);
-        struct known_task *task = word ? tasks_find(tasks, word_at(word, 0)) : NULL;
+        twofold_want(front, i);
+    a->chains++;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const uint64_t address = word_at(twofold_first(front, a->interpreters + i), 0);
+        struct known_task *task = address ? tasks_find(tasks, address) : NULL;
         if (task)
-            again_with_chain(a, task);
-    }
-    for (size_t i = 0; i < tasks->count; i++) {
-        struct known_task *task = &tasks->rows[i];
-        const bool all = a->which == ASYNC_ALL || a->rounds > 1;
-        if (all && tasks_copy_of(tasks, task) != COPIES && (task->runs || a->rounds > 1 || !tasks_kept(tasks, task)))
-            again_with_chain(a, task);
+            want_chain(a, task);
     }
 }
 
 bool asyncio_copy(struct asyncio *a, bool second)
 {
     struct tasks *tasks = &a->tasks;
-    if (second)
-        choose_again(a);
+    for (size_t i = 0; i < COPIES; i++)
+        if (tasks->plans[i])
+            twofold_want_all(&tasks->copies[i], true);
+    if (a->which == ASYNC_RUNNING && a->rounds == 1)
+        want_running(a);
     for (size_t i = 0; i < COPIES; i++) {
         if (!tasks->plans[i])
             continue;

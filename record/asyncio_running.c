@@ -4,8 +4,7 @@
 #include "formats/alloc.h"
 #include "record/awaited.h"
 
-#define COROUTINE_FLAGS  0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
-#define ROUNDS_BY_ITSELF 4     /* after so many, a coroutine that is driven in no task is believed */
+#define ROUNDS_BY_ITSELF 4 /* after so many, a coroutine that is driven in no task is believed */
 
 static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
 {
@@ -31,31 +30,19 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
     uint32_t above;
     if (!awaited_find_running(a, &member->walk, task->coroutine, &above))
         return LOOK_NO_TASK;
+    if (a->carried && awaited_drives(a, &member->walk, above + 1, member->walk.depth))
+        return LOOK_CHANGED; /* as in awaited_stack() */
     const enum look chained = awaited_chain(a, place);
     if (chained != LOOK_SURE)
         return chained;
-    if (!awaited_double(a))
-        return LOOK_CHANGED;
     thread->task = place + 1;
     thread->above = above;
     return LOOK_SURE;
 }
 
-/* Whether the stack shows a coroutine that C code drives, as a task does: one that began to run after the first copy
- * and ended before the second has left no other trace. */
-static bool drives_coroutine(const struct asyncio *a, const struct walk *walk)
-{
-    if (walk->epoch != a->codes->epoch)
-        return false;
-    for (uint32_t i = 0; i < walk->depth; i++)
-        if (walk->links[i].from_c && walk->links[i].code->flags & COROUTINE_FLAGS)
-            return true;
-    return false;
-}
-
 static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
 {
-    const struct twofold *copy = &a->tasks.copies[COPY_BUSY];
+    const struct twofold *copy = &a->tasks.copies[a->front];
     const size_t place = a->interpreters + i;
     const unsigned char *first = twofold_first(copy, place), *second = twofold_at(copy, place);
     if (!first || !second)
@@ -64,7 +51,9 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     enum look done = find_running(a, a->owners[i], after, thread);
     if (done != LOOK_SURE && before != after)
         done = find_running(a, a->owners[i], before, thread) == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
-    if (done == LOOK_NO_TASK && drives_coroutine(a, &a->roster->members[a->owners[i]].walk)) {
+    /* A task that began to run after the first copy and ended before the second has left no other trace. */
+    const struct walk *walk = &a->roster->members[a->owners[i]].walk;
+    if (done == LOOK_NO_TASK && awaited_drives(a, walk, 0, walk->depth)) {
         /* A program may drive coroutines itself, in no task: then that is so in each round. */
         thread->quiet += before == 0 && after == 0;
         if (thread->quiet < ROUNDS_BY_ITSELF || thread->quiet < a->rounds)
@@ -94,11 +83,11 @@ size_t asyncio_take_running(struct asyncio *a)
 bool asyncio_knows_running(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
-    const struct twofold *busy = &tasks->copies[COPY_BUSY];
+    const struct twofold *copy = &tasks->copies[a->front];
     bool known = true;
     a->again_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
-        const unsigned char *word = twofold_first(busy, a->interpreters + i);
+        const unsigned char *word = twofold_first(copy, a->interpreters + i);
         const uint64_t address = word ? word_at(word, 0) : 0;
         struct known_task *task = address ? tasks_at(tasks, address) : NULL;
         if (!task)

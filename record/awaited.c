@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_BETWEEN 3     /* after so many, a task that runs and is on no stack is believed to be between the two */
-#define CHAIN_LIMIT    65536 /* tasks that wait one for the other */
+#define ROUNDS_BETWEEN  3     /* after so many, a task that runs and is on no stack is believed to be between the two */
+#define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
+#define CHAIN_LIMIT     65536 /* tasks that wait one for the other */
 
 /* ---- looks ---- */
 
@@ -31,9 +32,9 @@ static void note_running(struct asyncio *a, uint32_t place)
 }
 
 /* The count of freed code objects of an interpreter at the second copy, + 1; 0: not known. */
-static uint64_t generation_of(const struct asyncio *a, size_t interpreter)
+static uint64_t generation_of(struct asyncio *a, size_t interpreter)
 {
-    const struct twofold *copy = &a->tasks.copies[COPY_BUSY];
+    struct twofold *copy = &a->tasks.copies[a->front];
     const size_t place = interpreter;
     const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count &&
                        twofold_same(copy, place);
@@ -134,14 +135,6 @@ enum look awaited_chain(struct asyncio *a, uint32_t place)
     }
 }
 
-bool awaited_double(const struct asyncio *a)
-{
-    for (size_t i = 0; i < a->chain_count; i++)
-        if (a->tasks.rows[a->chain[i]].again_round != a->tasks.round)
-            return false;
-    return true;
-}
-
 bool awaited_steady(struct asyncio *a)
 {
     size_t known = a->chain_count;
@@ -158,6 +151,16 @@ bool awaited_steady(struct asyncio *a)
 }
 
 /* ---- stacks ---- */
+
+bool awaited_drives(const struct asyncio *a, const struct walk *walk, uint32_t from, uint32_t to)
+{
+    if (walk->epoch != a->codes->epoch)
+        return false;
+    for (uint32_t i = from; i < to; i++)
+        if (walk->links[i].from_c && walk->links[i].code->flags & COROUTINE_FLAGS)
+            return true;
+    return false;
+}
 
 static void push(struct frames *stack, uint32_t frame)
 {
@@ -258,9 +261,13 @@ enum look awaited_stack(struct asyncio *a, struct frames *stack)
     const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
     if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
         return LOOK_CHANGED;
+    const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
+    /* One that began and ended on top of it, since it was copied first, would have left no other trace. */
+    if (member && a->carried && awaited_drives(a, &member->walk, above + 1, end))
+        return LOOK_CHANGED;
     stack->count = 0;
     awaited_add_chain(a, stack);
     if (member)
-        awaited_add_links(a, member, above, end_of_task(a, &member->walk, above), stack);
+        awaited_add_links(a, member, above, end, stack);
     return LOOK_SURE;
 }

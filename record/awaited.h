@@ -12,11 +12,11 @@ enum look awaited_look(struct asyncio *asyncio, uint32_t place);
  * the one that waits for it, and on. LOOK_CHANGED when that can't be told in this round. */
 enum look awaited_chain(struct asyncio *asyncio, uint32_t place);
 
-/* Whether all tasks of the chain are in the second copies. */
-bool awaited_double(const struct asyncio *asyncio);
-
 /* Whether no task of the chain is other than in the tick before. */
 bool awaited_steady(struct asyncio *asyncio);
+
+/* Whether a coroutine that C code drives, as a task does, is on a stack from one link up to another. */
+bool awaited_drives(const struct asyncio *asyncio, const struct walk *walk, uint32_t from, uint32_t to);
 
 /* How many links of a thread's stack are above the frame of the coroutine; false when it is not there. */
 bool awaited_find_running(const struct asyncio *asyncio, const struct walk *walk, uint64_t coroutine, uint32_t *above);

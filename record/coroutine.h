@@ -9,9 +9,9 @@
 struct looking {
     struct tasks *tasks;
     struct known_task *task;
-    const struct twofold *copies; /* NULL: none were made */
-    size_t next, end;             /* places that are there for it, in the order of the last look */
-    size_t seen;                  /* spans so far */
+    struct twofold *copies; /* NULL: none were made */
+    size_t next, end;       /* places that are there for it, in the order of the last look */
+    size_t seen;            /* spans so far */
     enum look state;
     bool flickers; /* the coroutine began or ended to run between the copies */
     uint64_t generation;

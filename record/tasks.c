@@ -117,39 +117,28 @@ bool tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool n
     return remote_read(&tasks->target->remote, address, neighbours, size) == REMOTE_READ;
 }
 
-void tasks_keep(struct tasks *tasks)
+void tasks_turn(struct tasks *tasks)
 {
     for (size_t i = 0; i < COPIES; i++) {
-        twofold_keep(&tasks->copies[i]);
-        tasks->kept_rounds[i] = tasks->copied_rounds[i];
+        if (tasks->copied_rounds[i] == tasks->turned_rounds[i])
+            continue;
+        twofold_turn(&tasks->copies[i]);
+        tasks->turned_rounds[i] = tasks->copied_rounds[i];
     }
 }
 
-void tasks_again(struct tasks *tasks, struct known_task *task)
+void tasks_want(struct tasks *tasks, const struct known_task *task)
 {
     const size_t copy = tasks_copy_of(tasks, task);
-    task->again_round = tasks->round;
     for (size_t i = 0; copy < COPIES && i < task->planned[copy].end - task->planned[copy].first; i++)
-        twofold_again(&tasks->copies[copy], task->planned[copy].first + i);
+        twofold_want(&tasks->copies[copy], task->planned[copy].first + i);
 }
 
-bool tasks_kept(const struct tasks *tasks, const struct known_task *task)
+bool tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
     const size_t copy = tasks_copy_of(tasks, task);
     if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
-        task->kept_round != tasks->kept_rounds[copy])
-        return false;
-    for (size_t i = task->planned[copy].first; i < task->planned[copy].end; i++)
-        if (!twofold_kept(&tasks->copies[copy], i))
-            return false;
-    return true;
-}
-
-bool tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation)
-{
-    const size_t copy = tasks_copy_of(tasks, task);
-    if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
-        task->kept_round != tasks->kept_rounds[copy] || task->generation != generation || generation == 0)
+        task->kept_round != tasks->turned_rounds[copy] || task->generation != generation || generation == 0)
         return false;
     const struct planned *planned = &task->planned[copy];
     for (size_t i = planned->first; i < planned->end; i++)
@@ -309,10 +298,11 @@ enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t gene
     tasks->links_count = 0;
     if (!look_at_task(&k, &coroutine, &name, &runs))
         k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
-    task->moved |= k.seen != task->spans_count;
+    task->moved |= !runs && k.seen != task->spans_count;
     for (size_t i = 0; task->moved && i < COPIES; i++)
         task->planned[i].plan = 0;
-    task->spans_count = k.seen;
+    if (!runs || task->moved)
+        task->spans_count = k.seen; /* else it will likely wait again where it waited */
     task->looked_round = tasks->round;
     task->kept_round = 0;
     if (k.state == LOOK_SURE) {

@@ -22,8 +22,9 @@
 
 #define TASKS_LIMIT (1u << 18) /* remembered at once */
 
-/* What is read in a round: of tasks that stay as they are, planned once for long; and of all else. */
-enum { COPY_CALM, COPY_BUSY, COPIES };
+/* What is read in a round: in the first of a tick, tasks that stay as they are, planned once for long, and all others;
+ * in the next ones what has to be looked at again. */
+enum { COPY_CALM, COPY_BUSY, COPY_AGAIN, COPIES };
 
 struct span {
     uint64_t address;
@@ -61,13 +62,12 @@ struct known_task {
     bool flickers;       /* ... or was at one of the copies only */
     uint64_t generation; /* of code objects, + 1 */
 
-    struct span *spans; /* what the last look saw */
+    struct span *spans; /* what the last look saw; of a task that runs, behind that what it saw when it waited */
     size_t spans_count, spans_room;
     bool moved;            /* that was not what the look before saw */
     enum look looked;      /* what became of the last look, ... */
     uint64_t looked_round; /* ... and the round that it was in */
-    uint64_t kept_round;   /* the round whose copies all of that is of; 0: of none */
-    uint64_t again_round;  /* the round in which it is in the second copies */
+    uint64_t kept_round;   /* the round whose second copy all of that is in; 0: in none */
     bool wants_frames;     /* else its coroutine is not followed */
     struct planned planned[COPIES];
     size_t interpreter;       /* its place in target->interpreters */
@@ -98,9 +98,10 @@ struct tasks {
     struct twofold copies[COPIES];
     uint64_t plans[COPIES]; /* the numbers of their plans; 0: they are not read in this round */
     uint64_t last_plan;
-    uint64_t copied_rounds[COPIES], kept_rounds[COPIES]; /* of their last second copies, and of those that were kept */
-    uint32_t known_code;                                 /* the last code object that was read before the copies */
-    uint32_t reads_left;                                 /* places that may still be read one by one */
+    uint64_t copied_rounds[COPIES]; /* of their last second copies ... */
+    uint64_t turned_rounds[COPIES]; /* ... and of those that are the first ones now */
+    uint32_t known_code;            /* the last code object that was read before the first copies */
+    uint32_t reads_left;            /* places that may still be read one by one */
     struct frame_link {
         struct code *code;
         int64_t unit;
@@ -125,17 +126,15 @@ size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task);
  * or 0 when it is not known. */
 enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation);
 
-/* The second copies are to have a task. */
-void tasks_again(struct tasks *tasks, struct known_task *task);
+/* The copies are to have a task. */
+void tasks_want(struct tasks *tasks, const struct known_task *task);
 
-/* Whether a task is, by the first copy alone, as it was in the tick before. */
-bool tasks_kept(const struct tasks *tasks, const struct known_task *task);
+/* The second copies of this round are the first ones of the next. */
+void tasks_turn(struct tasks *tasks);
 
-/* Keeps the copies of a tick, which is over. */
-void tasks_keep(struct tasks *tasks);
-
-/* Whether a task is as it was in the tick before. */
-bool tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation);
+/* Whether a task is as it was when the first copy was made, and that was the second one of a round in which it was
+ * looked at. */
+bool tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation);
 
 /* The two neighbours of a task in its list, by address of their links: the next, the one before. `now`: not from a
  * copy.

@@ -36,8 +36,7 @@ static int end(void **state)
 
 static void copy(bool second)
 {
-    for (size_t i = 0; second && i < places.count; i++)
-        twofold_again(&places, i);
+    twofold_want_all(&places, true);
     assert_int_equal(twofold_copy(&places, &remote, second), REMOTE_READ);
 }
 
@@ -88,21 +87,63 @@ static void what_changed_since_a_tick_is_told(void **state)
     twofold_add(&places, 0x100018, 8);
     copy(false);
     copy(true);
-    assert_false(twofold_still(&places, 0)); /* nothing was kept yet */
-    twofold_keep(&places);
-    here[0x10]++;
-    copy(false);
-    copy(true);
     assert_true(twofold_same(&places, 0));
+    assert_false(twofold_still(&places, 0)); /* only since the first copy */
+    twofold_turn(&places);
+    assert_null(twofold_at(&places, 0));
+    here[0x10]++;
+    copy(true);
+    assert_false(twofold_same(&places, 0));
     assert_false(twofold_still(&places, 0));
     assert_true(twofold_still(&places, 1));
-    twofold_add(&places, 0x100020, 8); /* another plan */
+}
+
+static void the_second_copy_can_be_the_first_one_of_the_next_moment(void **state)
+{
+    (void)state;
+    twofold_add(&places, 0x100010, 8);
+    twofold_add(&places, 0x500010, 8);
     copy(false);
     copy(true);
+    twofold_turn(&places);
+    copy(false);
+    assert_int_equal(remote.pieces, 4); /* nothing was read for it */
+    copy(true);
+    assert_int_equal(remote.pieces, 6);
+    assert_true(twofold_same(&places, 0));
+    twofold_turn(&places);
+    twofold_drop(&places);
+    assert_null(twofold_first(&places, 0));
+    copy(false);
+    assert_int_equal(remote.pieces, 8);
+}
+
+static void what_another_plan_had_is_not_read_anew(void **state)
+{
+    (void)state;
+    twofold_add(&places, 0x100010, 8);
+    twofold_add(&places, 0x100020, 8);
+    twofold_add(&places, 0x500010, 8);
+    copy(false);
+    copy(true);
+    twofold_turn(&places);
+    here[0x20]++;
+    there[0x14]++;
+    twofold_clear(&places);
+    twofold_add(&places, 0x500012, 4); /* inside a place */
+    twofold_add(&places, 0x500800, 8); /* new */
+    twofold_add(&places, 0x100020, 8);
+    copy(false);
+    assert_int_equal(remote.pieces, 5); /* only what is new */
+    assert_int_equal(twofold_first(&places, 0)[2], 0x14);
+    copy(true);
+    assert_false(twofold_same(&places, 0));
+    assert_false(twofold_same(&places, 2));
+    assert_true(twofold_same(&places, 1));
     assert_false(twofold_still(&places, 1));
 }
 
-static void what_is_not_wanted_again_is_not_read_again(void **state)
+static void what_is_not_wanted_is_not_read(void **state)
 {
     (void)state;
     twofold_add(&places, 0x100010, 8);
@@ -110,12 +151,16 @@ static void what_is_not_wanted_again_is_not_read_again(void **state)
     copy(false);
     here[0x10]++;
     there[0x10]++;
-    twofold_again(&places, 1);
+    twofold_want_all(&places, false);
+    twofold_want(&places, 1);
     assert_int_equal(twofold_copy(&places, &remote, true), REMOTE_READ);
     assert_int_equal(remote.pieces, 3);
-    assert_true(twofold_same(&places, 0));
-    assert_memory_equal(twofold_at(&places, 0), twofold_first(&places, 0), 8);
+    assert_null(twofold_at(&places, 0));
+    assert_false(twofold_same(&places, 0));
     assert_false(twofold_same(&places, 1));
+    twofold_turn(&places);
+    copy(false);
+    assert_int_equal(remote.pieces, 4); /* the first copy had it, but a moment before */
 }
 
 static void a_place_that_is_gone_takes_no_other_along(void **state)
@@ -177,7 +222,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_lies_close_together_is_one_piece, begin, end),
         cmocka_unit_test_setup_teardown(what_changed_between_the_copies_is_told, begin, end),
         cmocka_unit_test_setup_teardown(what_changed_since_a_tick_is_told, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_not_wanted_again_is_not_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(the_second_copy_can_be_the_first_one_of_the_next_moment, begin, end),
+        cmocka_unit_test_setup_teardown(what_another_plan_had_is_not_read_anew, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_wanted_is_not_read, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_is_gone_takes_no_other_along, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_goes_between_the_copies_is_not_there, begin, end),
         cmocka_unit_test_setup_teardown(more_places_than_a_call_reads, begin, end),
