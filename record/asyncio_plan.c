@@ -65,6 +65,7 @@ static void plan_calm(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
     begin_plan(a, COPY_CALM);
+    a->calm_plan = tasks->plans[COPY_CALM];
     a->calm = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         struct known_task *task = &tasks->rows[i];
@@ -79,6 +80,7 @@ void asyncio_plan_busy(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
     plan_owners(a, COPY_BUSY);
+    a->busy_plan = tasks->plans[COPY_BUSY];
     a->strange = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
@@ -116,8 +118,6 @@ void asyncio_plan_tick(struct asyncio *a)
             asyncio_plan_busy(a);
         }
     }
-    a->calm_plan = tasks->plans[COPY_CALM];
-    a->busy_plan = tasks->plans[COPY_BUSY];
     a->moved = false;
 }
 

@@ -140,11 +140,7 @@ bool tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t ge
     if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
         task->kept_round != tasks->turned_rounds[copy] || task->generation != generation || generation == 0)
         return false;
-    const struct planned *planned = &task->planned[copy];
-    for (size_t i = planned->first; i < planned->end; i++)
-        if (!twofold_still(&tasks->copies[copy], i))
-            return false;
-    return true;
+    return twofold_still(&tasks->copies[copy], task->planned[copy].first, task->planned[copy].end);
 }
 
 /* ---- a name ---- */

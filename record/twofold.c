@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define GAP        768         /* bytes between two places that are read along */
+#define GAP        1536        /* bytes between two places that are read along */
 #define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
 #define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
 
@@ -266,7 +266,13 @@ bool twofold_same(struct twofold *t, size_t i)
     return twofold_first(t, i) && twofold_at(t, i) && is_same(t, &t->places[i]);
 }
 
-bool twofold_still(struct twofold *t, size_t i)
+bool twofold_still(struct twofold *t, size_t from, size_t end)
 {
-    return twofold_same(t, i) && t->parts[t->places[i].part].turned;
+    for (size_t i = from; i < end; i++) {
+        const uint32_t part = t->places[i].part;
+        const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == THE_SAME;
+        if (!known && !(twofold_same(t, i) && t->parts[part].turned))
+            return false;
+    }
+    return true;
 }

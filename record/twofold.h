@@ -75,8 +75,8 @@ const unsigned char *twofold_first(const struct twofold *twofold, size_t place);
 
 /* Whether both copies have a place, and the same. */
 bool twofold_same(struct twofold *twofold, size_t place);
-/* Whether that is so since the first copy was the second one. */
-bool twofold_still(struct twofold *twofold, size_t place);
+/* Whether that is so of the places from one on, up to another, since the first copy was the second one. */
+bool twofold_still(struct twofold *twofold, size_t from, size_t end);
 
 void twofold_free(struct twofold *twofold);
 

@@ -88,14 +88,15 @@ static void what_changed_since_a_tick_is_told(void **state)
     copy(false);
     copy(true);
     assert_true(twofold_same(&places, 0));
-    assert_false(twofold_still(&places, 0)); /* only since the first copy */
+    assert_false(twofold_still(&places, 0, 1)); /* only since the first copy */
     twofold_turn(&places);
     assert_null(twofold_at(&places, 0));
     here[0x10]++;
     copy(true);
     assert_false(twofold_same(&places, 0));
-    assert_false(twofold_still(&places, 0));
-    assert_true(twofold_still(&places, 1));
+    assert_false(twofold_still(&places, 0, 1));
+    assert_true(twofold_still(&places, 1, 2));
+    assert_false(twofold_still(&places, 0, 2));
 }
 
 static void the_second_copy_can_be_the_first_one_of_the_next_moment(void **state)
@@ -140,7 +141,7 @@ static void what_another_plan_had_is_not_read_anew(void **state)
     assert_false(twofold_same(&places, 0));
     assert_false(twofold_same(&places, 2));
     assert_true(twofold_same(&places, 1));
-    assert_false(twofold_still(&places, 1));
+    assert_false(twofold_still(&places, 1, 2));
 }
 
 static void what_is_not_wanted_is_not_read(void **state)
