@@ -145,6 +145,7 @@ static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
     enum roster_state state = ROSTER_READ;
     size_t left = 1;
     bool listed = false;
+    a->rounds_before = a->rounds;
     for (int i = 0; i < ROUNDS && left > 0 && state == ROSTER_READ; i++) {
         a->carried = i == 0 && (a->which == ASYNC_ALL || now_ns < a->read_ns + FRESH_NS);
         if (i == 0)

@@ -88,12 +88,12 @@ struct asyncio {
     size_t running_count, running_room;
     struct thread_task *threads; /* by place of the roster's members */
     size_t threads_room;
-    uint64_t time_ns; /* of the tick */
-    uint64_t read_ns; /* when the last tick was read */
-    bool carried;     /* the first copy of this round is the second one of the tick before */
-    bool taken;       /* something was taken from the copies of this round */
-    uint32_t rounds;  /* of this tick, so far */
-    uint64_t failed;  /* in this tick */
+    uint64_t time_ns;               /* of the tick */
+    uint64_t read_ns;               /* when the last tick was read */
+    bool carried;                   /* the first copy of this round is the second one of the tick before */
+    bool taken;                     /* something was taken from the copies of this round */
+    uint32_t rounds, rounds_before; /* of this tick, so far; of the one before */
+    uint64_t failed;                /* in this tick */
 };
 
 /* Whether tasks of this version can be read. */

@@ -161,6 +161,10 @@ void asyncio_plan_again(struct asyncio *a)
             a->moved |= task->planned[COPY_CALM].plan != a->calm_plan && task->planned[COPY_BUSY].plan != a->busy_plan;
         }
     }
+    /* Any of those that ran lately may run then. */
+    for (size_t i = 0; a->which == ASYNC_RUNNING && i < tasks->count; i++)
+        if (is_used(a, &tasks->rows[i]) && tasks->rows[i].planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
+            tasks_plan(tasks, &tasks->rows[i], COPY_AGAIN);
 }
 
 /* The copies are to have a task and those that wait for it, as far as is known. */
@@ -203,7 +207,7 @@ bool asyncio_copy(struct asyncio *a, bool second)
     for (size_t i = 0; i < COPIES; i++)
         if (tasks->plans[i])
             twofold_want_all(&tasks->copies[i], true);
-    if (a->which == ASYNC_RUNNING && a->rounds == 1)
+    if (a->which == ASYNC_RUNNING && a->rounds == 1 && a->rounds_before == 1)
         want_running(a);
     for (size_t i = 0; i < COPIES; i++) {
         if (!tasks->plans[i])

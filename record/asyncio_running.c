@@ -35,9 +35,39 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
     const enum look chained = awaited_chain(a, place);
     if (chained != LOOK_SURE)
         return chained;
+    task = &a->tasks.rows[place];
+    if (!task->runs && task->frames_count > 0) { /* it did, though it waits in both copies */
+        task->runs = true;
+        task->kept_round = 0;
+    }
     thread->task = place + 1;
     thread->above = above;
     return LOOK_SURE;
+}
+
+static const struct known_task *task_of(const struct asyncio *a, uint64_t coroutine)
+{
+    for (size_t i = 0; i < a->tasks.count; i++)
+        if (a->tasks.rows[i].coroutine == coroutine && tasks_copy_of(&a->tasks, &a->tasks.rows[i]) != COPIES)
+            return &a->tasks.rows[i];
+    return NULL;
+}
+
+/* By the stack: where tasks run for a short time only, the one that ran then is neither the one before nor the one
+ * after, or none ran. */
+static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct thread_task *thread)
+{
+    const struct walk *walk = &a->roster->members[member_place].walk;
+    uint32_t at = walk->depth;
+    if (walk->epoch != a->codes->epoch)
+        return LOOK_CHANGED; /* what its links point to may be others by now */
+    while (at > 0 && !awaited_drives(a, walk, at - 1, at))
+        at--;
+    if (at == 0)
+        return LOOK_NO_TASK;
+    const uint64_t start = a->target->runtime.layout.generator_frame;
+    const struct known_task *task = task_of(a, walk->links[at - 1].address - start);
+    return task ? find_running(a, member_place, task->address, thread) : LOOK_CHANGED;
 }
 
 static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
@@ -51,6 +81,9 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     enum look done = find_running(a, a->owners[i], after, thread);
     if (done != LOOK_SURE && before != after)
         done = find_running(a, a->owners[i], before, thread) == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
+    const enum look shown = done != LOOK_SURE ? find_on_stack(a, a->owners[i], thread) : LOOK_SURE;
+    if (shown == LOOK_SURE || shown == LOOK_NO_TASK)
+        done = shown;
     /* A task that began to run after the first copy and ended before the second has left no other trace. */
     const struct walk *walk = &a->roster->members[a->owners[i]].walk;
     if (done == LOOK_NO_TASK && awaited_drives(a, walk, 0, walk->depth)) {
