@@ -9,6 +9,7 @@
 #define HEAP_TYPE      (1u << 9) /* Py_TPFLAGS_HEAPTYPE: not one of the interpreter's own */
 #define WRAPPED        16        /* the object that a wrapper is about, behind its head */
 #define TYPE_NAME_MOST 32
+#define PAGE           4096
 
 /* ---- objects ---- */
 
@@ -20,6 +21,30 @@ static void note_span(struct looking *k, uint64_t address, uint32_t size)
     const struct span *old = &task->spans[k->seen];
     task->moved |= k->seen >= task->spans_count || old->address != address || old->size != size;
     task->spans[k->seen++] = span;
+}
+
+/* What is in no copy is only to tell where it leads: what else is wanted of the object is taken from the same read. */
+static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void *into)
+{
+    struct remote *remote = &tasks->target->remote;
+    struct window *window = &tasks->window;
+    const uint64_t offset = address - window->address;
+    if (offset < window->size && window->size - offset >= size) {
+        memcpy(into, window->bytes + offset, size);
+        return true;
+    }
+    if (tasks->reads_left == 0)
+        return false;
+    tasks->reads_left--;
+    const uint32_t page_left = PAGE - (uint32_t)(address % PAGE); /* the next page may not be there */
+    const uint32_t wide = page_left < TASKS_WINDOW ? page_left : TASKS_WINDOW;
+    if (size > wide)
+        return remote_read(remote, address, into, size) == REMOTE_READ;
+    window->address = address;
+    window->size = remote_read(remote, address, window->bytes, wide) == REMOTE_READ ? wide : 0;
+    if (window->size > 0)
+        memcpy(into, window->bytes, size);
+    return window->size > 0;
 }
 
 bool look_at_anyway(struct looking *k, uint64_t address, uint32_t size, void *into, bool *same)
@@ -38,10 +63,7 @@ bool look_at_anyway(struct looking *k, uint64_t address, uint32_t size, void *in
     k->next = k->end; /* from here on it leads elsewhere */
     k->state = LOOK_CHANGED;
     *same = true;
-    if (k->tasks->reads_left == 0)
-        return false;
-    k->tasks->reads_left--;
-    return remote_read(&k->tasks->target->remote, address, into, size) == REMOTE_READ;
+    return read_now(k->tasks, address, size, into);
 }
 
 bool look_at(struct looking *k, uint64_t address, uint32_t size, void *into)

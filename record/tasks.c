@@ -292,6 +292,7 @@ enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t gene
     bool runs = false;
     task->moved = false;
     tasks->links_count = 0;
+    tasks->window.size = 0;
     if (!look_at_task(&k, &coroutine, &name, &runs))
         k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
     task->moved |= !runs && k.seen != task->spans_count;

@@ -20,7 +20,8 @@
 #include "record/target.h"
 #include "record/twofold.h"
 
-#define TASKS_LIMIT (1u << 18) /* remembered at once */
+#define TASKS_LIMIT  (1u << 18) /* remembered at once */
+#define TASKS_WINDOW 256 /* bytes that are read at once where more is likely wanted: an object and what follows */
 
 /* What is read in a round: in the first of a tick, tasks that stay as they are, planned once for long, and all others;
  * in the next ones what has to be looked at again. */
@@ -101,7 +102,12 @@ struct tasks {
     uint64_t copied_rounds[COPIES]; /* of their last second copies ... */
     uint64_t turned_rounds[COPIES]; /* ... and of those that are the first ones now */
     uint32_t known_code;            /* the last code object that was read before the first copies */
-    uint32_t reads_left;            /* places that may still be read one by one */
+    uint32_t reads_left;            /* so many more may be done one by one */
+    struct window {
+        uint64_t address;
+        uint32_t size;
+        unsigned char bytes[TASKS_WINDOW];
+    } window; /* what the look that is under way read last in no copy */
     struct frame_link {
         struct code *code;
         int64_t unit;
