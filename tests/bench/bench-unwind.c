@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define STATUS_INTERVAL_NS 1000000u /* statuses are those of a recording at this interval */
 #define SECONDS_LIMIT      1e6
@@ -73,7 +74,7 @@ struct bench {
     struct freeze freeze;
     uint64_t calls, whole; /* whole: those in which no thread failed */
     uint64_t reading;      /* those that read the target's memory */
-    uint64_t spent_ns;
+    uint64_t spent_ns, processor_ns;
     uint64_t reads, pieces, bytes; /* of the calls */
 };
 
@@ -202,11 +203,20 @@ static bool tick(struct bench *bench, struct fault *why)
     return fault(why, "process %d ended, or became another program", (int)bench->options.pid);
 }
 
+/* The time that this thread had a processor. */
+static uint64_t processor_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Takes ticks until `end_ns`. */
 static bool measure_slice(struct bench *bench, uint64_t end_ns, struct slice *slice, struct fault *why)
 {
     const struct remote *remote = &bench->sampler.target.remote;
     const struct remote before = *remote;
+    const uint64_t processor_ns = processor_now_ns();
     uint64_t now_ns = clock_now_ns();
     while (now_ns < end_ns && !enough(bench)) {
         const uint64_t begin_ns = now_ns, failed = bench->sampler.failed, reads = remote->calls;
@@ -219,6 +229,7 @@ static bool measure_slice(struct bench *bench, uint64_t end_ns, struct slice *sl
         slice->ticks += remote->calls > reads;
         slice->ticks_ns += remote->calls > reads ? now_ns - begin_ns : 0;
     }
+    bench->processor_ns += processor_now_ns() - processor_ns;
     slice->calls = remote->calls - before.calls;
     bench->reading += slice->ticks;
     bench->reads += slice->calls;
@@ -290,6 +301,7 @@ static void print_figures(const struct bench *bench)
         { "seconds", spent_us / 1e6, 3 },
         { "work_rate_hz", quotient(calls * 1e6, spent_us), 1 },
         { "avg_us", quotient(spent_us, calls), 3 },
+        { "processor_us", quotient((double)bench->processor_ns / 1e3, calls), 3 },
         { "success_percent", 100 * quotient((double)bench->whole, calls), 3 },
         { "syscalls_per_call", quotient((double)bench->reads, calls), 3 },
         { "pieces_per_call", quotient((double)bench->pieces, calls), 3 },
