@@ -110,7 +110,6 @@ void asyncio_plan_tick(struct asyncio *a)
     tasks->plans[COPY_BUSY] = a->busy_plan;
     tasks->plans[COPY_AGAIN] = 0;
     a->front = COPY_BUSY;
-    twofold_drop(&tasks->copies[COPY_AGAIN]);
     if (a->moved || a->list != a->roster->list) {
         asyncio_plan_busy(a);
         if (a->strange > STRANGE_LEAST && a->strange > a->calm / STRANGE_PART) {
@@ -150,6 +149,7 @@ void asyncio_plan_again(struct asyncio *a)
     for (size_t i = 0; i < a->again_count; i++)
         learn(a, a->again[i]);
     tasks_turn(tasks);
+    twofold_drop(&tasks->copies[COPY_AGAIN]); /* a round more is to be surer: it has copies of its own */
     plan_owners(a, COPY_AGAIN);
     tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
     for (size_t i = 0; i < a->again_count; i++) {
