@@ -133,7 +133,8 @@ def test_of_a_task_and_an_eager_one_on_top_of_it_each_has_its_own_frames(watch):
 
 def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
     threads = seen(watch("running", "async_shapes", "shapes"))
-    assert not any(MARK.fullmatch(frame) for counted in threads.values() for stack in counted for frame in stack)
+    marked = [stack for counted in threads.values() for stack in counted if any(MARK.fullmatch(frame) for frame in stack)]
+    assert not marked, marked
     assert any("EpollSelector.select" in stack for counted in threads.values() for stack in counted)
 
 
