@@ -68,8 +68,8 @@ static bool write_all(struct block_writer *writer, const struct bytes *bytes, st
     return true;
 }
 
-/* Whoever samples waits for a block to be compressed, and misses ticks meanwhile: the level goes by the size, so that it
- * takes about a millisecond, two for the largest. A second takes 1 to 6 KiB at 1 kHz, 10 to 40 at 10 kHz. */
+/* Whoever samples waits for a block to be compressed, and misses ticks meanwhile: the level goes by the size, so that
+ * it takes about a millisecond, two for the largest. A second takes 1 to 6 KiB at 1 kHz, 10 to 40 at 10 kHz. */
 static int level_by_size(size_t size)
 {
     static const struct {

@@ -99,8 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct liar liar = { .p = p, .commands = bytes + 2, .count = (size - 2) / 4 };
     const uint64_t f = fake_code(p, "f", 20, 9), g = fake_generator(p, "gen", 50, 9);
     const struct fake_frame deep[] = {
-        { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { GENERATOR, g, 3 }, { PLAIN, f, 4 }, { SHIM, 0, 0 }, { PLAIN, f, 5 },
-        { PLAIN, f, 6 },
+        { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { GENERATOR, g, 3 }, { PLAIN, f, 4 },
+        { SHIM, 0, 0 },  { PLAIN, f, 5 },     { PLAIN, f, 6 },
     };
     fake_thread(p, 4712);
     fake_chunk(p, 0, 5);
