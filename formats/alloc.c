@@ -33,10 +33,8 @@ char *alloc_copy(const void *bytes, size_t size)
     return copy;
 }
 
-void *alloc_grow(void *array, size_t *room, size_t wanted, size_t size)
+void *alloc_more(void *array, size_t *room, size_t wanted, size_t size)
 {
-    if (wanted <= *room)
-        return array;
     size_t larger = *room ? *room * 2 : 16;
     if (larger < wanted)
         larger = wanted;

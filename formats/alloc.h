@@ -20,8 +20,13 @@ void *alloc_resize(void *old, size_t count, size_t size);
 /* A copy of the `size` bytes at `bytes`, with a NUL behind it that is not part of it. */
 char *alloc_copy(const void *bytes, size_t size);
 
-/* Makes room for at least `wanted` items in an array that has room for *room; grows by doubling and zeroes what is new.
- */
-void *alloc_grow(void *array, size_t *room, size_t wanted, size_t size);
+/* Gives an array more room than *room, at least for `wanted` items: twice as much, and what is new is zeroed. */
+void *alloc_more(void *array, size_t *room, size_t wanted, size_t size);
+
+/* The same if it has less than that. Mostly it has enough. */
+static inline void *alloc_grow(void *array, size_t *room, size_t wanted, size_t size)
+{
+    return wanted <= *room ? array : alloc_more(array, room, wanted, size);
+}
 
 #endif
