@@ -10,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIME_UNITS        4       /* to the interval: what a sample's time is rounded to */
-#define TIME_UNIT_MOST_NS 250000u /* however slow the rate */
+#define TIME_UNITS         4       /* to the interval at most: what a sample's time is rounded down to */
+#define TIME_UNIT_LEAST_NS 100000u /* however fast the rate: we do not wake up more punctually, ... */
+#define TIME_UNIT_MOST_NS  250000u /* ... and however slow */
 
+/* An interval is a whole number of units if it is a whole number of nanoseconds for each. */
 static uint64_t time_unit_ns(uint64_t interval_ns)
 {
-    const uint64_t unit_ns = interval_ns / TIME_UNITS;
-    if (unit_ns > TIME_UNIT_MOST_NS)
-        return TIME_UNIT_MOST_NS;
-    return unit_ns ? unit_ns : 1;
+    const uint64_t fitting = interval_ns / TIME_UNIT_LEAST_NS, units = fitting < TIME_UNITS ? fitting : TIME_UNITS;
+    const uint64_t unit_ns = units ? interval_ns / units : interval_ns;
+    return unit_ns < TIME_UNIT_MOST_NS ? unit_ns : TIME_UNIT_MOST_NS;
 }
 
 static struct text name(const char *const *names, size_t which)

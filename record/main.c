@@ -205,7 +205,9 @@ static bool sample_process(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
     const uint64_t interval_ns = session->options.interval_ns;
+    /* Ticks are due at multiples of the interval, as the stream has them. */
     uint64_t due_ns = clock_now_ns();
+    due_ns -= (due_ns - sampler->start_ns) % interval_ns;
     for (;;) {
         const uint64_t now = clock_now_ns();
         const uint64_t missed = now > due_ns ? (now - due_ns) / interval_ns : 0;
