@@ -200,7 +200,7 @@ static uint64_t estimate_loss(const struct run *run)
         lost += (double)stream->lost_ticks * all / (double)tables->ticks;
     if (good_bytes > 0)
         lost += (double)stream->blocks.damage.tail * all / good_bytes;
-    return (uint64_t)(lost + 0.5);
+    return lost < (double)INT64_MAX ? (uint64_t)(lost + 0.5) : INT64_MAX;
 }
 
 /* Its end tells how many samples there were. */

@@ -132,7 +132,8 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     const uint32_t checksum = take_u32(&fields);
     if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
         return "a block of impossible size";
-    if (header[STREAM_CODEC_AT] >= countof(codecs) || header[6] || header[7])
+    const bool misplaced = header[STREAM_CODEC_AT] == CODEC_GROUPED && header[4] != BLOCK_EVENTS;
+    if (misplaced || header[STREAM_CODEC_AT] >= countof(codecs) || header[6] || header[7])
         return "a block of an unknown coding";
     const size_t size = STREAM_BLOCK_HEADER + stored_size;
     if (!fill(reader, size, why))

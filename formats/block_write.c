@@ -100,7 +100,7 @@ static bool store_compressed(struct block_writer *writer, const struct bytes *by
 static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
     writer->grouped.size = 0;
-    if (kind == BLOCK_EVENTS && writer->codec == CODEC_GROUPED &&
+    if (writer->zstd && kind == BLOCK_EVENTS && writer->codec == CODEC_GROUPED &&
         group_payload(&writer->grouping, payload, &writer->grouped) &&
         store_compressed(writer, &writer->grouped, payload->size))
         return CODEC_GROUPED;

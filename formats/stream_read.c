@@ -85,7 +85,7 @@ static bool read_absent(struct decoding *d, uint64_t number)
 static bool read_failed(struct decoding *d, uint64_t number)
 {
     const uint64_t cause = take_number(&d->from);
-    const bool of_all = number == 0 && d->in_tick;
+    const bool of_all = number == 0 && d->in_tick && !d->all_failed;
     if (!of_all && !name_thread(d, number))
         return broken(d);
     if (!(of_all ? fail_tick(d) : give_run(d, (uint32_t)number)))

@@ -158,6 +158,9 @@ uint64_t tick_time_ns(const struct stream_reader *reader)
 
 bool fail_tick(struct decoding *d)
 {
+    if (d->reader->roster_count > d->samples_left)
+        return broken(d);
+    d->samples_left -= d->reader->roster_count;
     const bool good = give_runs(d);
     for (uint32_t i = 0; i < d->reader->roster_count; i++)
         d->reader->threads[d->reader->roster[i]].since = d->reader->tick + 1;

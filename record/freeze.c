@@ -18,9 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_NS    50000000u /* for all threads to stop, unless set */
-#define LOOK_AGAIN_NS  2000000u  /* at a thread that has not stopped: whether it waits deep in the kernel */
-#define LINKS_OF_TASKS 2         /* /proc/PID/task has a link for each thread and these */
+#define PATIENCE_NS    50000000u   /* for all threads to stop, unless set */
+#define ALONE_MOST_NS  1000000000u /* a process is left alone: if it took longer, it was we who were stopped */
+#define LOOK_AGAIN_NS  2000000u    /* at a thread that has not stopped: whether it waits deep in the kernel */
+#define LINKS_OF_TASKS 2           /* /proc/PID/task has a link for each thread and these */
 
 /* ---- our own signals ---- */
 
@@ -359,7 +360,8 @@ void freeze_end(struct freeze *freeze)
             let_go(&freeze->threads[i]);
     holding = 0;
     const uint64_t now = clock_now_ns();
-    freeze->leave_alone_until_ns = now + (now - freeze->began_ns);
+    const uint64_t lasted = now - freeze->began_ns;
+    freeze->leave_alone_until_ns = now + (lasted < ALONE_MOST_NS ? lasted : ALONE_MOST_NS);
     if (!stop_later)
         return;
     stop_later = 0;

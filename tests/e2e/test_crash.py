@@ -98,7 +98,7 @@ def test_a_full_disk(python3, program, tmp_path):
     environment.need_command("unshare")
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
-    script = 'mount -t tmpfs -o size=60k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
+    script = 'mount -t tmpfs -o size=24k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
     ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, "-r", "10k", "-o",
                 disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
     found = check_cut(path, ended, "No space left on device")
@@ -110,7 +110,7 @@ def test_a_full_disk(python3, program, tmp_path):
 
 
 QUOTA = """truncate -s 128M "$0.image" && mkfs.btrfs -q -f -M "$0.image" >&2 && mount -o loop "$0.image" "$0" &&
-btrfs quota enable "$0" && btrfs qgroup limit 96K 0/5 "$0" && sync || exit 99
+btrfs quota enable "$0" && btrfs qgroup limit 64K 0/5 "$0" && sync || exit 99
 "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code"""
 
 
@@ -122,8 +122,8 @@ def test_a_full_quota(python3, program, tmp_path):
         environment.need_command(command)
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
-    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, "-r", "10k", "-o",
-                disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, "-r", "20k", "--opcodes",
+                "-o", disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
     if ended.code == 99:
         environment.missing(f"no loop device with a quota can be had here: {ended.messages.strip()[-200:]}")
     assert ended.code == 125, ended
@@ -190,7 +190,7 @@ def test_a_file_that_is_moved_is_not_lost(start_recorder, spinning, tmp_path):
 
 # ---- --max-size, -d and --kill ----
 
-@pytest.mark.parametrize("size", [16000, 30000])
+@pytest.mark.parametrize("size", [16000, 24000])
 def test_the_file_stays_below_its_largest_size(python3, program, tmp_path, size):
     path = tmp_path / "s.pyreel"
     ended = run_record("-r", "10k", "--max-size", f"{size / 1000}k", "--compression", "none", "-o", path,
