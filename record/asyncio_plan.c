@@ -149,7 +149,10 @@ void asyncio_plan_again(struct asyncio *a)
     for (size_t i = 0; i < a->again_count; i++)
         learn(a, a->again[i]);
     tasks_turn(tasks);
-    twofold_drop(&tasks->copies[COPY_AGAIN]); /* a round more is to be surer: it has copies of its own */
+    /* A round more is to be surer: it has copies of its own. And what was just copied while something moved is no
+     * witness for the next tick: two copies that are torn alike would agree. */
+    for (size_t i = 0; i < COPIES; i++)
+        twofold_drop(&tasks->copies[i]);
     plan_owners(a, COPY_AGAIN);
     tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
     for (size_t i = 0; i < a->again_count; i++) {
