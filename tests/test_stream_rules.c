@@ -9,16 +9,6 @@
 
 /* ---- header fields ---- */
 
-static void put_number_of(struct bytes *to, uint64_t field, uint64_t value)
-{
-    struct bytes number = { 0 };
-    put_number(&number, value);
-    put_number(to, field);
-    put_number(to, number.size);
-    put_bytes(to, number.at, number.size);
-    bytes_free(&number);
-}
-
 static void put_text_of(struct bytes *to, uint64_t field, struct text text)
 {
     put_number(to, field);
@@ -43,10 +33,10 @@ static void unknown_header_fields_are_passed_over(void **state)
     (void)state;
     struct bytes header = { 0 };
     put_text_of(&header, 99, TEXT("of a later version"));
-    put_number_of(&header, 1, 1);
+    put_number_field(&header, 1, 1);
     put_text_of(&header, UINT64_MAX, TEXT(""));
-    put_number_of(&header, 8, 10 * MS);
-    put_number_of(&header, 9, 1000);
+    put_number_field(&header, 8, 10 * MS);
+    put_number_field(&header, 9, 1000);
     put_text_of(&header, 3, TEXT("host"));
     put_text_of(&header, 0, TEXT("\xFF"));
     struct bytes file = file_of(&header, NULL, 0);
@@ -79,9 +69,9 @@ static void headers_that_make_no_sense_are_refused(void **state)
     for (size_t i = 0; i < countof(rows); i++) {
         struct bytes header = { 0 };
         struct playback playback = { 0 };
-        put_number_of(&header, 1, rows[i].version);
-        put_number_of(&header, 8, rows[i].interval_ns);
-        put_number_of(&header, 9, rows[i].unit_ns);
+        put_number_field(&header, 1, rows[i].version);
+        put_number_field(&header, 8, rows[i].interval_ns);
+        put_number_field(&header, 9, rows[i].unit_ns);
         struct bytes file = file_of(&header, NULL, 0);
         playback_read(&playback, file.at, file.size);
         assert_false(playback.opened);
@@ -97,9 +87,9 @@ static void a_version_above_32_bits_is_not_version_1(void **state)
     (void)state;
     struct bytes header = { 0 };
     struct playback playback = { 0 };
-    put_number_of(&header, 1, ((uint64_t)1 << 32) + 1);
-    put_number_of(&header, 8, 1000);
-    put_number_of(&header, 9, 10);
+    put_number_field(&header, 1, ((uint64_t)1 << 32) + 1);
+    put_number_field(&header, 8, 1000);
+    put_number_field(&header, 9, 10);
     struct bytes file = file_of(&header, NULL, 0);
     playback_read(&playback, file.at, file.size);
     assert_false(playback.opened);
@@ -341,9 +331,9 @@ static void a_block_has_no_more_ticks_than_seconds(void **state)
     static const unsigned char events[] = { 0, 0xFA, 0xFF, 0xFF, 0x7F };
     struct bytes header = { 0 };
     struct playback playback = { 0 };
-    put_number_of(&header, 1, 1);
-    put_number_of(&header, 8, 10 * MS);
-    put_number_of(&header, 9, MS);
+    put_number_field(&header, 1, 1);
+    put_number_field(&header, 8, 10 * MS);
+    put_number_field(&header, 9, MS);
     struct bytes file = file_of(&header, events, sizeof(events));
     playback_read(&playback, file.at, file.size);
     assert_int_equal(playback.reader.blocks.damage.blocks, 1);
@@ -358,10 +348,10 @@ static void each_rule_is_held(void **state)
     (void)state;
     struct bytes known = definitions(), header = { 0 };
     const struct cursor notes = payload_of(&known);
-    put_number_of(&header, 1, 1);
-    put_number_of(&header, 8, 10 * MS);
-    put_number_of(&header, 9, MS);
-    put_number_of(&header, HEADER_MARK, block_mark(BLOCK_EVENTS, notes));
+    put_number_field(&header, 1, 1);
+    put_number_field(&header, 8, 10 * MS);
+    put_number_field(&header, 9, MS);
+    put_number_field(&header, HEADER_MARK, block_mark(BLOCK_EVENTS, notes));
     for (size_t i = 0; i < countof(rules); i++) {
         struct bytes events = { 0 };
         struct playback playback = { 0 };

@@ -8,7 +8,7 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import CONVERTERS, RECORD
+from environment import CONVERTERS, RECORD, missing
 from recording import convert, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, **CONVERTERS}
@@ -171,7 +171,7 @@ def test_the_recording_is_never_overwritten(path, tmp_path, name):
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_a_full_disk_is_an_error(path, name):
     if not os.path.exists("/dev/full"):
-        pytest.skip("no /dev/full here")
+        missing("/dev/full")
     ended = convert(name, path, "-o", "/dev/full")
     assert ended.code == 1
     assert "No space left on device" in ended.messages
@@ -184,7 +184,7 @@ def test_strict_is_content_with_a_whole_recording(path, tmp_path):
 
 def test_a_full_disk_stops_the_recorder(python3, program):
     if not os.path.exists("/dev/full"):
-        pytest.skip("no /dev/full here")
+        missing("/dev/full")
     ended = run(RECORD, "-o", "/dev/full", "--", python3, program("dies"), 0)
     assert ended.code == 125
     assert "No space left on device" in ended.messages

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from environment import RECORD, old_python
+from environment import RECORD, missing, old_python
 from recording import PATIENCE, convert, info, read_terminal, run_record, whole
 
 
@@ -157,7 +157,7 @@ def test_misuse(arguments, tmp_path):
 
 
 def test_an_old_python_is_named_and_runs_on(tmp_path):
-    old = old_python() or pytest.skip("no CPython 3.10 or older here")
+    old = old_python() or missing("CPython 3.10 or older")
     ended = run_record("-o", tmp_path / "a.pyreel", "--", *old.command, "-c", "import time; time.sleep(0.5); print('done')")
     assert ended.code == 125
     assert ended.text == "done\n"
@@ -166,7 +166,7 @@ def test_an_old_python_is_named_and_runs_on(tmp_path):
 
 
 def test_attaching_to_an_old_python(start, program, tmp_path):
-    old = old_python() or pytest.skip("no CPython 3.10 or older here")
+    old = old_python() or missing("CPython 3.10 or older")
     target = start(*old.command, program("spin"))
     ended = run_record("-p", target.pid, cwd=tmp_path)
     assert ended.code == 125

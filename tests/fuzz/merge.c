@@ -6,9 +6,9 @@
  * block behind a good header; its first byte tells when it began and how often it sampled. */
 #include "convert/convert.h"
 #include "formats/alloc.h"
-#include "formats/stream_fields.h"
 #include "formats/stream_write.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/recording.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -131,14 +131,7 @@ static int put_input(const uint8_t *bytes, size_t size)
                                          .start_unix_ns = 1000000000000 + (bytes[0] & 15) * 1000000,
                                          .interval_ns = (bytes[0] >> 4) * 1000000 + 1000000,
                                          .time_unit_ns = 1000 };
-    const struct bytes events = { (unsigned char *)bytes + 1, size - 1, size - 1 };
-    struct bytes header = { 0 };
-    struct block_writer writer;
-    put_recording(&header, &recording);
-    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
-    require(block_write(&writer, BLOCK_HEADER, &header, NULL) && block_write(&writer, BLOCK_EVENTS, &events, NULL));
-    block_writer_close(&writer);
-    bytes_free(&header);
+    require(write_made_up(fd, &recording, bytes + 1, size - 1));
     return fd;
 }
 

@@ -2,11 +2,11 @@
 /* The bytes of a recording → reader → tables, as the converters do it. So that a fuzzer need not find out checksums,
  * input that does not begin with the magic is taken for the payload of an EVENTS block behind a good header. */
 #include "formats/alloc.h"
-#include "formats/stream_fields.h"
 #include "formats/stream_read.h"
 #include "formats/stream_write.h"
 #include "formats/tables.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/recording.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -65,14 +65,7 @@ static int open_input(const uint8_t *bytes, size_t size)
         require(write(fd, bytes, size) == (ssize_t)size);
     } else {
         const struct recording recording = { .format_version = 1, .interval_ns = 1000000, .time_unit_ns = 1000 };
-        const struct bytes events = { (unsigned char *)bytes, size, size };
-        struct bytes header = { 0 };
-        struct block_writer writer;
-        put_recording(&header, &recording);
-        block_writer_open(&writer, fd, CODEC_PLAIN, 0);
-        require(block_write(&writer, BLOCK_HEADER, &header, NULL) && block_write(&writer, BLOCK_EVENTS, &events, NULL));
-        block_writer_close(&writer);
-        bytes_free(&header);
+        require(write_made_up(fd, &recording, bytes, size));
     }
     lseek(fd, 0, SEEK_SET);
     return fd;
