@@ -20,15 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FREEZES 200
-#define THREADS 5
-#define CROWD   4
+#define FREEZES  200
+#define THREADS  5
+#define CROWD    4
+#define CHILDREN 8
 
 struct shared {
     _Atomic uint64_t counts, births, signals;
 };
 
 static struct shared *shared;
+static pid_t children[CHILDREN]; /* that a test started and has not ended; 0 where there is none */
 
 static void nap_us(long us)
 {
@@ -71,12 +73,15 @@ static void count_in_threads(void)
     count_on(NULL);
 }
 
+/* They are born detached: pthread_detach() of glibc 2.36 looks at a thread that may have gone since it detached it. */
 static void bear_threads(void)
 {
     pthread_t thread;
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     for (;;) {
-        if (pthread_create(&thread, NULL, count_and_end, NULL) == 0)
-            pthread_detach(thread);
+        pthread_create(&thread, &detached, count_and_end, NULL);
         atomic_fetch_add(&shared->births, 1);
     }
 }
@@ -96,33 +101,82 @@ static void end_soon(void)
     _exit(7);
 }
 
+static void replace_child(pid_t old, pid_t new)
+{
+    size_t i = 0;
+    while (i < CHILDREN && children[i] != old)
+        i++;
+    assert_in_range(i, 0, CHILDREN - 1);
+    children[i] = new;
+}
+
+/* Forks one that is its own: when it crashes it ends, and does not go on with our tests. */
+static pid_t fork_child(void)
+{
+    const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) {
+        replace_child(0, child);
+        return child;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        signal(own[i], SIG_DFL);
+    return 0;
+}
+
 static pid_t start(void (*live)(void))
 {
     atomic_store(&shared->counts, 0);
     atomic_store(&shared->births, 0);
     atomic_store(&shared->signals, 0);
     random(); /* another one for each child */
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child != 0)
         return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGRTMIN, on_signal);
     live();
     _exit(0);
 }
 
+/* How it ended when it had not lived until now; else by SIGKILL. */
 static int end(pid_t child)
 {
     int status;
     kill(child, SIGKILL);
+    replace_child(child, 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     return status;
 }
 
+static void assert_lived_until_now(int status)
+{
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        fail_msg("the child ended before: status %#x", (unsigned)status);
+}
+
+/* After a test that failed: the next one is to have the machine and the counts for itself. */
+static int end_children(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CHILDREN; i++) {
+        if (children[i] == 0)
+            continue;
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+        children[i] = 0;
+    }
+    return 0;
+}
+
+/* Waits until a child has counted on; on a machine that is busy it may be long before it can. */
 static void wait_for_life(void)
 {
-    while (atomic_load(&shared->counts) == 0)
+    const uint64_t counts = atomic_load(&shared->counts);
+    for (int i = 0; i < 200000 && atomic_load(&shared->counts) == counts; i++)
         nap_us(100);
+    assert_true(atomic_load(&shared->counts) > counts);
 }
 
 /* Freezes a child again and again, and sees that it stands still. */
@@ -150,11 +204,9 @@ static void assert_stands_still(void (*live)(void))
         fail_msg("%s", why.text);
     assert_freezes(&freeze);
     assert_int_equal(freeze.stopped_count, 0);
-    const uint64_t counts = atomic_load(&shared->counts);
-    nap_us(100000);
-    assert_true(atomic_load(&shared->counts) > counts);
+    wait_for_life();
     freeze_close(&freeze);
-    assert_true(WIFSIGNALED(end(child)));
+    assert_lived_until_now(end(child));
 }
 
 static void test_one_thread(void **state)
@@ -256,10 +308,9 @@ static void test_a_stopped_process_stays_stopped(void **state)
     assert_int_equal(freeze.stopped_count, FREEZES);
     assert_int_equal(counts, atomic_load(&shared->counts));
     kill(child, SIGCONT);
-    nap_us(100000);
-    assert_true(atomic_load(&shared->counts) > counts);
+    wait_for_life();
     freeze_close(&freeze);
-    end(child);
+    assert_lived_until_now(end(child));
 }
 
 /* Whenever the end comes, it is told to whoever waits for it, once. */
@@ -280,9 +331,12 @@ static void test_a_process_that_ends(void **state)
             freeze_end(&freeze);
             freeze_settle(&freeze);
             assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+            while (clock_now_ns() < freeze.leave_alone_until_ns)
+                nap_us(50);
         }
         freeze_close(&freeze);
         assert_int_equal(waitpid(child, &status, 0), child);
+        replace_child(child, 0);
         assert_true(i % 5 == 4 ? WIFSIGNALED(status) || WIFEXITED(status) : WEXITSTATUS(status) == 7);
     }
 }
@@ -293,7 +347,7 @@ static pid_t start_tracer(pid_t traced)
     int said[2];
     char byte;
     assert_int_equal(pipe(said), 0);
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         const bool good = ptrace(PTRACE_SEIZE, traced, NULL, NULL) == 0;
         _exit(write(said[1], good ? "y" : "n", 1) == 1 ? pause() : 1);
@@ -347,17 +401,17 @@ static void test_no_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_thread),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_threads_that_are_born_and_end),
-        cmocka_unit_test(test_threads_that_end_slowly),
-        cmocka_unit_test(test_no_main_thread),
-        cmocka_unit_test(test_it_is_to_be_left_alone),
-        cmocka_unit_test(test_signals_arrive),
-        cmocka_unit_test(test_a_stopped_process_stays_stopped),
-        cmocka_unit_test(test_a_process_that_ends),
-        cmocka_unit_test(test_a_process_that_another_traces),
-        cmocka_unit_test(test_no_process),
+        cmocka_unit_test_teardown(test_one_thread, end_children),
+        cmocka_unit_test_teardown(test_threads, end_children),
+        cmocka_unit_test_teardown(test_threads_that_are_born_and_end, end_children),
+        cmocka_unit_test_teardown(test_threads_that_end_slowly, end_children),
+        cmocka_unit_test_teardown(test_no_main_thread, end_children),
+        cmocka_unit_test_teardown(test_it_is_to_be_left_alone, end_children),
+        cmocka_unit_test_teardown(test_signals_arrive, end_children),
+        cmocka_unit_test_teardown(test_a_stopped_process_stays_stopped, end_children),
+        cmocka_unit_test_teardown(test_a_process_that_ends, end_children),
+        cmocka_unit_test_teardown(test_a_process_that_another_traces, end_children),
+        cmocka_unit_test_teardown(test_no_process, end_children),
     };
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return shared == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
