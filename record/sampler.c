@@ -14,16 +14,17 @@
 #define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
 
-static bool tell(struct sampler *sampler, struct event event, struct fault *why)
+bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why)
 {
-    return sink_take(&sampler->sink, &event, why);
+    const struct sink sink = definitions_sink(&sampler->definitions);
+    return sink_take(&sink, &event, why);
 }
 
 /* What is told by a note only waits in the open block, and can't fail. */
 static void note(struct sampler *sampler, struct event event)
 {
     struct fault unused = { 0 };
-    tell(sampler, event, &unused);
+    sampler_tell(sampler, event, &unused);
 }
 
 static uint64_t now_ns(const struct sampler *sampler)
@@ -158,7 +159,7 @@ bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure 
 {
     sampler->failed++;
     sampler->figures.failures[cause]++;
-    return tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
+    return sampler_tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
 }
 
 /* The stack of a thread that was read or has not moved. */
@@ -183,7 +184,7 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
     }
     member->walk.same = member->walk.depth;
     sampler->samples++;
-    return tell(sampler, (struct event){ .kind = EVENT_SAMPLE, .sample = sample }, why);
+    return sampler_tell(sampler, (struct event){ .kind = EVENT_SAMPLE, .sample = sample }, why);
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -317,7 +318,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct
     if (state == ROSTER_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
         return SAMPLER_STUCK;
     sampler->ticks++;
-    if (!tell(sampler, (struct event){ .kind = EVENT_TICK, .tick_ns = time_ns }, why))
+    if (!sampler_tell(sampler, (struct event){ .kind = EVENT_TICK, .tick_ns = time_ns }, why))
         return SAMPLER_STUCK;
     return lost ? SAMPLER_LOST : SAMPLER_GOING;
 }
@@ -330,10 +331,12 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     if (sampler->marks.depth == 0)
         sampler->marks.depth = DEPTH_LIMIT;
     struct target *ours = &sampler->target;
-    if (sampler->last_process == 0)
-        codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, sampler->sink);
-    else
+    if (sampler->last_process == 0) {
+        definitions_open(&sampler->definitions, sampler->sink);
+        codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, definitions_sink(&sampler->definitions));
+    } else {
         codes_follow(&sampler->codes, &ours->remote, &ours->runtime.layout);
+    }
     sampler->codes.instructions = sampler->instructions;
     roster_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
     sampler->roster.unwinder.statuses = sampler->with_status;
@@ -343,7 +346,7 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     sampler->list = 0;
     sampler->process = ++sampler->last_process;
     sampler->asyncio.marks = &sampler->marks;
-    sampler->asyncio.sink = sampler->sink;
+    sampler->asyncio.sink = definitions_sink(&sampler->definitions);
     sampler->asyncio.process = sampler->process;
     asyncio_open(&sampler->asyncio, &sampler->roster, &sampler->codes);
     sampler->checked_ns = now_ns(sampler);
@@ -418,6 +421,7 @@ void sampler_close(struct sampler *sampler)
 {
     sampler_detach(sampler);
     codes_close(&sampler->codes);
+    definitions_close(&sampler->definitions);
     free(sampler->told);
     free(sampler->frames.frames);
     sampler->told = NULL;

@@ -6,6 +6,7 @@
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
+#include "formats/definitions.h"
 #include "record/asyncio.h"
 #include "record/expand.h"
 #include "record/freeze.h"
@@ -51,6 +52,7 @@ struct sampler {
     struct freeze *freeze;    /* stops the target while it is read; NULL: it runs on */
     struct sink sink;
 
+    struct definitions definitions; /* wait here, on their way to the sink */
     struct target target;
     struct codes codes;
     struct roster roster;

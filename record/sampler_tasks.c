@@ -9,7 +9,7 @@
 static void note(struct sampler *sampler, struct event event)
 {
     struct fault unused = { 0 };
-    sink_take(&sampler->sink, &event, &unused);
+    sampler_tell(sampler, event, &unused);
 }
 
 /* Leaves out the middle of a very deep stack. */
@@ -109,8 +109,7 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
         entry->same = true; /* when the tick is repeated */
     }
     sampler->samples++;
-    struct event event = { .kind = EVENT_SAMPLE, .sample = sample };
-    return sink_take(&sampler->sink, &event, why);
+    return sampler_tell(sampler, (struct event){ .kind = EVENT_SAMPLE, .sample = sample }, why);
 }
 
 bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault *why)

@@ -14,6 +14,9 @@ bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault 
 /* All tasks have ended for the sink. */
 void sampler_end_tasks(struct sampler *sampler, uint64_t time_ns);
 
+/* Tells an event; definitions wait until a sample needs them. */
+bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why);
+
 /* From sampler.c: what we call the thread that the process calls `native_id`. */
 pid_t sampler_host_thread(struct sampler *sampler, uint32_t native_id);
 /* Tells of a failed sample. */
