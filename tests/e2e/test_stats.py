@@ -9,7 +9,7 @@ import time
 import pytest
 
 from environment import pythons
-from recording import attach, convert, info, run_record, succeed, wait_until, whole
+from recording import attach, collapsed, convert, info, run_record, succeed, wait_until, whole
 
 LINE = re.compile(r"  (\S.*?|  +\S.*?) +(\d+)(?: +([\d.]+) (%|a sample|a call))?")
 OF_THE_STREAM = ["blocks of the recording", "  bytes before compression", "  bytes"]  # which no recording can know
@@ -103,6 +103,26 @@ def test_figures_of_all_processes_are_added(python3, program, tmp_path):
     check(two)
     for name in ("reads", "code_reads"):
         assert two["figures"][name] > one["figures"][name], "that of the first program is lost"
+
+
+MUCH_CODE = """
+import itertools, os
+print("ready", os.getpid(), flush=True)
+for i in itertools.count():
+    exec(f"def f{i}():\\n    sum(range(2000))\\ndef g{i}():\\n    f{i}()\\ng{i}()")
+"""
+
+
+def test_only_what_is_in_samples_is_in_the_file(start, python3, tmp_path):
+    """Stacks that moved while they were copied are thrown away, and so is what only they had."""
+    target = start(python3, "-c", MUCH_CODE)
+    attach(target, tmp_path / "a.pyreel", "-r", "5khz", seconds=1)
+    told = whole(tmp_path / "a.pyreel")
+    seen = {frame.split(" (")[0] for line in collapsed(tmp_path / "a.pyreel").splitlines() for frame in line.rsplit(" ", 1)[0].split(";")[1:]}
+    named = {name for name in seen if re.fullmatch(r"[fg]\d+", name)}
+    assert len(named) > 3
+    assert told["figures"]["code_reads"] > len(named)
+    assert told["functions"] == len(seen)
 
 
 # ---- where it is shown ----
