@@ -45,7 +45,8 @@ struct code {
     struct code *next;    /* in its bucket */
 };
 
-#define CODE_BUCKETS 4096
+#define CODE_BUCKETS  4096
+#define CODES_AT_ONCE 16 /* that are read together at most */
 
 struct codes {
     struct remote *remote;
@@ -94,8 +95,13 @@ static inline struct executed code_executed(const struct layout *l, const unsign
 /* This copy of the code object at this address if it is remembered, else NULL. */
 struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy);
 
-/* Reads this copy of the code object at this address and remembers it. NULL when there is none that can be read. */
+/* Reads this copy of the code object at this address and remembers it. NULL when there is none that can be read. It
+ * must not be remembered already. */
 struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy);
+
+/* The same of up to CODES_AT_ONCE different ones, with two or three system calls for all. Returns whether the first
+ * could be read; it is no matter whether the others could, which may be read later. */
+bool codes_read_all(struct codes *codes, const struct executed *which, size_t count);
 
 /* Forgets them all when there are very many. Call it when no struct code is held. */
 void codes_trim(struct codes *codes);

@@ -32,6 +32,12 @@ uint64_t fake_room(struct fake_python *p, size_t size)
     return address;
 }
 
+uint64_t fake_pages(struct fake_python *p, size_t size)
+{
+    p->used = (p->used + FAKE_PAGE - 1) / FAKE_PAGE * FAKE_PAGE;
+    return fake_room(p, (size + FAKE_PAGE - 1) / FAKE_PAGE * FAKE_PAGE);
+}
+
 void fake_poke(struct fake_python *p, uint64_t address, uint64_t value)
 {
     memcpy(fake_bytes(p, address), &value, sizeof(value));

@@ -17,6 +17,7 @@
 #define FAKE_FRAMES      128 /* of a thread's stack */
 #define FAKE_MARKS       32
 #define FAKE_CHUNK       (16u << 10)
+#define FAKE_PAGE        4096u
 #define FAKE_INTERPRETER 18000 /* bytes of an interpreter that are read */
 #define FAKE_UNIT        7     /* code units of a line */
 #define FAKE_DRIVE       5     /* from this one on it can drive a generator */
@@ -84,6 +85,8 @@ void fake_each_version(void (*story)(struct fake_python *p));
 
 /* Zeroed room. */
 uint64_t fake_room(struct fake_python *p, size_t size);
+/* The same of whole pages, as all has that can be unmapped. */
+uint64_t fake_pages(struct fake_python *p, size_t size);
 void fake_poke(struct fake_python *p, uint64_t address, uint64_t value);
 void fake_poke4(struct fake_python *p, uint64_t address, uint32_t value);
 uint64_t fake_peek(const struct fake_python *p, uint64_t address);

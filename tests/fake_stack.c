@@ -207,7 +207,7 @@ uint64_t fake_frame_address(const struct fake_python *p, size_t thread, size_t n
 static void make_chunk(struct fake_python *p, struct fake_thread *t, size_t first)
 {
     const struct layout *l = fake_layout(p);
-    const uint64_t chunk = fake_room(p, FAKE_CHUNK);
+    const uint64_t chunk = fake_pages(p, FAKE_CHUNK);
     fake_poke(p, chunk + l->chunk_previous, t->chunks_count ? t->chunks[t->chunks_count - 1] : 0);
     fake_poke(p, chunk + l->chunk_size, FAKE_CHUNK);
     assert(t->chunks_count < sizeof(t->chunks) / sizeof(t->chunks[0]));
