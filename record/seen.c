@@ -6,6 +6,7 @@
 
 #define GENERATOR_FLAGS 0x2a0 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define MARK_TRIES      16    /* places where a mark may be remembered */
+#define AHEAD_STEPS     256   /* frames that are looked at for code objects that are not known */
 #define TAGS            3u    /* low bits of a word on a stack of values */
 
 static bool has_instruction(const struct code *code, uint64_t instruction)
@@ -50,6 +51,34 @@ static void note_met(struct walker *w, struct code *code)
     w->met[w->met_count++] = code;
 }
 
+static bool is_among(const struct executed *which, size_t count, struct executed wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (which[i].code == wanted.code && which[i].copy == wanted.copy)
+            return true;
+    return false;
+}
+
+/* A frame has a code object that is not known: reads it, together with those of the frames above it, at `above` and
+ * further, as far as the copy leads. False when it could not be read. */
+static bool read_codes(struct walker *w, struct walk *walk, struct executed unknown, uint64_t above)
+{
+    const struct layout *l = w->layout;
+    struct executed which[CODES_AT_ONCE] = { unknown };
+    size_t count = 1;
+    for (int steps = 0; steps < AHEAD_STEPS && count < CODES_AT_ONCE; steps++) {
+        const unsigned char *here = snapshot_find(&walk->snapshot, l, above);
+        if (!here)
+            break;
+        const struct executed executed = code_executed(l, here);
+        above = word_at(here, l->frame_previous);
+        const bool wanted = executed.code && here[l->frame_owner] <= l->owner_generator;
+        if (wanted && !is_among(which, count, executed) && !codes_find(w->codes, executed.code, executed.copy))
+            which[count++] = executed;
+    }
+    return codes_read_all(w->codes, which, count);
+}
+
 enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, struct seen *seen)
 {
     const struct layout *l = w->layout;
@@ -74,7 +103,7 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
         return ACCEPTED;
     seen->code = codes_find(w->codes, executed.code, executed.copy);
     if (!seen->code)
-        return codes_read(w->codes, executed.code, executed.copy) ? LEARNED : NO_CODE;
+        return read_codes(w, walk, executed, seen->previous) ? LEARNED : NO_CODE;
     if (w->noting)
         note_met(w, seen->code);
     /* It was read after this copy was made. */
