@@ -65,6 +65,20 @@ static bool is_first(const struct walker *w, const struct walk *walk, const stru
     return seen->chunk == 0 && seen->address == walk->snapshot.chunks[0].address + w->layout->chunk_data + 8;
 }
 
+/* Where the first free word of the thread's data stack was. It goes up before a frame there is the current one, and
+ * down after another is. */
+static uint64_t end_of_data(const struct walker *w, const struct walk *walk)
+{
+    return word_at(snapshot_state(&walk->snapshot), w->layout->thread_chunk + 8);
+}
+
+/* Whether no frame was on the thread's data stack. */
+static bool has_no_data(const struct walker *w, const struct walk *walk)
+{
+    const uint64_t chunk = word_at(snapshot_state(&walk->snapshot), w->layout->thread_chunk);
+    return chunk == 0 || end_of_data(w, walk) <= chunk + w->layout->chunk_data + 8;
+}
+
 /* Whether a thread can have begun with this generator's frame, which has no caller: in 3.11 one may, with nothing above
  * it on the data stack. `plain` is the last frame there that was seen below it. */
 static bool may_begin(const struct walker *w, const struct walk *walk, const struct seen *generator, bool called,
@@ -73,11 +87,7 @@ static bool may_begin(const struct walker *w, const struct walk *walk, const str
     const struct layout *l = w->layout;
     if (l->root_is_shim || (generator->life != RUNNING && !called))
         return false;
-    if (plain->code)
-        return is_first(w, walk, plain);
-    const unsigned char *state = snapshot_state(&walk->snapshot);
-    const uint64_t chunk = word_at(state, l->thread_chunk), top = word_at(state, l->thread_chunk + 8);
-    return chunk == 0 || top <= chunk + l->chunk_data + 8;
+    return plain->code ? is_first(w, walk, plain) : has_no_data(w, walk);
 }
 
 /* A frame that nothing is below on the data stack, and whose mark of an entry was seen to be the last: that need not be
@@ -308,11 +318,10 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
 static enum attempt go_down(struct walker *w, struct walk *walk, struct seen leaf)
 {
     const struct layout *l = w->layout;
-    uint64_t behind = w->behind;
     w->down_count = 0;
     struct seen callee;
     for (uint32_t steps = 0; steps < DEPTH_LIMIT && leaf.life == CALLING; steps++) {
-        const enum attempt found = find_callee(w, walk, &leaf, behind, &callee);
+        const enum attempt found = find_callee(w, walk, &leaf, w->behind, &callee);
         if (found != ACCEPTED)
             return found == LEARNED ? LEARNED : ACCEPTED;
         w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
@@ -323,7 +332,7 @@ static enum attempt go_down(struct walker *w, struct walk *walk, struct seen lea
                                                       .from_c = l->frame_entry && callee.here[l->frame_entry],
                                                       .suspended = callee.suspended };
         if (!callee.stray)
-            behind = callee.address + seen_bytes(l, callee.code);
+            w->behind = callee.address + seen_bytes(l, callee.code);
         leaf = callee;
     }
     return ACCEPTED;
@@ -345,6 +354,53 @@ static bool may_drive(const struct walker *w)
     return code_kind(leaf->code, leaf->instruction) & OPCODE_DRIVES;
 }
 
+/* Whether a frame that has not begun lies behind the stack that was found, and ends the data stack. */
+static enum attempt find_fresh(struct walker *w, struct walk *walk)
+{
+    struct seen next;
+    const enum attempt done = seen_look(w, walk, w->behind, &next);
+    if (done != ACCEPTED)
+        return done == LEARNED && next.here ? LEARNED : TORN;
+    const bool fresh = next.code && !next.stray && next.instruction == next.code->first - 2;
+    return fresh && w->behind + seen_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
+}
+
+/* The thread is said to have no frames. Before 3.13 that may be what was in memory where its current frame is to be
+ * noted: then its data stack has some. */
+static enum attempt find_none(struct walker *w, const struct walk *walk)
+{
+    w->up_count = w->joined = 0;
+    return !w->layout->thread_cframe || has_no_data(w, walk) ? ACCEPTED : TORN;
+}
+
+/* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
+static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t frame, enum attempt first)
+{
+    const bool empty = first == ACCEPTED;
+    struct seen leaf = { 0 };
+    enum attempt done = go_up(w, walk, frame, &leaf);
+    if (done != ACCEPTED)
+        return empty ? find_none(w, walk) : done;
+    done = go_down(w, walk, leaf);
+    if (done != ACCEPTED)
+        return done;
+    if (w->layout->thread_cframe && (empty ? w->behind != end_of_data(w, walk) : first == NO_MEMORY))
+        return find_fresh(w, walk);
+    /* It may have a generator at work that was not found from above: to leave that out would tell too much of the
+     * frame. */
+    return !empty && may_drive(w) ? TORN : ACCEPTED;
+}
+
+/* Whether the thread may have frames although its current frame leads to none: that one was a generator's, and is
+ * suspended by now; or none was noted for a moment, and before 3.13 what was in memory there may be anything. */
+static bool may_have_others(const struct walker *w, const struct walk *walk, enum attempt first)
+{
+    const bool before = w->layout->thread_cframe;
+    if (first == ACCEPTED)
+        return !before || !has_no_data(w, walk);
+    return first == TORN || first == NO_CODE || (before && first == NO_MEMORY);
+}
+
 enum attempt walker_find(struct walker *w, struct walk *walk)
 {
     const uint64_t current = snapshot_current(&walk->snapshot, w->layout);
@@ -356,26 +412,13 @@ enum attempt walker_find(struct walker *w, struct walk *walk)
     if (w->compared)
         snapshot_compare(&walk->snapshot, w->layout);
     struct seen leaf = { 0 };
-    enum attempt done = current ? go_up(w, walk, current, &leaf) : ACCEPTED;
-    const bool empty = done == ACCEPTED && w->up_count == 0;
-    /* The current frame was a generator's, and is suspended by now; or none was noted for a moment: begin at a frame
-     * for which that can't be. */
-    const uint64_t other = done == TORN || done == NO_CODE || empty ? last_plain_frame(w, walk) : 0;
-    const bool elsewhere = other && other != current;
-    if (elsewhere)
-        done = go_up(w, walk, other, &leaf);
-    if (empty && done != ACCEPTED) {
-        w->up_count = w->joined = 0;
-        return ACCEPTED;
-    }
-    if (done != ACCEPTED || w->up_count == 0)
-        return done;
-    done = go_down(w, walk, leaf);
-    if (done != ACCEPTED)
-        return done;
-    /* It may have a generator at work that was not found from above: to leave that out would tell too much of the
-     * frame. */
-    return elsewhere && !empty && may_drive(w) ? TORN : ACCEPTED;
+    const enum attempt first = current ? go_up(w, walk, current, &leaf) : ACCEPTED;
+    if (first == ACCEPTED && w->up_count > 0)
+        return go_down(w, walk, leaf);
+    const uint64_t other = may_have_others(w, walk, first) ? last_plain_frame(w, walk) : 0;
+    if (other && other != current)
+        return find_from(w, walk, other, first);
+    return first == ACCEPTED ? find_none(w, walk) : first;
 }
 
 static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, bool exactly)

@@ -205,6 +205,65 @@ static void what_is_left_of_making_a_generator_is_no_frame(void **state)
     fake_each_version(make_generators);
 }
 
+/* ---- before the current frame is noted ---- */
+
+/* The thread comes from C into g, which is the last of its frames and has not begun. Before 3.13 its current frame is
+ * noted in memory on the C stack, and for a moment that is what was there before. */
+static void enter(struct moving *s, struct frames frames, uint64_t noted)
+{
+    frames.frames[frames.count++] = (struct fake_frame){ SHIM, 0, 0 };
+    frames.frames[frames.count++] = (struct fake_frame){ PLAIN, s->g, -1 };
+    moving_show(s, &frames);
+    fake_poke(s->p, fake_leaf_at(s->p, 0), noted);
+}
+
+/* A mark of an entry that is none any more. */
+static uint64_t old_mark(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t mark = p->threads[0].marks[FAKE_MARKS - 1];
+    *fake_bytes(p, mark + l->frame_owner) = (unsigned char)l->owner_shim;
+    fake_poke(p, mark + l->frame_previous, 1);
+    return mark;
+}
+
+static void assert_entering(struct moving *s, struct frames last, struct frames now, uint64_t noted, const char *wanted)
+{
+    for (int round = 0; round < 3; round++) {
+        moving_show(s, &last);
+        fake_sample(s->p, 0);
+        enter(s, now, noted);
+        fake_assert_seen(s->p, wanted);
+        fake_assert_seen(s->p, wanted); /* it may have lost its processor just there */
+    }
+}
+
+static void enter_unnoted(struct fake_python *p)
+{
+    if (!fake_layout(p)->thread_cframe)
+        return;
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    const struct frames none = { .count = 0 }, two = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 });
+    const uint64_t mark = old_mark(p);
+    assert_entering(&s, two, two, 0, "m:2 f:22");
+    assert_entering(&s, two, two, mark, "m:2 f:22");
+    /* From what is known of it, it can't be told which frames are alive. */
+    assert_entering(&s, none, two, 0, "failed: changed while read");
+    assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), 0,
+                    "failed: changed while read");
+    assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), mark,
+                    "failed: changed while read");
+    moving_show(&s, &none);
+    fake_assert_seen(p, "");
+}
+
+static void a_thread_on_its_way_into_python_has_frames(void **state)
+{
+    (void)state;
+    fake_each_version(enter_unnoted);
+}
+
 /* ---- CPython's own ---- */
 
 /* Between a class that is called and its __init__ there is a frame that nobody wrote (3.13 and later). */
@@ -241,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_caller_stands_at_a_call),
         cmocka_unit_test(a_frame_that_is_being_left_is_none),
         cmocka_unit_test(what_is_left_of_making_a_generator_is_no_frame),
+        cmocka_unit_test(a_thread_on_its_way_into_python_has_frames),
         cmocka_unit_test(frames_that_never_begin_are_hidden),
     };
     return run_all(tests);
