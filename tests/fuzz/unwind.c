@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that lies to the unwinder. The first byte is the version, the second says how it begins, the rest are commands
- * of four bytes, { what, where (two bytes), value }: a small CPython in fake memory is built, and each command changes
- * a word of it at once, or when so many pieces of it have been read. */
+/* Memory that lies to the unwinder. The first byte is the version, and 128 if the thread comes from C into a function
+ * that has not begun; the second says how it begins, the rest are commands of four bytes, { what, where (two bytes),
+ * value }: a small CPython in fake memory is built, and each command changes a word of it at once, or when so many
+ * pieces of it have been read. */
 #include "formats/alloc.h"
 #include "record/clock.h"
 #include "record/roster.h"
@@ -91,6 +92,17 @@ static void tell_places(struct liar *liar, uint64_t f, uint64_t g)
     memcpy(liar->places, places, sizeof(places));
 }
 
+/* Its current frame is not noted yet: what is there is what was there before. */
+static void enter(struct fake_python *p, const struct fake_frame *frames, size_t count, uint64_t f, uint64_t noted)
+{
+    struct fake_frame entering[FAKE_FRAMES];
+    memcpy(entering, frames, count * sizeof(*frames));
+    entering[count] = (struct fake_frame){ SHIM, 0, 0 };
+    entering[count + 1] = (struct fake_frame){ PLAIN, f, -1 };
+    fake_stack(p, 0, entering, count + 2);
+    fake_poke(p, fake_leaf_at(p, 0), noted);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 2 || size > 4096)
@@ -104,7 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     };
     fake_thread(p, 4712);
     fake_chunk(p, 0, 5);
-    fake_stack(p, 0, deep, bytes[1] & 64 ? 4 : countof(deep));
+    const size_t depth = bytes[1] & 64 ? 4 : countof(deep);
+    fake_stack(p, 0, deep, depth);
     fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, g, 4 }, { PLAIN, f, 4 } }, 2);
     tell_places(&liar, f, g);
     struct roster roster;
@@ -112,6 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (bytes[1] & 32) /* it is known what there is to know, before anything lies */
         for (int round = 0; round < 5; round++)
             roster_read(&roster, clock_now_ns());
+    if (bytes[0] & 128)
+        enter(p, deep, depth, f, bytes[0] >> 3 & 15 ? liar.places[bytes[0] >> 3 & 15] : 0);
     for (; liar.next < liar.count && liar.next < (bytes[1] & 31u); liar.next++)
         obey(&liar, liar.commands + 4 * liar.next);
     fake_remote_hook(lie, &liar);
