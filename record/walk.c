@@ -84,8 +84,7 @@ static bool has_no_data(const struct walker *w, const struct walk *walk)
 static bool may_begin(const struct walker *w, const struct walk *walk, const struct seen *generator, bool called,
                       const struct seen *plain)
 {
-    const struct layout *l = w->layout;
-    if (l->root_is_shim || (generator->life != RUNNING && !called))
+    if (w->layout->root_is_shim || (generator->life != RUNNING && !called))
         return false;
     return plain->code ? is_first(w, walk, plain) : has_no_data(w, walk);
 }
@@ -360,7 +359,7 @@ static enum attempt find_fresh(struct walker *w, struct walk *walk)
     struct seen next;
     const enum attempt done = seen_look(w, walk, w->behind, &next);
     if (done != ACCEPTED)
-        return done == LEARNED && next.here ? LEARNED : TORN;
+        return next.here ? done : TORN;
     const bool fresh = next.code && !next.stray && next.instruction == next.code->first - 2;
     return fresh && w->behind + seen_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
 }
@@ -371,6 +370,15 @@ static enum attempt find_none(struct walker *w, const struct walk *walk)
 {
     w->up_count = w->joined = 0;
     return !w->layout->thread_cframe || has_no_data(w, walk) ? ACCEPTED : TORN;
+}
+
+/* Whether the current frame, of which came `first`, seems to be what was in memory before it was noted. */
+static bool is_astray(const struct walker *w, struct walk *walk, enum attempt first)
+{
+    if (first == ACCEPTED)
+        return w->behind != end_of_data(w, walk);
+    return first == NO_MEMORY ||
+           !snapshot_find(&walk->snapshot, w->layout, snapshot_current(&walk->snapshot, w->layout));
 }
 
 /* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
@@ -384,10 +392,9 @@ static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t fram
     done = go_down(w, walk, leaf);
     if (done != ACCEPTED)
         return done;
-    if (w->layout->thread_cframe && (empty ? w->behind != end_of_data(w, walk) : first == NO_MEMORY))
+    if (w->layout->thread_cframe && is_astray(w, walk, first))
         return find_fresh(w, walk);
-    /* It may have a generator at work that was not found from above: to leave that out would tell too much of the
-     * frame. */
+    /* To leave out a generator at work that was not found from above would tell too much of the frame. */
     return !empty && may_drive(w) ? TORN : ACCEPTED;
 }
 
@@ -395,17 +402,15 @@ static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t fram
  * suspended by now; or none was noted for a moment, and before 3.13 what was in memory there may be anything. */
 static bool may_have_others(const struct walker *w, const struct walk *walk, enum attempt first)
 {
-    const bool before = w->layout->thread_cframe;
     if (first == ACCEPTED)
-        return !before || !has_no_data(w, walk);
-    return first == TORN || first == NO_CODE || (before && first == NO_MEMORY);
+        return !w->layout->thread_cframe || !has_no_data(w, walk);
+    return first == TORN || first == NO_CODE || (first == NO_MEMORY && w->layout->thread_cframe);
 }
 
 enum attempt walker_find(struct walker *w, struct walk *walk)
 {
     const uint64_t current = snapshot_current(&walk->snapshot, w->layout);
-    w->up_count = w->down_count = w->joined = 0;
-    w->met_count = 0;
+    w->met_count = w->up_count = w->down_count = w->joined = 0;
     if (!walk->marks)
         walk->marks = alloc_zeroed(MARKS, sizeof(*walk->marks));
     w->compared = !w->anew && walk->depth > SHALLOW;

@@ -19,10 +19,10 @@
  *     caller that is no suspended generator's (3.11).
  * Then, from the leaf that was found, on to the frames that it called after the current frame was read.
  *
- * Before 3.13 the current frame is noted on the C stack, a moment after the thread points there. Until it is, anything may
- * be read in its place, and a thread that loses its processor just then stays so. So none is believed only where the data
- * stack is empty; else the search begins at the last sample's frames, and what it finds is believed where the frame that
- * is being entered lies behind it: it has not begun, and the data stack ends with it.
+ * Before 3.13 the current frame is noted on the C stack, a moment after the thread points there. Until it is,
+ * anything may be read in its place, and a thread that loses its processor just then stays so. So none is believed only
+ * where the data stack is empty; else the search begins at the last sample's frames, and what it finds is believed
+ * where the frame that is being entered lies behind it: it has not begun, and the data stack ends with it.
  *
  * Generators' frames lie elsewhere and are read after the data stack. Their neighbours on it are
  * read once more after them and must not have been replaced meanwhile.

@@ -248,6 +248,7 @@ static void enter_unnoted(struct fake_python *p)
     const uint64_t mark = old_mark(p);
     assert_entering(&s, two, two, 0, "m:2 f:22");
     assert_entering(&s, two, two, mark, "m:2 f:22");
+    assert_entering(&s, two, two, fake_room(p, 256), "m:2 f:22"); /* what can be read, and is no frame */
     /* From what is known of it, it can't be told which frames are alive. */
     assert_entering(&s, none, two, 0, "failed: changed while read");
     assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), 0,
