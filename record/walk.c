@@ -375,31 +375,29 @@ static enum attempt find_none(struct walker *w, const struct walk *walk)
 /* Whether the current frame, of which came `first`, seems to be what was in memory before it was noted. */
 static bool is_astray(const struct walker *w, struct walk *walk, enum attempt first)
 {
-    if (first == ACCEPTED)
-        return w->behind != end_of_data(w, walk);
-    return first == NO_MEMORY ||
-           !snapshot_find(&walk->snapshot, w->layout, snapshot_current(&walk->snapshot, w->layout));
+    if (first == ACCEPTED || first == NO_MEMORY)
+        return first == NO_MEMORY || w->behind != end_of_data(w, walk);
+    return !snapshot_find(&walk->snapshot, w->layout, snapshot_current(&walk->snapshot, w->layout));
 }
 
 /* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
 static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t frame, enum attempt first)
 {
-    const bool empty = first == ACCEPTED;
     struct seen leaf = { 0 };
-    enum attempt done = go_up(w, walk, frame, &leaf);
-    if (done != ACCEPTED)
-        return empty ? find_none(w, walk) : done;
-    done = go_down(w, walk, leaf);
-    if (done != ACCEPTED)
-        return done;
+    const enum attempt up = go_up(w, walk, frame, &leaf);
+    if (up != ACCEPTED)
+        return first == ACCEPTED ? find_none(w, walk) : up;
+    const enum attempt down = go_down(w, walk, leaf);
+    if (down != ACCEPTED)
+        return down;
     if (w->layout->thread_cframe && is_astray(w, walk, first))
         return find_fresh(w, walk);
     /* To leave out a generator at work that was not found from above would tell too much of the frame. */
-    return !empty && may_drive(w) ? TORN : ACCEPTED;
+    return first != ACCEPTED && may_drive(w) ? TORN : ACCEPTED;
 }
 
-/* Whether the thread may have frames although its current frame leads to none: that one was a generator's, and is
- * suspended by now; or none was noted for a moment, and before 3.13 what was in memory there may be anything. */
+/* Whether the thread may have frames although its current one leads to none: that was a generator's, and is suspended
+ * by now; or none was noted for a moment. */
 static bool may_have_others(const struct walker *w, const struct walk *walk, enum attempt first)
 {
     if (first == ACCEPTED)
@@ -421,9 +419,10 @@ enum attempt walker_find(struct walker *w, struct walk *walk)
     if (first == ACCEPTED && w->up_count > 0)
         return go_down(w, walk, leaf);
     const uint64_t other = may_have_others(w, walk, first) ? last_plain_frame(w, walk) : 0;
-    if (other && other != current)
-        return find_from(w, walk, other, first);
-    return first == ACCEPTED ? find_none(w, walk) : first;
+    if (other == 0 || other == current)
+        return first == ACCEPTED ? find_none(w, walk) : first;
+    const enum attempt found = find_from(w, walk, other, first);
+    return found == TORN && first == NO_MEMORY ? first : found;
 }
 
 static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, bool exactly)

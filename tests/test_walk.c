@@ -254,7 +254,7 @@ static void enter_unnoted(struct fake_python *p)
     assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), 0,
                     "failed: changed while read");
     assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), mark,
-                    "failed: changed while read");
+                    "failed: memory unreadable");
     moving_show(&s, &none);
     fake_assert_seen(p, "");
 }
