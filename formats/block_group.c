@@ -105,6 +105,7 @@ void grouping_free(struct grouping *grouping)
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         bytes_free(&grouping->columns[i]);
     bytes_free(&grouping->note);
+    callees_free(&grouping->callees);
 }
 
 static size_t number_size(uint64_t value)
@@ -187,17 +188,44 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
     return w->joining ? most - found : found;
 }
 
+/* Moves a frame, which stands in its column as what it is to its caller, or the 0 in place of one, and returns it. */
+static uint64_t move_frame(struct walk *w)
+{
+    struct callees *const callees = &w->grouping->callees;
+    const uint64_t found = w->joining ? take_from_column(w, COLUMN_FRAME) : take_from_payload(w);
+    uint64_t put_there = 0;
+    if (found && w->joining)
+        put_there = callees_take(callees, found);
+    else if (found && found <= UINT32_MAX)
+        put_there = callees_tell(callees, (uint32_t)found);
+    w->bad |= found && !put_there;
+    put(w, COLUMN_FRAME, put_there);
+    return w->joining ? put_there : found;
+}
+
 static void move_frames(struct walk *w)
 {
     const uint64_t count = move(w, COLUMN_COUNT);
     for (uint64_t i = 0; i < count && !w->bad;) {
-        if (move(w, COLUMN_FRAME) != 0) {
+        if (move_frame(w) != 0) {
             i++;
             continue;
         }
-        move(w, COLUMN_DISTANCE);
-        i += move_lack(w, COLUMN_LEFT, count - i);
+        const uint64_t distance = move(w, COLUMN_DISTANCE);
+        const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
+        callees_repeat(&w->grouping->callees, distance, length);
+        i += length;
     }
+}
+
+static void move_stack(struct walk *w, uint64_t tag)
+{
+    struct callees *const callees = &w->grouping->callees;
+    if ((tag & 7) == RECORD_SUFFIX)
+        callees_keep(callees, tag >> 3, move(w, COLUMN_KEEP));
+    else
+        callees_pop(callees, tag >> 3, move(w, COLUMN_POP));
+    move_frames(w);
 }
 
 static void move_bytes(struct walk *w, uint64_t size)
@@ -287,8 +315,7 @@ static void move_record(struct walk *w)
     switch (tag & 7) {
     case RECORD_SUFFIX:
     case RECORD_POP_PUSH:
-        move(w, (tag & 7) == RECORD_SUFFIX ? COLUMN_KEEP : COLUMN_POP);
-        move_frames(w);
+        move_stack(w, tag);
         break;
     case RECORD_FAILED:
         move(w, COLUMN_CAUSE);
@@ -308,6 +335,7 @@ bool group_payload(struct grouping *grouping, const struct bytes *payload, struc
                       .most = GROUP_MOST(payload->size) };
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
+    callees_begin(&grouping->callees);
     const uint64_t base = take_from_payload(&w);
     while (!w.bad && cursor_left(&w.payload) > 0)
         move_record(&w);
@@ -331,6 +359,7 @@ bool ungroup_payload(struct grouping *grouping, const void *grouped, size_t grou
     const size_t before = to->size;
     struct walk w = { .grouping = grouping, .joining = true, .joined = to, .most = before + size };
     struct cursor from = cursor_of(grouped, grouped_size);
+    callees_begin(&grouping->callees);
     put_number(to, take_number(&from));
     uint64_t sizes[GROUP_COLUMNS];
     for (size_t i = 0; i < GROUP_COLUMNS; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rearranges the payload of an EVENTS block so that it compresses better, and back: what is alike stands together, the
- * jitters of all ticks, then the threads of all records, and so on (schemas/stream.md, "Grouped payloads"). Nothing is
- * understood of what the records mean, and nothing lost: what comes back is the same byte for byte. */
+ * jitters of all ticks, then the threads of all records, and so on (schemas/stream.md, "Grouped payloads"). Whether the
+ * records make sense does not matter, and nothing is lost: what comes back is the same byte for byte. */
 #ifndef PYREEL_FORMATS_BLOCK_GROUP_H
 #define PYREEL_FORMATS_BLOCK_GROUP_H
 
-#include "formats/bytes.h"
+#include "formats/callees.h"
 
 #define GROUP_COLUMNS 23 /* rows of columns in the document */
 #define GROUP_THREADS 64 /* threads whose CPU time is remembered, by the low bits of their numbers */
@@ -15,6 +15,7 @@
 struct grouping {
     struct bytes columns[GROUP_COLUMNS];
     struct bytes note; /* the fields of a note that is put together */
+    struct callees callees;
 };
 
 /* What a grouped payload may take: a record of a byte is split in two, and the columns have their sizes. */
