@@ -13,8 +13,7 @@
 #define WORDS_LIMIT      (1u << 21)  /* of a frame: more than a chunk that we read has */
 #define COPIES_LIMIT     (1u << 16)  /* of the bytecode of one, each a thread's */
 #define AHEAD_LIMIT      (64u << 10) /* bytes of each part of those that are read with the first one */
-#define START            1024        /* bytes that a code object is guessed to have, ... */
-#define STRING_START     256         /* ... and a str, with its head, ... */
+#define STRING_START     256         /* bytes that a str is guessed to have, with its head, ... */
 #define TABLE_START      64          /* ... and a line table, with its head and one more for each unit of code */
 #define PAGE             4096        /* bytes; the smallest that there are */
 
@@ -29,8 +28,7 @@ struct part {
 struct reading {
     struct code *code;
     bool first, good;
-    unsigned char start[START];
-    size_t start_size;
+    unsigned char head[LAYOUT_CODE_MAX];
     struct part name, file, line_table, instructions;
     struct characters name_is, file_is;
     uint64_t copies; /* how many there are */
@@ -113,10 +111,9 @@ static void add_rest(struct batch *b, struct part *part)
 
 /* ---- first: itself ---- */
 
-static void add_start(struct batch *b, struct reading *r)
+static void add_head(struct batch *b, struct reading *r)
 {
-    r->start_size = guess(r->code->address, b->codes->layout->code_size, START);
-    add(b, r->code->address, r->start_size, r->start);
+    add(b, r->code->address, b->codes->layout->code_size, r->head);
 }
 
 /* Whether an object's type is the one called "code"; its address is remembered. */
@@ -133,17 +130,14 @@ static bool is_code(struct codes *codes, uint64_t type)
     return true;
 }
 
-/* The bytecode begins at this address; what lies in the start has been read. */
-static void place_instructions(const struct layout *l, struct reading *r, uint64_t first)
+/* The bytecode begins at this address. It is never read with the head: CPython copies it into a new code object behind
+ * what makes the identity, so what came just behind that may be what was there before. */
+static void place_instructions(struct reading *r, uint64_t first)
 {
     struct part *part = &r->instructions;
-    const size_t before = r->code->copy ? r->start_size : l->code_instructions;
-    const size_t there = before < r->start_size ? r->start_size - before : 0;
     r->code->first = part->address = first;
     part->size = (size_t)r->code->units * 2;
-    part->came = there < part->size ? there : part->size;
     part->bytes = alloc_zeroed(part->size, 1);
-    memcpy(part->bytes, r->start + before, part->came);
 }
 
 /* How large a part of it may be. */
@@ -152,31 +146,32 @@ static bool is_bounded(const struct reading *r, uint64_t size, uint64_t limit)
     return size <= limit && (r->first || size <= AHEAD_LIMIT);
 }
 
-static bool take_start(struct batch *b, struct reading *r)
+static bool take_head(struct batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
-    const unsigned char *start = r->start;
+    const unsigned char *head = r->head;
     struct code *code = r->code;
-    const uint64_t units = word_at(start, l->code_units);
-    if (!is_code(b->codes, word_at(start, l->object_type)) || units == 0 || !is_bounded(r, units, UNITS_LIMIT))
+    const uint64_t units = word_at(head, l->code_units);
+    if (!is_code(b->codes, word_at(head, l->object_type)) || units == 0 || units > UNITS_LIMIT ||
+        !is_bounded(r, units * 2, UINT64_MAX))
         return false;
-    code->name = r->name.address = word_at(start, l->code_name);
-    code->file = r->file.address = word_at(start, l->code_file);
-    r->line_table.address = word_at(start, l->code_line_table);
-    code->first_line = half_word_at(start, l->code_first_line);
+    code->name = r->name.address = word_at(head, l->code_name);
+    code->file = r->file.address = word_at(head, l->code_file);
+    r->line_table.address = word_at(head, l->code_line_table);
+    code->first_line = half_word_at(head, l->code_first_line);
     code->units = (uint32_t)units;
-    code->flags = half_word_at(start, l->code_flags);
-    code->locals = half_word_at(start, l->code_locals);
-    code->stack = half_word_at(start, l->code_stack);
-    code->hidden = half_word_at(start, l->code_first_traceable) >= code->units;
-    memcpy(code->identity, start + l->code_identity, l->code_identity_size);
+    code->flags = half_word_at(head, l->code_flags);
+    code->locals = half_word_at(head, l->code_locals);
+    code->stack = half_word_at(head, l->code_stack);
+    code->hidden = half_word_at(head, l->code_first_traceable) >= code->units;
+    memcpy(code->identity, head + l->code_identity, l->code_identity_size);
     if (code->locals > WORDS_LIMIT || code->stack > WORDS_LIMIT)
         return false;
     if (code->copy == 0) {
-        place_instructions(l, r, code->address + l->code_instructions);
+        place_instructions(r, code->address + l->code_instructions);
         return true;
     }
-    code->copies = l->code_copies ? word_at(start, l->code_copies) : 0;
+    code->copies = l->code_copies ? word_at(head, l->code_copies) : 0;
     return code->copies && code->copy < COPIES_LIMIT;
 }
 
@@ -226,7 +221,7 @@ static bool take_copy(const struct layout *l, struct reading *r)
     if (r->copies > COPIES_LIMIT || code->copy >= r->copies || first == 0 ||
         word_at(code->identity, l->code_identity_size) != code->copies)
         return false;
-    place_instructions(l, r, first);
+    place_instructions(r, first);
     return true;
 }
 
@@ -299,10 +294,10 @@ void code_read(struct codes *codes, struct code *const *which, bool *read, size_
     for (size_t i = 0; i < count; i++) {
         b.readings[i].code = which[i];
         b.readings[i].first = i == 0;
-        b.readings[i].good = codes->layout->code_size <= START;
+        b.readings[i].good = codes->layout->code_size <= LAYOUT_CODE_MAX;
     }
-    read_round(&b, add_start);
-    take_all(&b, take_start);
+    read_round(&b, add_head);
+    take_all(&b, take_head);
     read_round(&b, add_parts);
     take_all(&b, take_parts);
     read_round(&b, add_rests);

@@ -280,3 +280,28 @@ bool seen_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const s
     *known = (struct mark){ mark, *above };
     return true;
 }
+
+/* ---- two copies, one after the other ---- */
+
+static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, bool exactly)
+{
+    const struct layout *l = w->layout;
+    const unsigned char *here = snapshot_find(&walk->snapshot, l, frame);
+    const unsigned char *again = snapshot_find_again(&walk->snapshot, l, frame);
+    return !here || !again ||
+           (word_at(again, l->frame_previous) == word_at(here, l->frame_previous) &&
+            word_at(again, l->frame_executable) == word_at(here, l->frame_executable) &&
+            (!exactly || word_at(again, l->frame_instruction) == word_at(here, l->frame_instruction)));
+}
+
+static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
+{
+    const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
+    return here && walk->snapshot.found_stray;
+}
+
+bool walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    return same_again(w, walk, caller->address, true) &&
+           same_again(w, walk, callee->address, is_generator(w, walk, callee->address));
+}

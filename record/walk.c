@@ -357,9 +357,11 @@ static bool may_drive(const struct walker *w)
 static enum attempt find_fresh(struct walker *w, struct walk *walk)
 {
     struct seen next;
+    if (w->behind >= end_of_data(w, walk)) /* what is there is the rest of any frame */
+        return TORN;
     const enum attempt done = seen_look(w, walk, w->behind, &next);
     if (done != ACCEPTED)
-        return next.here ? done : TORN;
+        return done == LEARNED ? LEARNED : TORN;
     const bool fresh = next.code && !next.stray && next.instruction == next.code->first - 2;
     return fresh && w->behind + seen_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
 }
@@ -377,7 +379,12 @@ static bool is_astray(const struct walker *w, struct walk *walk, enum attempt fi
 {
     if (first == ACCEPTED || first == NO_MEMORY)
         return first == NO_MEMORY || w->behind != end_of_data(w, walk);
-    return !snapshot_find(&walk->snapshot, w->layout, snapshot_current(&walk->snapshot, w->layout));
+    const struct layout *l = w->layout;
+    const unsigned char *here = snapshot_find(&walk->snapshot, l, snapshot_current(&walk->snapshot, l));
+    if (!here || !walk->snapshot.found_stray)
+        return !here;
+    /* It is in the copy since it could be read: that makes it no frame. */
+    return first == NO_CODE || (here[l->frame_owner] != l->owner_generator && here[l->frame_owner] < l->owner_shim);
 }
 
 /* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
@@ -385,8 +392,8 @@ static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t fram
 {
     struct seen leaf = { 0 };
     const enum attempt up = go_up(w, walk, frame, &leaf);
-    if (up != ACCEPTED)
-        return first == ACCEPTED ? find_none(w, walk) : up;
+    if (up != ACCEPTED || w->up_count == 0)
+        return first == ACCEPTED ? find_none(w, walk) : up == ACCEPTED ? TORN : up;
     const enum attempt down = go_down(w, walk, leaf);
     if (down != ACCEPTED)
         return down;
@@ -423,27 +430,4 @@ enum attempt walker_find(struct walker *w, struct walk *walk)
         return first == ACCEPTED ? find_none(w, walk) : first;
     const enum attempt found = find_from(w, walk, other, first);
     return found == TORN && first == NO_MEMORY ? first : found;
-}
-
-static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, bool exactly)
-{
-    const struct layout *l = w->layout;
-    const unsigned char *here = snapshot_find(&walk->snapshot, l, frame);
-    const unsigned char *again = snapshot_find_again(&walk->snapshot, l, frame);
-    return !here || !again ||
-           (word_at(again, l->frame_previous) == word_at(here, l->frame_previous) &&
-            word_at(again, l->frame_executable) == word_at(here, l->frame_executable) &&
-            (!exactly || word_at(again, l->frame_instruction) == word_at(here, l->frame_instruction)));
-}
-
-static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
-{
-    const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
-    return here && walk->snapshot.found_stray;
-}
-
-bool walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
-{
-    return same_again(w, walk, caller->address, true) &&
-           same_again(w, walk, callee->address, is_generator(w, walk, callee->address));
 }

@@ -22,7 +22,9 @@
  * Before 3.13 the current frame is noted on the C stack, a moment after the thread points there. Until it is,
  * anything may be read in its place, and a thread that loses its processor just then stays so. So none is believed only
  * where the data stack is empty; else the search begins at the last sample's frames, and what it finds is believed
- * where the frame that is being entered lies behind it: it has not begun, and the data stack ends with it.
+ * where the data stack ends with it, or the frame that is being entered lies behind it: it has not begun, and the data
+ * stack ends with it. In 3.11 a thread whose outermost function has returned, and is long in dropping what it had, has
+ * neither: it is not read meanwhile.
  *
  * Generators' frames lie elsewhere and are read after the data stack. Their neighbours on it are
  * read once more after them and must not have been replaced meanwhile.
