@@ -108,8 +108,11 @@ def test_figures_of_all_processes_are_added(python3, program, tmp_path):
 MUCH_CODE = """
 import itertools, os
 print("ready", os.getpid(), flush=True)
+names = {}
 for i in itertools.count():
-    exec(f"def f{i}():\\n    sum(range(2000))\\ndef g{i}():\\n    f{i}()\\ng{i}()")
+    exec(f"def f{i}():\\n    sum(range(20000))\\ndef g{i}():\\n    f{i}()\\ng{i}()", names)
+    if i % 1000 == 0:
+        names.clear()
 """
 
 
