@@ -100,7 +100,8 @@ static void put_some(struct bytes *to, uint64_t *units)
     switch (roll(10)) {
     case 0:
     case 1:
-        put_tag(to, RECORD_REPEAT, 1 + roll(4));
+        put_tag(to, RECORD_REPEAT,
+                roll(60) ? 1 + roll(4) : 1900 + roll(110)); /* some 2,000 are all that there may be */
         named = UINT32_MAX;
         break;
     case 2:
@@ -131,7 +132,8 @@ static struct bytes payload(bool first)
 {
     uint64_t units = roll(1000);
     struct bytes bytes = { 0 };
-    put_number(&bytes, first ? 0 : 10000 + roll(10));
+    const uint64_t base = roll(20) ? 10000 + roll(10) : UINT64_MAX / (MS / 10) - roll(3000); /* the end of time */
+    put_number(&bytes, first ? 0 : base);
     named = UINT32_MAX;
     if (first)
         put_definitions(&bytes);
