@@ -165,14 +165,12 @@ static uint64_t move(struct walk *w, enum column column)
 static uint64_t move_difference(struct walk *w, enum column column, uint64_t last)
 {
     if (w->joining) {
-        const uint64_t difference = take_from_column(w, column);
-        const uint64_t value = last + (difference >> 1 ^ (difference & 1 ? UINT64_MAX : 0));
+        const uint64_t value = last + (uint64_t)number_to_signed(take_from_column(w, column));
         put(w, column, value);
         return value;
     }
     const uint64_t value = take_from_payload(w);
-    const uint64_t difference = value - last;
-    put(w, column, difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0));
+    put(w, column, signed_to_number((int64_t)(value - last)));
     return value;
 }
 

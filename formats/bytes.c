@@ -44,7 +44,7 @@ void put_number(struct bytes *to, uint64_t value)
 /* Small numbers of either sign become small numbers: 0, -1, 1, -2, ... are 0, 1, 2, 3, ... */
 void put_signed(struct bytes *to, int64_t value)
 {
-    put_number(to, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+    put_number(to, signed_to_number(value));
 }
 
 void put_text(struct bytes *to, struct text text)
@@ -85,8 +85,7 @@ uint64_t take_long_number(struct cursor *from)
 
 int64_t take_signed(struct cursor *from)
 {
-    const uint64_t value = take_number(from);
-    return (int64_t)(value >> 1 ^ (value & 1 ? UINT64_MAX : 0));
+    return number_to_signed(take_number(from));
 }
 
 uint32_t take_number32(struct cursor *from)

@@ -19,6 +19,17 @@ void put_signed(struct bytes *to, int64_t value);
 void put_text(struct bytes *to, struct text text);
 void bytes_free(struct bytes *bytes);
 
+/* The number that a signed is told by, small ones of either sign by small ones; and back. */
+static inline uint64_t signed_to_number(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static inline int64_t number_to_signed(uint64_t number)
+{
+    return (int64_t)(number >> 1 ^ (number & 1 ? UINT64_MAX : 0));
+}
+
 struct cursor {
     const unsigned char *at, *end;
     bool bad;

@@ -65,7 +65,7 @@ uint64_t callees_tell(struct callees *callees, uint32_t frame)
     if (rank < CALLEES_RECENT)
         return 1 + rank;
     const int64_t ahead = (int64_t)frame - caller - 1;
-    return 1 + CALLEES_RECENT + (ahead < 0 ? (uint64_t)-ahead * 2 - 1 : (uint64_t)ahead * 2);
+    return 1 + CALLEES_RECENT + signed_to_number(ahead);
 }
 
 /* The frame so far ahead of the one behind its caller, as a signed; 0 when there is none. */
@@ -73,7 +73,7 @@ static uint32_t frame_ahead(uint32_t caller, uint64_t ahead)
 {
     if (ahead > (uint64_t)UINT32_MAX * 2)
         return 0;
-    const int64_t frame = (int64_t)caller + 1 + (ahead & 1 ? -(int64_t)(ahead / 2) - 1 : (int64_t)(ahead / 2));
+    const int64_t frame = (int64_t)caller + 1 + number_to_signed(ahead);
     return frame > 0 && frame <= UINT32_MAX ? (uint32_t)frame : 0;
 }
 

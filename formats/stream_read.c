@@ -170,7 +170,7 @@ static bool read_record(struct decoding *d)
         return false;
     switch (tag & 7) {
     case RECORD_TICK:
-        return close_tick(d) && open_tick(d, (int64_t)(argument >> 1 ^ (argument & 1 ? UINT64_MAX : 0)));
+        return close_tick(d) && open_tick(d, number_to_signed(argument));
     case RECORD_REPEAT:
         return close_tick(d) && repeat_ticks(d, argument);
     case RECORD_SUFFIX:

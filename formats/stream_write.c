@@ -109,7 +109,7 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     write_idle_ticks(writer);
     const uint64_t time = units(writer, time_ns);
     const int64_t jitter = (int64_t)(time - due(writer));
-    put_tag(writer, RECORD_TICK, (uint64_t)jitter << 1 ^ (jitter < 0 ? UINT64_MAX : 0));
+    put_tag(writer, RECORD_TICK, signed_to_number(jitter));
     writer->last_units = time;
     writer->tick_open = true;
 }
