@@ -235,19 +235,27 @@ static uint64_t next_due(struct stream_reader *reader)
     return reader->due_units;
 }
 
-bool open_tick(struct decoding *d, int64_t jitter)
+/* Goes on to a tick at this time. False when there is no such time. */
+static bool add_tick(struct stream_reader *reader, uint64_t time)
 {
-    struct stream_reader *reader = d->reader;
-    const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
-    const bool wraps = jitter < 0 ? time > due : time < due;
-    if (wraps || time < reader->tick_units || time > reader->most_units || d->ticks_left == 0)
-        return broken(d);
-    d->ticks_left--;
+    if (time < reader->tick_units || time > reader->most_units)
+        return false;
     reader->tick_units = time;
     reader->tick++;
     const size_t at = (size_t)(reader->tick - reader->first_tick);
     reader->ticks = alloc_grow(reader->ticks, &reader->ticks_room, at + 1, sizeof(*reader->ticks));
     reader->ticks[at] = time;
+    return true;
+}
+
+bool open_tick(struct decoding *d, int64_t jitter)
+{
+    struct stream_reader *reader = d->reader;
+    const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
+    const bool wraps = jitter < 0 ? time > due : time < due;
+    if (wraps || d->ticks_left == 0 || !add_tick(reader, time))
+        return broken(d);
+    d->ticks_left--;
     d->in_tick = true;
     d->all_failed = false;
     d->named = 0;
@@ -268,22 +276,6 @@ static bool pass_ticks(const struct decoding *d, uint64_t count)
            (threads == 0 || count <= d->samples_left / threads);
 }
 
-/* The times of ticks on time. */
-static bool add_ticks(struct decoding *d, uint64_t count)
-{
-    struct stream_reader *reader = d->reader;
-    size_t at = (size_t)(reader->tick + 1 - reader->first_tick);
-    reader->ticks = alloc_grow(reader->ticks, &reader->ticks_room, at + count, sizeof(*reader->ticks));
-    for (const size_t end = at + count; at < end; at++) {
-        const uint64_t time = next_due(reader);
-        if (time < reader->tick_units || time > reader->most_units)
-            return broken(d);
-        reader->ticks[at] = reader->tick_units = time;
-        reader->tick++;
-    }
-    return true;
-}
-
 bool repeat_ticks(struct decoding *d, uint64_t count)
 {
     if (count == 0)
@@ -291,10 +283,10 @@ bool repeat_ticks(struct decoding *d, uint64_t count)
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
         d->samples_left -= count * d->reader->roster_count;
-        const uint64_t before = d->reader->tick;
-        const bool good = add_ticks(d, count);
-        d->ticks_closed += d->reader->tick - before;
-        return good;
+        for (; count > 0; count--, d->ticks_closed++)
+            if (!add_tick(d->reader, next_due(d->reader)))
+                return broken(d);
+        return true;
     }
     for (; count > 0; count--)
         if (!open_tick(d, 0) || !close_tick(d))
