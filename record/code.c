@@ -174,14 +174,20 @@ static uint32_t define_string(struct codes *codes, struct text text)
     return number;
 }
 
-uint32_t codes_function(struct codes *codes, struct text name, struct text file, uint32_t first_line)
+static uint32_t define_function(struct codes *codes, uint32_t name, uint32_t file, uint32_t first_line)
 {
-    const uint32_t key[] = { define_string(codes, name), define_string(codes, file), first_line };
+    const uint32_t key[] = { name, file, first_line };
     bool added;
     const uint32_t number = intern_number(&codes->functions, key, sizeof(key), &added);
     if (added)
         define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { number, key[0], key[1], key[2] } });
     return number;
+}
+
+uint32_t codes_function(struct codes *codes, struct text name, struct text file, uint32_t first_line)
+{
+    const uint32_t name_number = define_string(codes, name);
+    return define_function(codes, name_number, define_string(codes, file), first_line);
 }
 
 static uint32_t define_name(struct codes *codes, uint8_t opcode)
@@ -218,12 +224,7 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
 uint32_t codes_mark(struct codes *codes, struct text name)
 {
     static const struct place nowhere = { .column = -1, .end_column = -1 };
-    const uint32_t key[] = { define_string(codes, name), 0, 0 };
-    bool added;
-    const uint32_t function = intern_number(&codes->functions, key, sizeof(key), &added);
-    if (added)
-        define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { function, key[0], 0, 0 } });
-    return define_frame(codes, function, &nowhere, 0, 0);
+    return define_frame(codes, define_function(codes, define_string(codes, name), 0, 0), &nowhere, 0, 0);
 }
 
 /* ---- the whole ---- */

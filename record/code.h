@@ -99,9 +99,8 @@ struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy);
  * must not be remembered already. */
 struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy);
 
-/* The same of up to CODES_AT_ONCE different ones, with two or three system calls for all, and one more for
- * each that can't be read. Returns whether the first
- * could be read; it is no matter whether the others could, which may be read later. */
+/* The same of up to CODES_AT_ONCE different ones, with two or three system calls for all, and one more for each
+ * that can't be read. Returns whether the first could be read; the others may be read later. */
 bool codes_read_all(struct codes *codes, const struct executed *which, size_t count);
 
 /* Forgets them all when there are very many. Call it when no struct code is held. */

@@ -96,14 +96,9 @@ static void begin_part(struct batch *b, struct part *part, size_t least, size_t 
     add(b, part->address, part->came, part->bytes);
 }
 
-static bool has_rest(const struct part *part)
-{
-    return part->size > part->came;
-}
-
 static void add_rest(struct batch *b, struct part *part)
 {
-    if (!has_rest(part))
+    if (part->size <= part->came)
         return;
     part->bytes = alloc_resize(part->bytes, part->size, 1);
     add(b, part->address + part->came, part->size - part->came, part->bytes + part->came);
@@ -137,13 +132,12 @@ static void place_instructions(struct reading *r, uint64_t first)
     struct part *part = &r->instructions;
     r->code->first = part->address = first;
     part->size = (size_t)r->code->units * 2;
-    part->bytes = alloc_zeroed(part->size, 1);
 }
 
-/* How large a part of it may be. */
-static bool is_bounded(const struct reading *r, uint64_t size, uint64_t limit)
+/* Whether a part of it may have so many bytes. */
+static bool is_wanted(const struct reading *r, uint64_t size)
 {
-    return size <= limit && (r->first || size <= AHEAD_LIMIT);
+    return r->first || size <= AHEAD_LIMIT;
 }
 
 static bool take_head(struct batch *b, struct reading *r)
@@ -153,7 +147,7 @@ static bool take_head(struct batch *b, struct reading *r)
     struct code *code = r->code;
     const uint64_t units = word_at(head, l->code_units);
     if (!is_code(b->codes, word_at(head, l->object_type)) || units == 0 || units > UNITS_LIMIT ||
-        !is_bounded(r, units * 2, UINT64_MAX))
+        !is_wanted(r, units * 2))
         return false;
     code->name = r->name.address = word_at(head, l->code_name);
     code->file = r->file.address = word_at(head, l->code_file);
@@ -198,7 +192,7 @@ static bool take_string(const struct layout *l, struct reading *r, struct part *
                          CHARACTERS_LIMIT, is))
         return false;
     part->size = is->offset + (size_t)is->count * is->kind;
-    return is_bounded(r, part->size, part->size);
+    return is_wanted(r, part->size);
 }
 
 static bool take_line_table(const struct layout *l, struct reading *r)
@@ -206,7 +200,7 @@ static bool take_line_table(const struct layout *l, struct reading *r)
     const uint64_t size = word_at(r->line_table.bytes, l->bytes_size);
     r->code->line_table_size = (size_t)size;
     r->line_table.size = l->bytes_data + (size_t)size;
-    return is_bounded(r, size, LINE_TABLE_LIMIT);
+    return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
 }
 
 /* Where a copy of the bytecode is. There may be none yet. */

@@ -21,7 +21,7 @@ bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why
 }
 
 /* What is told by a note only waits in the open block, and can't fail. */
-static void note(struct sampler *sampler, struct event event)
+void sampler_note(struct sampler *sampler, struct event event)
 {
     struct fault unused = { 0 };
     sampler_tell(sampler, event, &unused);
@@ -51,7 +51,7 @@ static void tell_left_out(struct sampler *sampler, struct told *told)
     if (left_out->ticks == 0)
         return;
     left_out->thread = told->number;
-    note(sampler, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = *left_out });
+    sampler_note(sampler, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = *left_out });
     *left_out = (struct left_out){ 0 };
 }
 
@@ -76,7 +76,7 @@ static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns
     watch_close(&told->watch);
     expansion_free(&told->expansion);
     told->told.count = 0;
-    note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
+    sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
     told->number = 0;
     free((char *)told->name.bytes);
     told->name = (struct text){ 0 };
@@ -107,14 +107,14 @@ static void begin_thread(struct sampler *sampler, struct told *told, const struc
     told->name = procfs_thread_name(sampler->target.pid, told->tid);
     told->name_wait_ns = NAME_WAIT_NS;
     told->name_due_ns = time_ns + NAME_WAIT_NS;
-    note(sampler, (struct event){ .kind = EVENT_THREAD,
-                                  .thread = { .number = told->number,
-                                              .process = sampler->process,
-                                              .tid = (uint32_t)told->tid,
-                                              .main = member->native_id == (uint32_t)sampler->target.ns_pid,
-                                              .interpreter = told->interpreter_id,
-                                              .start_ns = time_ns,
-                                              .name = told->name } });
+    sampler_note(sampler, (struct event){ .kind = EVENT_THREAD,
+                                          .thread = { .number = told->number,
+                                                      .process = sampler->process,
+                                                      .tid = (uint32_t)told->tid,
+                                                      .main = member->native_id == (uint32_t)sampler->target.ns_pid,
+                                                      .interpreter = told->interpreter_id,
+                                                      .start_ns = time_ns,
+                                                      .name = told->name } });
 }
 
 /* A thread gets its name when it already runs, and may get another later. */
@@ -132,7 +132,7 @@ static void refresh_name(struct sampler *sampler, struct told *told, uint64_t ti
     }
     free((char *)told->name.bytes);
     told->name = name;
-    note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
+    sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
 }
 
 /* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it: until it runs, it is to
@@ -309,7 +309,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct
     if (!same_program(sampler, time_ns))
         return SAMPLER_LOST;
     if (missed > 0)
-        note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
+        sampler_note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
     sampler->missed += missed;
     sampler->tick++;
     const enum roster_state state = look(sampler, time_ns);
@@ -353,14 +353,14 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     const struct text executable = procfs_executable(ours->pid);
     const struct text command = procfs_command(ours->pid);
     const struct text folder = procfs_folder(ours->pid);
-    note(sampler, (struct event){ .kind = EVENT_PROCESS,
-                                  .process = { .number = sampler->process,
-                                               .pid = (uint32_t)ours->pid,
-                                               .start_ns = sampler->checked_ns,
-                                               .python_version = ours->runtime.layout.version,
-                                               .executable = executable,
-                                               .command = command,
-                                               .folder = folder } });
+    sampler_note(sampler, (struct event){ .kind = EVENT_PROCESS,
+                                          .process = { .number = sampler->process,
+                                                       .pid = (uint32_t)ours->pid,
+                                                       .start_ns = sampler->checked_ns,
+                                                       .python_version = ours->runtime.layout.version,
+                                                       .executable = executable,
+                                                       .command = command,
+                                                       .folder = folder } });
     free((char *)executable.bytes);
     free((char *)command.bytes);
     free((char *)folder.bytes);
@@ -401,7 +401,7 @@ void sampler_detach(struct sampler *sampler)
     for (uint32_t i = 0; i < sampler->told_count; i++)
         end_thread(sampler, i, time_ns);
     sampler_end_tasks(sampler, time_ns);
-    note(sampler, (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
+    sampler_note(sampler, (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
     sampler->told_count = 0;
     sampler->figures = sampler_figures(sampler);
     for (size_t i = 0; i < sampler->told_room; i++) {

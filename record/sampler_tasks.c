@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note(struct sampler *sampler, struct event event)
-{
-    struct fault unused = { 0 };
-    sampler_tell(sampler, event, &unused);
-}
-
 /* Leaves out the middle of a very deep stack. */
 static void truncate_middle(struct sampler *sampler, struct frames *stack)
 {
@@ -63,7 +57,8 @@ bool sampler_running_stack(struct sampler *sampler, struct told *told, uint32_t 
 static void end_task(struct sampler *sampler, struct known_task *task, uint64_t time_ns)
 {
     if (task->entry && task->entry->thread)
-        note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { task->entry->thread, time_ns, { 0 } } });
+        sampler_note(sampler,
+                     (struct event){ .kind = EVENT_THREAD_END, .change = { task->entry->thread, time_ns, { 0 } } });
     asyncio_forget_entry(task);
 }
 
@@ -75,15 +70,15 @@ static void begin_task(struct sampler *sampler, const struct known_task *task, u
     entry->number = task->number;
     entry->owner = task->owner;
     entry->told.count = 0;
-    note(sampler,
-         (struct event){ .kind = EVENT_THREAD,
-                         .thread = { .number = entry->thread,
-                                     .process = sampler->process,
-                                     .tid = owner ? (uint32_t)sampler_host_thread(sampler, owner->native_id) : 0,
-                                     .interpreter = sampler->target.interpreters[task->interpreter].id,
-                                     .start_ns = time_ns,
-                                     .name = task->name,
-                                     .task = task->number } });
+    sampler_note(sampler, (struct event){
+                              .kind = EVENT_THREAD,
+                              .thread = { .number = entry->thread,
+                                          .process = sampler->process,
+                                          .tid = owner ? (uint32_t)sampler_host_thread(sampler, owner->native_id) : 0,
+                                          .interpreter = sampler->target.interpreters[task->interpreter].id,
+                                          .start_ns = time_ns,
+                                          .name = task->name,
+                                          .task = task->number } });
 }
 
 static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -95,7 +90,7 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
     if (entry->settled != sampler->asyncio.tasks.tick)
         return !entry->thread || sampler_tell_failed(sampler, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
-        note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
+        sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
         entry->thread = 0;
     }
     if (!entry->thread)
