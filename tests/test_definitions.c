@@ -62,15 +62,29 @@ static const struct event met[] = {
     FUNCTION(3, 4, 0, 9), FRAME(1, 1, 2),    FRAME(2, 2, 6), FRAME(3, 2, 7), FRAME(4, 3, 9),
 };
 
+/* What was met is held: none of it was told. */
+static void begin(struct definitions *definitions, struct heard *heard)
+{
+    *heard = (struct heard){ 0 };
+    definitions_open(definitions, (struct sink){ hear, heard });
+    give(definitions, met, countof(met));
+    assert_string_equal(heard->text, "");
+}
+
+static void assert_told(const struct event *events, size_t count, const char *wanted)
+{
+    struct heard heard;
+    struct definitions definitions;
+    begin(&definitions, &heard);
+    give(&definitions, events, count);
+    assert_string_equal(heard.text, wanted);
+    definitions_close(&definitions);
+}
+
 static void those_that_no_sample_has_are_not_told(void **state)
 {
     (void)state;
-    struct heard heard = { 0 };
-    struct definitions definitions;
-    definitions_open(&definitions, (struct sink){ hear, &heard });
-    give(&definitions, met, countof(met));
-    assert_string_equal(heard.text, "");
-    definitions_close(&definitions);
+    assert_told(NULL, 0, "");
 }
 
 static void each_is_told_before_the_sample_that_needs_it_first(void **state)
@@ -80,44 +94,32 @@ static void each_is_told_before_the_sample_that_needs_it_first(void **state)
         SAMPLE(MS, 1, 0, 4, 3),     TICK(MS),     SAME(2 * MS, 1, 2), TICK(2 * MS), /* nothing is pushed */
         SAMPLE(3 * MS, 1, 1, 2, 3), TICK(3 * MS),
     };
-    struct heard heard = { 0 };
-    struct definitions definitions;
-    definitions_open(&definitions, (struct sink){ hear, &heard });
-    give(&definitions, met, countof(met));
-    give(&definitions, samples, countof(samples));
-    assert_string_equal(heard.text, "s1=g f1=1,0,9 r1=1:9,0,0 s2=f s3=a.py f2=2,3,5 r2=2:7,0,0 [0+ 1 2] tick "
-                                    "[2+] tick r3=2:6,0,0 [1+ 3 2] tick ");
-    definitions_close(&definitions);
+    assert_told(samples, countof(samples),
+                "s1=g f1=1,0,9 r1=1:9,0,0 s2=f s3=a.py f2=2,3,5 r2=2:7,0,0 [0+ 1 2] tick "
+                "[2+] tick r3=2:6,0,0 [1+ 3 2] tick ");
 }
 
 static void what_comes_later_is_told_later(void **state)
 {
     (void)state;
-    const struct event first[] = { SAMPLE(MS, 1, 0, 4) };
     const struct event later[] = {
+        SAMPLE(MS, 1, 0, 4),
         STRING(5, "LOAD_ATTR"),
         { EVENT_FRAME, .frame = { 5, 2, 8, 8, 0, 4, 5, 5 } },
         SAMPLE(2 * MS, 1, 0, 4, 5),
     };
-    struct heard heard = { 0 };
-    struct definitions definitions;
-    definitions_open(&definitions, (struct sink){ hear, &heard });
-    give(&definitions, met, countof(met));
-    give(&definitions, first, countof(first));
-    give(&definitions, later, countof(later));
-    assert_string_equal(heard.text, "s1=g f1=1,0,9 r1=1:9,0,0 [0+ 1] s2=f s3=a.py f2=2,3,5 s4=LOAD_ATTR r2=2:8,4,4 "
-                                    "[0+ 1 2] ");
-    definitions_close(&definitions);
+    assert_told(later, countof(later),
+                "s1=g f1=1,0,9 r1=1:9,0,0 [0+ 1] s2=f s3=a.py f2=2,3,5 s4=LOAD_ATTR r2=2:8,4,4 [0+ 1 2] ");
 }
 
 static void a_refusal_is_passed_on(void **state)
 {
     (void)state;
-    struct heard heard = { .refuses = true };
+    struct heard heard;
     struct definitions definitions;
     struct fault why = { 0 };
-    definitions_open(&definitions, (struct sink){ hear, &heard });
-    give(&definitions, met, countof(met));
+    begin(&definitions, &heard);
+    heard.refuses = true;
     const struct sink sink = definitions_sink(&definitions);
     struct event sample = SAMPLE(MS, 1, 0, 4);
     assert_false(sink_take(&sink, &sample, &why));

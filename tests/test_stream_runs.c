@@ -100,8 +100,8 @@ static void put_some(struct bytes *to, uint64_t *units)
     switch (roll(10)) {
     case 0:
     case 1:
-        put_tag(to, RECORD_REPEAT,
-                roll(60) ? 1 + roll(4) : 1900 + roll(110)); /* some 2,000 are all that there may be */
+        /* Some 2,000 are all that there may be. */
+        put_tag(to, RECORD_REPEAT, roll(60) ? 1 + roll(4) : 1900 + roll(110));
         named = UINT32_MAX;
         break;
     case 2:
