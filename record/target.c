@@ -23,6 +23,9 @@ enum target_state target_open(struct target *target, pid_t pid, struct fault *wh
     enum target_state state = TARGET_NOT_YET;
     switch (runtime_find(&target->runtime, &target->remote, why)) {
     case RUNTIME_READY:
+        /* It may have been started after we took hold of the one before. */
+        if (!target_same_program(target))
+            break;
         target->ns_pid = procfs_ns_pid(pid);
         target->same_pids = procfs_same_pids(pid);
         return TARGET_READY;
