@@ -390,6 +390,13 @@ enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
     return state;
 }
 
+bool roster_placed(const struct roster *roster, const struct member *member)
+{
+    const struct target *target = roster->target;
+    return member->interpreter < target->interpreters_count &&
+           target->interpreters[member->interpreter].id == member->interpreter_id;
+}
+
 void roster_repeat(struct roster *roster)
 {
     roster->tick++;

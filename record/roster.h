@@ -57,12 +57,15 @@ void roster_close(struct roster *roster);
 
 enum roster_state {
     ROSTER_READ,
-    ROSTER_TORN, /* the lists changed under us each time; members of this tick are good */
+    ROSTER_TORN, /* the lists changed under us each time; members of this tick that are placed are good */
     ROSTER_GONE, /* the process ended or may not be read */
 };
 
 /* One tick: reads the stacks of the wanted threads. `now_ns` is the clock's time. */
 enum roster_state roster_read(struct roster *roster, uint64_t now_ns);
+
+/* Whether its interpreter is where the list that it is in had it: after ROSTER_TORN that may be another's place. */
+bool roster_placed(const struct roster *roster, const struct member *member);
 
 /* Nothing has moved since the last tick. */
 void roster_repeat(struct roster *roster);

@@ -238,7 +238,7 @@ static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault 
     if (sampler->asyncio.which == ASYNC_ALL)
         return sampler_tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
     for (uint32_t i = 0; i < roster->members_count; i++) {
-        const bool read = roster->members[i].tick == roster->tick;
+        const bool read = roster->members[i].tick == roster->tick && roster_placed(roster, &roster->members[i]);
         const uint32_t number = told_of(sampler, i)->number;
         any |= read || number;
         if (read ? !tell_thread(sampler, i, time_ns, why)

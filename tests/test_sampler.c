@@ -242,6 +242,27 @@ static void a_lost_list_is_a_failure_of_all(void **state)
     end(&scene);
 }
 
+/* A thread was read, and then another interpreter was in the place of its own. */
+static void a_thread_stays_in_its_interpreter(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct fake_python *p = scene.p;
+    const struct layout *l = &p->target.runtime.layout;
+    sampler_tick(&scene.sampler, 0, NULL);
+    const uint64_t newer = fake_room(p, FAKE_INTERPRETER);
+    fake_poke(p, newer + l->interpreter_next, p->interpreter);
+    fake_poke(p, newer + l->interpreter_id, 1);
+    fake_poke(p, newer + l->interpreter_threads_head, 0x10);
+    fake_poke(p, p->target.runtime.address + l->runtime_interpreters_head, newer);
+    fake_thread(p, 77);
+    assert_tick(&scene, "1 failed: list of threads unreadable, tick");
+    fake_poke(p, newer + l->interpreter_threads_head, 0);
+    assert_tick(&scene, "thread 2 tid 77, 2:, 1: 21, tick");
+    end(&scene);
+}
+
 static void the_end_of_the_process_is_told(void **state)
 {
     (void)state;
@@ -266,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
         cmocka_unit_test(a_lost_list_is_a_failure_of_all),
+        cmocka_unit_test(a_thread_stays_in_its_interpreter),
         cmocka_unit_test(the_end_of_the_process_is_told),
     };
     return run_all(tests);
