@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define PROGRESS_NS 200000000 /* between two updates of the progress line */
+#define AHEAD_LEAST (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
 
 /* One run of a converter. */
 struct run {
@@ -306,6 +307,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!source_open(&conversion->source, fd, &sink, why))
         return leave_out(run, why);
     conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
+    conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
     if (!convert_events(run, why))
         return leave_out(run, why);
@@ -333,6 +335,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
         run->self = run->converter->start(conversion);
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
+    stream_reader_stop(&conversion->source.stream);
     input_close(fd);
     if (good && run->merging && run->read > read_before)
         run->whole &= check_whole(run);

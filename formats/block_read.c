@@ -59,6 +59,25 @@ static size_t waiting(const struct block_reader *reader)
     return reader->end - reader->start;
 }
 
+struct block_progress block_progress(const struct block_reader *reader)
+{
+    return (struct block_progress){ .bytes_read = reader->bytes_read,
+                                    .place = reader->bytes_read - waiting(reader),
+                                    .good = reader->good,
+                                    .good_plain = reader->good_plain,
+                                    .damage = reader->damage };
+}
+
+void block_show_progress(struct block_reader *reader, const struct block_progress *progress)
+{
+    reader->bytes_read = progress->bytes_read;
+    reader->start = 0;
+    reader->end = progress->bytes_read - progress->place;
+    reader->good = progress->good;
+    reader->good_plain = progress->good_plain;
+    reader->damage = progress->damage;
+}
+
 void block_note_damage(struct block_reader *reader, const char *what)
 {
     fault(&reader->damage.first, "%s at byte %" PRIu64, what, reader->bytes_read - waiting(reader));

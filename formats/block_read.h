@@ -35,6 +35,13 @@ struct block_reader {
     struct damage damage;
 };
 
+/* How far a file was read. */
+struct block_progress {
+    uint64_t bytes_read, place; /* from the file; and those of them up to the end of the last block */
+    uint64_t good, good_plain;
+    struct damage damage;
+};
+
 /* A good block, its payload decompressed; valid until the next one is read. */
 struct block {
     enum stream_block kind;
@@ -57,6 +64,10 @@ enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
 
 /* The next good block. BLOCK_UNREADABLE, with the reason, when the file could not be read. */
 enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why);
+
+struct block_progress block_progress(const struct block_reader *reader);
+/* Makes a reader that reads nothing itself show how far another one is. */
+void block_show_progress(struct block_reader *reader, const struct block_progress *progress);
 
 /* Remembers what was wrong, and where in the file, if it is the first thing that was. */
 void block_note_damage(struct block_reader *reader, const char *what);

@@ -12,8 +12,16 @@
 #define INTERVAL_LEAST_NS 1000      /* no recorder is faster */
 #define SAMPLES_LIMIT     100000000 /* of a block, a second: far more than any recorder reaches */
 
+void stream_reader_stop(struct stream_reader *reader)
+{
+    block_ahead_end(reader->ahead);
+    reader->ahead = NULL;
+    reader->goes_ahead = false;
+}
+
 void stream_reader_close(struct stream_reader *reader)
 {
+    stream_reader_stop(reader);
     block_reader_close(&reader->blocks);
     block_order_free(&reader->order);
     free(reader->threads);
@@ -269,11 +277,20 @@ bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink 
     return give_recording(reader, block.payload, to, why);
 }
 
+static enum block_found next_block(struct stream_reader *reader, struct block *block, bool *skipped, struct fault *why)
+{
+    if (reader->goes_ahead && !reader->ahead)
+        reader->ahead = block_ahead_begin(&reader->blocks, &reader->order);
+    if (reader->ahead)
+        return block_ahead_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
+    return block_in_order(&reader->order, &reader->blocks, block, skipped, why);
+}
+
 enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
 {
     struct block block;
     bool skipped;
-    const enum block_found found = block_in_order(&reader->order, &reader->blocks, &block, &skipped, why);
+    const enum block_found found = next_block(reader, &block, &skipped, why);
     if (found != BLOCK_FOUND)
         return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
     reader->losses += skipped;

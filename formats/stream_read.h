@@ -5,7 +5,7 @@
 #ifndef PYREEL_FORMATS_STREAM_READ_H
 #define PYREEL_FORMATS_STREAM_READ_H
 
-#include "formats/block_order.h"
+#include "formats/block_ahead.h"
 #include "formats/sink.h"
 #include "formats/stream_runs.h"
 #include "formats/stream_status.h"
@@ -30,6 +30,8 @@ struct stream_reader {
     bool ended;      /* the END block has been given, ... */
     bool complete;   /* ... and does not say that something was lost before it */
     bool gives_runs; /* to be set by who can take samples with `more` */
+    bool goes_ahead; /* to be set where a thread that finds blocks ahead pays; not for a pipe */
+    struct block_ahead *ahead;
     uint64_t interval_ns, unit_ns;
     uint64_t most_units; /* a time can be */
     uint64_t step_units; /* an interval; 0: it is no multiple of the unit */
@@ -61,6 +63,9 @@ enum stream_state { STREAM_MORE, STREAM_ENDED, STREAM_STOPPED };
 /* Gives the events of the next good block. STREAM_ENDED at the end of the file; STREAM_STOPPED when it cannot go on:
  * the file could not be read or the sink refused for a reason of its own, which is in `why`. */
 enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
+
+/* Reads no more: who has not come to STREAM_ENDED asks for this before the file is closed. What was read stays. */
+void stream_reader_stop(struct stream_reader *reader);
 
 /* Frees what it holds. Safe on a zeroed reader. */
 void stream_reader_close(struct stream_reader *reader);

@@ -330,7 +330,7 @@ static bool run(struct subject *subjects, size_t count, uint64_t seed, struct to
         kinds[i]->damage(&damaging);
     }
     const struct expected expected = expect(&subject->original, &damaging.file);
-    struct told told = { 0 };
+    struct told told = { .ahead = seed % 2 };
     told_read(&told, damaging.file.at, damaging.file.size);
     bool good = check(subject, &told, &expected, totals);
     /* A bad block costs what is in it: a single damage leaves no other block lying. */

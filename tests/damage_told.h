@@ -51,6 +51,7 @@ struct told {
     bool opened, refused, backwards; /* the tables refused something; time went back */
     struct fault why;
 
+    bool ahead; /* blocks are found ahead */
     bool whole; /* what blocks define and need is looked at */
     struct block_set *sets;
     size_t sets_count, sets_room;

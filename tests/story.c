@@ -320,6 +320,7 @@ void playback_read(struct playback *playback, const void *bytes, size_t size)
     const int fd = memory_file(bytes, size);
     const struct sink sink = { .take = take_played, .self = playback };
     playback->opened = stream_reader_open(&playback->reader, fd, &sink, &playback->why);
+    playback->reader.goes_ahead = playback->ahead;
     enum stream_state state = playback->opened ? STREAM_MORE : STREAM_ENDED;
     while (state == STREAM_MORE) {
         state = stream_read_block(&playback->reader, &sink, &playback->why);
@@ -329,6 +330,7 @@ void playback_read(struct playback *playback, const void *bytes, size_t size)
         }
     }
     assert_int_equal(state, STREAM_ENDED);
+    stream_reader_stop(&playback->reader);
     close(fd);
 }
 

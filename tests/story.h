@@ -76,12 +76,13 @@ void journal_free(struct journal *journal);
 struct playback {
     struct journal journal;
     struct stream_reader reader;
+    bool ahead; /* blocks are found ahead */
     bool opened;
     bool refused;
     struct fault why;
 };
 
-/* `playback` is zeroed. */
+/* `playback` is zeroed but for `ahead`. */
 void playback_read(struct playback *playback, const void *bytes, size_t size);
 void playback_free(struct playback *playback);
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording says the same whether its blocks are found ahead or when they are asked for. */
+#include "formats/block_ahead.h"
+
+#include "tests/story.h"
+#include "tests/testing.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECONDS 40 /* a block each, more than fit between the two threads */
+
+static void play_second(struct stream_writer *writer, uint32_t second)
+{
+    struct fault why = { 0 };
+    const uint64_t time_ns = (second + 1) * (uint64_t)1000 * MS;
+    const struct event events[] = { STRING(second + 3, "f"), FUNCTION(second + 2, second + 3, 2, second + 1),
+                                    FRAME(second + 2, second + 2, 7), SAMPLE(time_ns, 1, second ? 1 : 0, second + 2),
+                                    TICK(time_ns) };
+    for (size_t i = 0; i < countof(events); i++)
+        assert_true(stream_write(writer, &events[i], &why));
+}
+
+static struct bytes record(void)
+{
+    static const struct event begin[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
+        PROCESS(1, 7, "/"),
+        THREAD(1, 1, 7, "python3"),
+        STRING(1, "<module>"),
+        STRING(2, "a.py"),
+        FUNCTION(1, 1, 2, 1),
+        FRAME(1, 1, 3),
+    };
+    static const struct event end = { EVENT_END, .end = { END_TARGET, 50000 * (uint64_t)MS, 7, 9, 0, 0, 0 } };
+    const int fd = memory_file("", 0);
+    struct stream_writer writer;
+    struct fault why = { 0 };
+    stream_writer_open(&writer, fd, CODEC_ZSTD, 3);
+    for (size_t i = 0; i < countof(begin); i++)
+        assert_true(stream_write(&writer, &begin[i], &why));
+    for (uint32_t second = 0; second < SECONDS; second++)
+        play_second(&writer, second);
+    assert_true(stream_write(&writer, &end, &why));
+    stream_writer_close(&writer);
+    return file_bytes(fd);
+}
+
+static void assert_same(const void *bytes, size_t size)
+{
+    struct playback at_once = { 0 }, ahead = { .ahead = true };
+    playback_read(&at_once, bytes, size);
+    playback_read(&ahead, bytes, size);
+    assert_int_equal(ahead.opened, at_once.opened);
+    assert_int_equal(ahead.reader.ended, at_once.reader.ended);
+    assert_int_equal(ahead.reader.lost_ticks, at_once.reader.lost_ticks);
+    const struct block_progress a = block_progress(&ahead.reader.blocks), b = block_progress(&at_once.reader.blocks);
+    assert_int_equal(a.bytes_read, b.bytes_read);
+    assert_int_equal(a.place, b.place);
+    assert_int_equal(a.good, b.good);
+    assert_int_equal(a.good_plain, b.good_plain);
+    assert_int_equal(a.damage.bytes, b.damage.bytes);
+    assert_int_equal(a.damage.tail, b.damage.tail);
+    assert_int_equal(a.damage.blocks, b.damage.blocks);
+    assert_int_equal(a.damage.duplicates, b.damage.duplicates);
+    assert_int_equal(a.damage.cut, b.damage.cut);
+    assert_string_equal(a.damage.first.text, b.damage.first.text);
+    assert_same_lines(journal_text(&ahead.journal), journal_text(&at_once.journal));
+    playback_free(&at_once);
+    playback_free(&ahead);
+}
+
+static void a_damaged_one_says_the_same(void **state)
+{
+    (void)state;
+    struct bytes whole = record(), damaged = { 0 };
+    assert_same(whole.at, whole.size);
+    for (size_t i = 1; i < 200; i++) {
+        const size_t at = whole.size * i / 200;
+        assert_same(whole.at, at); /* cut */
+        damaged.size = 0;
+        put_bytes(&damaged, whole.at, whole.size);
+        damaged.at[at] ^= 0x10;
+        damaged.at[whole.size - at / 2] ^= 1;
+        assert_same(damaged.at, damaged.size);
+        damaged.size = 0;
+        put_bytes(&damaged, whole.at, whole.size - whole.size / i); /* some blocks come twice */
+        put_bytes(&damaged, whole.at + at, whole.size - at);
+        assert_same(damaged.at, damaged.size);
+    }
+    bytes_free(&whole);
+    bytes_free(&damaged);
+}
+
+/* Who takes events stops after some blocks; the thread is at work then, or waits for room. */
+static void it_can_be_stopped_anywhere(void **state)
+{
+    (void)state;
+    struct bytes whole = record();
+    for (int blocks = 0; blocks < SECONDS; blocks++) {
+        struct journal journal = { 0 };
+        struct stream_reader reader;
+        struct fault why = { 0 };
+        const struct sink sink = journal_sink(&journal);
+        const int fd = memory_file(whole.at, whole.size);
+        assert_true(stream_reader_open(&reader, fd, &sink, &why));
+        reader.goes_ahead = true;
+        for (int i = 0; i < blocks; i++)
+            assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+        stream_reader_stop(&reader);
+        assert_int_equal(block_progress(&reader.blocks).good, blocks + 1);
+        close(fd);
+        stream_reader_close(&reader);
+        journal_free(&journal);
+    }
+    bytes_free(&whole);
+}
+
+static void what_came_before_a_failure_is_given(void **state)
+{
+    (void)state;
+    struct bytes whole = record();
+    static const unsigned char nothing[1 << 20];
+    put_bytes(&whole, nothing, sizeof(nothing));
+    for (int ahead = 0; ahead < 2; ahead++) {
+        struct journal journal = { 0 };
+        struct stream_reader reader;
+        struct fault why = { 0 };
+        const struct sink sink = journal_sink(&journal);
+        const int fd = memory_file(whole.at, whole.size), unreadable = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        assert_true(stream_reader_open(&reader, fd, &sink, &why));
+        assert_true(dup2(unreadable, fd) == fd);
+        reader.goes_ahead = ahead;
+        for (int i = 0; i < SECONDS + 1; i++)
+            assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+        assert_true(reader.complete);
+        assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_STOPPED);
+        assert_string_equal(why.text, "cannot read the recording: Bad file descriptor");
+        stream_reader_close(&reader);
+        close(fd);
+        close(unreadable);
+        journal_free(&journal);
+    }
+    bytes_free(&whole);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_damaged_one_says_the_same),
+        cmocka_unit_test(it_can_be_stopped_anywhere),
+        cmocka_unit_test(what_came_before_a_failure_is_given),
+    };
+    return run_all(tests);
+}
