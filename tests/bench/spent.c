@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* spent COMMAND [ARG...]: runs a command and prints, as its last line, the seconds of processor time and the KiB of
- * memory that it used at most. A large program that starts another one gets its own memory told as the other's. */
+/* spent COMMAND [ARG...]: runs a command and prints, as its last line, the seconds that it took by the clock, those of
+ * processor time, and the KiB of memory that it used at most. A large program that starts another one gets its own
+ * memory told as the other's. */
 #include "formats/start.h"
+#include "record/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: spent COMMAND [ARG...]\n");
         return EXIT_MISUSE;
     }
+    const uint64_t began_ns = clock_now_ns();
     const pid_t child = fork();
     if (child == 0) {
         execvp(argv[1], argv + 1);
@@ -32,6 +35,7 @@ int main(int argc, char **argv)
         perror("spent");
         return EXIT_FAILURE;
     }
-    printf("%.6f %ld\n", seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss);
+    printf("%.6f %.6f %ld\n", (double)(clock_now_ns() - began_ns) / 1e9,
+           seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
