@@ -109,6 +109,14 @@ def test_reading_is_measured():
     assert all(cell["ours"]["per_second"] > 1000 and 1 < cell["ours"]["mib"] < 256 for cell in cells)
 
 
+def test_reading_of_what_was_recorded_is_measured(tmp_path):
+    path = tmp_path / "this.pyreel"
+    succeed(MAKE_RECORDING, "--samples", "3000", path)
+    ended = succeed(os.path.join(BENCH, "replay-speed"), "--ours-only", "--to", "collapsed", "--rounds", 1, "--json", path)
+    (cell,) = json.loads(ended.text)["cells"]
+    assert cell["like"] == "this" and cell["samples"] == 3000 and path.exists()
+
+
 def test_there_are_scripts():
     assert {"vs-tachyon", "recorder-cost", "slowdown", "many-threads", "start", "mode-cost", "replay-speed"} <= set(SCRIPTS)
 
