@@ -56,10 +56,19 @@ static bool is_ours(const struct block_order *order, const struct block *block)
 
 /* ---- order ---- */
 
-static void pass_over(struct block_reader *blocks)
+/* What was passed over before a block that is not wanted may still be the lost end of the recording. */
+static void pass_over_strange(struct block_reader *blocks, const struct block *block)
+{
+    blocks->damage.bytes += block->size;
+    blocks->damage.tail = block->tail + block->size;
+    block_note_damage_at(blocks, "a block of another recording", block->at);
+}
+
+static void pass_over_late(struct block_reader *blocks, const struct block *block)
 {
     blocks->damage.duplicates++;
-    block_note_damage(blocks, "a block that came before, ahead of");
+    blocks->damage.tail = block->tail;
+    block_note_damage_at(blocks, "a block that is no longer due", block->at);
 }
 
 /* The next block that is ours and did not come before. */
@@ -75,14 +84,12 @@ static enum block_found read_newer(struct block_order *order, struct block_reade
         order->waits = false;
         if (found != BLOCK_FOUND)
             return found;
-        if (!is_ours(order, block)) {
-            blocks->damage.bytes += block->size;
-            block_note_damage(blocks, "a block of another recording, before");
-        } else if (block->sequence < order->next) {
-            pass_over(blocks);
-        } else {
+        if (!is_ours(order, block))
+            pass_over_strange(blocks, block);
+        else if (block->sequence < order->next)
+            pass_over_late(blocks, block);
+        else
             return BLOCK_FOUND;
-        }
     }
 }
 

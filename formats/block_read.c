@@ -59,10 +59,16 @@ static size_t waiting(const struct block_reader *reader)
     return reader->end - reader->start;
 }
 
+/* How far the file is used. */
+static uint64_t place(const struct block_reader *reader)
+{
+    return reader->bytes_read - waiting(reader);
+}
+
 struct block_progress block_progress(const struct block_reader *reader)
 {
     return (struct block_progress){ .bytes_read = reader->bytes_read,
-                                    .place = reader->bytes_read - waiting(reader),
+                                    .place = place(reader),
                                     .good = reader->good,
                                     .good_plain = reader->good_plain,
                                     .damage = reader->damage };
@@ -78,9 +84,14 @@ void block_show_progress(struct block_reader *reader, const struct block_progres
     reader->damage = progress->damage;
 }
 
+void block_note_damage_at(struct block_reader *reader, const char *what, uint64_t at)
+{
+    fault(&reader->damage.first, "%s at byte %" PRIu64, what, at);
+}
+
 void block_note_damage(struct block_reader *reader, const char *what)
 {
-    fault(&reader->damage.first, "%s at byte %" PRIu64, what, reader->bytes_read - waiting(reader));
+    block_note_damage_at(reader, what, place(reader));
 }
 
 static const char no_zstd[] = "a block that does not decompress";
@@ -171,7 +182,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (wrong)
         return wrong;
     reader->wasted -= size;
-    *block = (struct block){ header[4], sequence, payload, size };
+    *block = (struct block){ header[4], sequence, payload, place(reader), size, reader->damage.tail };
     reader->start += size;
     return NULL;
 }

@@ -12,7 +12,7 @@
 /* What was wrong with the file. All zero in a whole one. */
 struct damage {
     uint64_t bytes;      /* passed over in search of a good block, ... */
-    uint64_t tail;       /* ... and those of them behind the last one */
+    uint64_t tail;       /* ... and those of them behind the last one of this recording */
     uint64_t blocks;     /* lost: missing numbers, or broken inside */
     uint64_t duplicates; /* blocks that came twice, or too early */
     bool cut;            /* it ends in the middle of a block */
@@ -47,7 +47,9 @@ struct block {
     enum stream_block kind;
     uint32_t sequence;
     struct cursor payload;
-    size_t size; /* in the file */
+    uint64_t at;   /* where it begins in the file, ... */
+    size_t size;   /* ... and how much of it it takes */
+    uint64_t tail; /* the damage's, before it was found */
 };
 
 /* `fd` stays the caller's. */
@@ -69,7 +71,9 @@ struct block_progress block_progress(const struct block_reader *reader);
 /* Makes a reader that reads nothing itself show how far another one is. */
 void block_show_progress(struct block_reader *reader, const struct block_progress *progress);
 
-/* Remembers what was wrong, and where in the file, if it is the first thing that was. */
+/* Remembers what was wrong, and where in the file, if it is the first thing that was: where the reader stands, ... */
 void block_note_damage(struct block_reader *reader, const char *what);
+/* ... or at this byte. */
+void block_note_damage_at(struct block_reader *reader, const char *what, uint64_t at);
 
 #endif
