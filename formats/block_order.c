@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/block_order.h"
 
+#include "formats/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far we look for a block that is due: so many blocks, or bytes of their payloads and one block more, may wait. */
+#define HELD_MOST  64
+#define HELD_BYTES ((size_t)32 << 20)
+
 /* ---- marks ---- */
 
 static uint32_t number_of(struct cursor part)
@@ -71,57 +80,113 @@ static void pass_over_late(struct block_reader *blocks, const struct block *bloc
     block_note_damage_at(blocks, "a block that is no longer due", block->at);
 }
 
+static bool is_held(const struct block_order *order, uint32_t sequence)
+{
+    for (size_t i = 0; i < order->held_count; i++)
+        if (order->held[i].block.sequence == sequence)
+            return true;
+    return false;
+}
+
 /* The next block that is ours and did not come before. */
-static enum block_found read_newer(struct block_order *order, struct block_reader *blocks, struct block *block,
-                                   struct fault *why)
+static enum block_found read_newer(struct block_order *order, struct block_reader *blocks, struct block *block)
 {
     for (;;) {
-        enum block_found found = BLOCK_FOUND;
-        if (order->waits)
-            *block = order->behind;
-        else
-            found = block_read(blocks, block, why);
-        order->waits = false;
+        const enum block_found found = block_read(blocks, block, &order->failure);
         if (found != BLOCK_FOUND)
             return found;
         if (!is_ours(order, block))
             pass_over_strange(blocks, block);
-        else if (block->sequence < order->next)
+        else if (block->sequence < order->next || is_held(order, block->sequence))
             pass_over_late(blocks, block);
         else
             return BLOCK_FOUND;
     }
 }
 
-/* Either blocks are missing ahead of this one, or it came too early: then the one behind it is an earlier one, and it
- * is passed over, so that what stands between is not lost. */
-static enum block_found settle(struct block_order *order, struct block_reader *blocks, struct block *block,
-                               struct fault *why)
+/* Blocks that are held came too early when this one, which is behind them in the file, is of a lower sequence. Ahead of
+ * the first of them no block was missing then, as it had seemed. */
+static void note_early(struct block_order *order, struct block_reader *blocks, uint32_t sequence)
 {
-    enum block_found behind = BLOCK_FOUND;
-    while (block->sequence > order->next && behind == BLOCK_FOUND) {
-        order->held.size = 0;
-        put_bytes(&order->held, block->payload.at, cursor_left(&block->payload));
-        block->payload = cursor_of(order->held.at, order->held.size);
-        block_note_damage(blocks, "missing blocks ahead of the one before");
-        behind = read_newer(order, blocks, &order->behind, why);
-        order->waits = behind == BLOCK_FOUND;
-        if (!order->waits || order->behind.sequence >= block->sequence)
-            break;
+    for (size_t i = 0; i < order->held_count; i++) {
+        struct held_block *held = &order->held[i];
+        if (held->early || held->block.sequence < sequence)
+            continue;
+        held->early = true;
         blocks->damage.duplicates++;
-        read_newer(order, blocks, block, why);
+        if (held->block.at == order->missing_at)
+            blocks->damage.first.text[0] = '\0';
+        block_note_damage_at(blocks, "a block that comes too early", held->block.at);
     }
-    return behind == BLOCK_UNREADABLE ? BLOCK_UNREADABLE : BLOCK_FOUND;
+}
+
+static void note_missing(struct block_order *order, struct block_reader *blocks, const struct block *block)
+{
+    if (blocks->damage.first.text[0])
+        return;
+    order->missing_at = block->at;
+    block_note_damage_at(blocks, "missing blocks ahead of the one", block->at);
+}
+
+/* Puts a copy of a block where it belongs among those that are held. */
+static void hold(struct block_order *order, const struct block *block)
+{
+    const size_t size = cursor_left(&block->payload);
+    order->held = alloc_grow(order->held, &order->held_room, order->held_count + 1, sizeof(*order->held));
+    size_t place = order->held_count++;
+    for (; place > 0 && order->held[place - 1].block.sequence > block->sequence; place--)
+        order->held[place] = order->held[place - 1];
+    order->held[place] = (struct held_block){ .block = *block };
+    put_bytes(&order->held[place].payload, block->payload.at, size);
+    order->held_bytes += size;
+}
+
+/* The block that is due, or the next one that there is, of those that are held. False: none is. */
+static bool take_held(struct block_order *order, struct block *block)
+{
+    if (order->held_count == 0)
+        return false;
+    *block = order->held[0].block;
+    order->given = order->held[0].payload;
+    block->payload = cursor_of(order->given.at, order->given.size);
+    order->held_bytes -= order->given.size;
+    order->held_count--;
+    memmove(order->held, order->held + 1, order->held_count * sizeof(*order->held));
+    return true;
+}
+
+static bool can_hold_more(const struct block_order *order)
+{
+    return order->held_count < HELD_MOST && order->held_bytes < HELD_BYTES;
+}
+
+/* Reads on until the block comes that is due. False: it is held already, or no more can be read or held. */
+static bool read_due(struct block_order *order, struct block_reader *blocks, struct block *block)
+{
+    while (order->ending == BLOCK_FOUND && can_hold_more(order)) {
+        if (order->held_count > 0 && order->held[0].block.sequence == order->next)
+            return false;
+        order->ending = read_newer(order, blocks, block);
+        if (order->ending != BLOCK_FOUND)
+            return false;
+        note_early(order, blocks, block->sequence);
+        if (block->sequence == order->next)
+            return true;
+        note_missing(order, blocks, block);
+        hold(order, block);
+    }
+    return false;
 }
 
 enum block_found block_in_order(struct block_order *order, struct block_reader *blocks, struct block *block,
                                 bool *skipped, struct fault *why)
 {
-    enum block_found found = read_newer(order, blocks, block, why);
-    if (found == BLOCK_FOUND)
-        found = settle(order, blocks, block, why);
-    if (found != BLOCK_FOUND)
-        return found;
+    bytes_free(&order->given);
+    if (!read_due(order, blocks, block) && !take_held(order, block)) {
+        if (order->ending == BLOCK_UNREADABLE)
+            fault(why, "%s", order->failure.text);
+        return order->ending;
+    }
     *skipped = block->sequence > order->next;
     blocks->damage.blocks += block->sequence - order->next;
     order->next = block->sequence + 1;
@@ -130,6 +195,9 @@ enum block_found block_in_order(struct block_order *order, struct block_reader *
 
 void block_order_free(struct block_order *order)
 {
-    bytes_free(&order->held);
+    for (size_t i = 0; i < order->held_count; i++)
+        bytes_free(&order->held[i].payload);
+    free(order->held);
+    bytes_free(&order->given);
     *order = (struct block_order){ 0 };
 }

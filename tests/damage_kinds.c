@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUN_MOST 4 /* blocks in a row */
+
 uint64_t below(struct randomness *random, uint64_t limit)
 {
     random->state = random->state * 6364136223846793005u + 1442695040888963407u;
@@ -148,11 +150,27 @@ static void swap_two_blocks(struct damaging *d)
     d->file = swapped;
 }
 
+/* Some that follow each other, to where another begins. */
+static void move_blocks(struct damaging *d)
+{
+    const struct original *o = d->original;
+    const uint32_t first = any_block(d, o), left = o->blocks - first, to = any_block(d, o);
+    const uint32_t count = 1 + (uint32_t)below(d->random, left < RUN_MOST ? left : RUN_MOST);
+    const size_t size = o->at[first + count] - o->at[first];
+    if ((to >= first && to < first + count) || d->file.size != o->file.size)
+        return;
+    char *run = alloc_copy(d->file.at + o->at[first], size);
+    memmove(d->file.at + o->at[first], d->file.at + o->at[first + count], d->file.size - o->at[first + count]);
+    d->file.size -= size;
+    insert(&d->file, o->at[to] - (to > first ? size : 0), run, size);
+    free(run);
+}
+
 /* One or more blocks that follow each other, put in or in the place of ours. */
 static void splice_in_blocks_of_another(struct damaging *d)
 {
     const uint32_t first = any_block(d, d->other), left = d->other->blocks - first;
-    const uint32_t count = 1 + (uint32_t)below(d->random, left < 4 ? left : 4);
+    const uint32_t count = 1 + (uint32_t)below(d->random, left < RUN_MOST ? left : RUN_MOST);
     const size_t at = place_for_block(d), size = d->other->at[first + count] - d->other->at[first];
     if (below(d->random, 2)) {
         const size_t place_end = d->file.size - at < size ? d->file.size : at + size;
@@ -163,14 +181,15 @@ static void splice_in_blocks_of_another(struct damaging *d)
 }
 
 const struct damage_kind damage_kinds[] = {
-    { "bits flipped", flip_bits, false },
-    { "the end cut off", cut_the_end, false },
-    { "a piece cut out", cut_a_piece_out, false },
-    { "a range of zeros", zero_a_range, false },
-    { "a range of noise", put_noise_into_a_range, false },
-    { "a piece repeated", repeat_a_piece, false },
-    { "a block put in again", put_a_block_in_again, true },
-    { "two blocks swapped", swap_two_blocks, true },
-    { "blocks of another recording", splice_in_blocks_of_another, false },
+    { "bits flipped", flip_bits, 0 },
+    { "the end cut off", cut_the_end, 0 },
+    { "a piece cut out", cut_a_piece_out, 0 },
+    { "a range of zeros", zero_a_range, 0 },
+    { "a range of noise", put_noise_into_a_range, 0 },
+    { "a piece repeated", repeat_a_piece, 0 },
+    { "a block put in again", put_a_block_in_again, 0 },
+    { "two blocks swapped", swap_two_blocks, 1 },
+    { "blocks moved", move_blocks, RUN_MOST },
+    { "blocks of another recording", splice_in_blocks_of_another, 0 },
 };
 const size_t damage_kinds_count = countof(damage_kinds);

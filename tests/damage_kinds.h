@@ -31,7 +31,7 @@ struct damaging {
 struct damage_kind {
     const char *name;
     void (*damage)(struct damaging *damaging);
-    bool moves; /* whole blocks: up to two are where they do not belong */
+    uint32_t late; /* blocks that may stand so far behind their place that they are not read */
 };
 
 extern const struct damage_kind damage_kinds[];
