@@ -12,11 +12,6 @@
 
 /* ---- marks ---- */
 
-static uint32_t number_of(struct cursor part)
-{
-    return take_number32(&part);
-}
-
 /* Behind the base; a later version may put other notes in front. */
 static uint32_t mark_of_events(struct cursor payload)
 {
@@ -25,20 +20,9 @@ static uint32_t mark_of_events(struct cursor payload)
         const uint64_t tag = take_number(&payload);
         if ((tag & 7) != RECORD_NOTE)
             return 0;
-        const struct cursor fields = take_part(&payload, take_number(&payload));
+        struct cursor fields = take_part(&payload, take_number(&payload));
         if (tag >> 3 == NOTE_MARK)
-            return payload.bad ? 0 : number_of(fields);
-    }
-    return 0;
-}
-
-static uint32_t mark_of_fields(struct cursor payload, uint32_t field)
-{
-    while (cursor_left(&payload) > 0 && !payload.bad) {
-        const uint64_t number = take_number(&payload);
-        const struct cursor part = take_part(&payload, take_number(&payload));
-        if (number == field)
-            return payload.bad ? 0 : number_of(part);
+            return payload.bad ? 0 : take_number32(&fields);
     }
     return 0;
 }
@@ -47,11 +31,11 @@ uint32_t block_mark(enum stream_block kind, struct cursor payload)
 {
     switch (kind) {
     case BLOCK_HEADER:
-        return mark_of_fields(payload, HEADER_MARK);
+        return block_field(payload, HEADER_MARK);
     case BLOCK_EVENTS:
         return mark_of_events(payload);
     case BLOCK_END:
-        return mark_of_fields(payload, END_MARK);
+        return block_field(payload, END_MARK);
     }
     return 0;
 }

@@ -135,12 +135,34 @@ static const char *take_grouped(struct block_reader *reader, struct cursor store
     return NULL;
 }
 
+uint32_t block_field(struct cursor payload, uint32_t field)
+{
+    while (cursor_left(&payload) > 0 && !payload.bad) {
+        const uint64_t number = take_number(&payload);
+        struct cursor part = take_part(&payload, take_number(&payload));
+        if (number == field)
+            return payload.bad ? 0 : take_number32(&part);
+    }
+    return 0;
+}
+
 static const char *(*const codecs[])(struct block_reader *, struct cursor stored, size_t size,
                                      struct cursor *payload) = {
     [CODEC_PLAIN] = take_plain,
     [CODEC_ZSTD] = take_zstd,
     [CODEC_GROUPED] = take_grouped,
 };
+
+/* Whether the format has such blocks, in the version that the file is of. */
+static bool is_coded_well(const struct block_reader *reader, const unsigned char *header)
+{
+    const unsigned char codec = header[STREAM_CODEC_AT];
+    if (codec >= countof(codecs) || header[6] || header[7])
+        return false;
+    if (codec == CODEC_GROUPED && header[4] != BLOCK_EVENTS)
+        return false;
+    return reader->version == 0 || reader->version >= STREAM_VERSION_OF(codec);
+}
 
 /* What is wrong with a block that the file ends in. */
 static const char cut_block[] = "a cut block";
@@ -162,8 +184,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     const uint32_t checksum = take_u32(&fields);
     if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
         return "a block of impossible size";
-    const bool misplaced = header[STREAM_CODEC_AT] == CODEC_GROUPED && header[4] != BLOCK_EVENTS;
-    if (misplaced || header[STREAM_CODEC_AT] >= countof(codecs) || header[6] || header[7])
+    if (!is_coded_well(reader, header))
         return "a block of an unknown coding";
     const size_t size = STREAM_BLOCK_HEADER + stored_size;
     if (!fill(reader, size, why))
@@ -227,7 +248,8 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
             return BLOCK_UNREADABLE;
         }
         if (!wrong) {
-            reader->good++;
+            if (reader->good++ == 0 && block->kind == BLOCK_HEADER)
+                reader->version = block_field(block->payload, HEADER_VERSION);
             reader->damage.tail = 0;
             reader->good_plain += cursor_left(&block->payload);
             return BLOCK_FOUND;

@@ -24,6 +24,7 @@ struct block_reader {
     unsigned char *window; /* bytes read and not yet used: window[start .. end) */
     size_t start, end, room;
     bool at_end;               /* the file gave no more */
+    uint32_t version;          /* of the format, as the header says; 0: not known */
     uint64_t bytes_read;       /* from the file */
     uint64_t good, good_plain; /* good blocks, and bytes of their payloads */
     unsigned char *plain;      /* the decompressed block */
@@ -61,6 +62,9 @@ bool stream_recognised(const void *bytes, size_t size);
 
 /* Steps over the file's magic. False with the reason when the file does not begin with it. */
 bool block_read_magic(struct block_reader *reader, struct fault *why);
+
+/* The number in a field of a HEADER or an END block; 0 when there is none that fits. */
+uint32_t block_field(struct cursor payload, uint32_t field);
 
 enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
 

@@ -48,7 +48,7 @@ enum stream_note {
     NOTE_MARK,
 };
 
-/* Fields of a header and an end that are nobody's business but the reader's: what tells the recording from others. */
-enum { HEADER_MARK = 17, END_MARK = 8 };
+/* Fields of a header and an end by which blocks are read: what they may be, and whose they are. */
+enum { HEADER_VERSION = 1, HEADER_MARK = 17, END_MARK = 8 };
 
 #endif

@@ -249,6 +249,38 @@ static void blocks_that_lie_are_damage(void **state)
     bytes_free(&file);
 }
 
+/* A reader of version 1 passes over grouped blocks, and what a recording says never changes. */
+static void no_block_is_grouped_in_a_recording_of_version_1(void **state)
+{
+    (void)state;
+    for (unsigned char version = 1; version <= STREAM_VERSION; version++) {
+        const int fd = memory_file("", 0);
+        const unsigned char header[] = { 1, 1, version };
+        unsigned char ticks[100] = { 0 };
+        memset(ticks + 1, RECORD_TICK, sizeof(ticks) - 1);
+        struct block_writer writer;
+        block_writer_open(&writer, fd, CODEC_GROUPED, 0);
+        assert_true(block_write(&writer, BLOCK_HEADER, &(struct bytes){ (unsigned char *)header, 3, 3 }, NULL));
+        const uint64_t header_end = writer.written;
+        assert_true(block_write(&writer, BLOCK_EVENTS, &(struct bytes){ ticks, sizeof(ticks), sizeof(ticks) }, NULL));
+        block_writer_close(&writer);
+        struct bytes file = file_bytes(fd);
+        assert_int_equal(file.at[header_end + STREAM_CODEC_AT], CODEC_GROUPED);
+
+        const int from = memory_file(file.at, file.size);
+        struct block_reader reader;
+        struct block block;
+        block_reader_open(&reader, from);
+        assert_true(block_read_magic(&reader, NULL));
+        assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+        assert_int_equal(block_read(&reader, &block, NULL), version == 1 ? BLOCK_NO_MORE : BLOCK_FOUND);
+        assert_int_equal(reader.damage.bytes, version == 1 ? file.size - header_end : 0);
+        block_reader_close(&reader);
+        close(from);
+        bytes_free(&file);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -257,6 +289,7 @@ int main(void)
         cmocka_unit_test(what_would_not_come_back_is_not_grouped),
         cmocka_unit_test(a_block_is_stored_as_it_can_be),
         cmocka_unit_test(blocks_that_lie_are_damage),
+        cmocka_unit_test(no_block_is_grouped_in_a_recording_of_version_1),
     };
     return run_all(tests);
 }
