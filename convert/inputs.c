@@ -82,7 +82,7 @@ static void name_inputs(struct inputs *inputs)
 struct look {
     struct input *input;
     const struct choice *choice;
-    struct tables tables; /* of processes and threads only */
+    struct tables tables; /* of processes, tasks and threads only */
     bool refused;
 };
 
@@ -105,6 +105,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     switch (event->kind) {
     case EVENT_RECORDING:
     case EVENT_PROCESS:
+    case EVENT_TASK:
     case EVENT_THREAD:
     case EVENT_THREAD_NAME:
         look->refused = !tables_take(&look->tables, event, why);

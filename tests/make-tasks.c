@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a recording of a program that uses asyncio: make-tasks FILE running|all [COUNT]. For the tests of the programs
- * that read recordings; frames say their instructions.
+/* Writes a recording of a program that uses asyncio: make-tasks FILE running|all|renamed [COUNT]. For the tests of the
+ * programs that read recordings; frames say their instructions.
  *
  * running: 100 ticks of 1 ms. MainThread's loop runs "fetch 1" for 40, in which it parses, selects for 20, and runs
  *          "Task-3" for 40, in turn at two instructions; the thread "worker" runs nothing of asyncio.
  * all:     COUNT tasks (3) in ten ticks. Of each three, the first waits for the second, and the third is an orphan; the
- *          first ones have names, the others numbers. */
+ *          first ones have names, the others numbers.
+ * renamed: the same, and the last one's entry has another name, "late", from the last tick on. */
 #include "tests/made.h"
 
 #include <stdio.h>
@@ -90,7 +91,7 @@ static bool tell_task(struct stream_writer *writer, uint32_t number)
                                                                        .task = number } });
 }
 
-static bool tell_all(struct stream_writer *writer, bool good, uint32_t count)
+static bool tell_all(struct stream_writer *writer, bool good, uint32_t count, bool renamed)
 {
     static const uint32_t waits[] = { 6, 3 }, works[] = { 6, 3, 8, 3, 4 }, alone[] = { 7, 3 };
     static const struct {
@@ -100,6 +101,8 @@ static bool tell_all(struct stream_writer *writer, bool good, uint32_t count)
     for (uint32_t number = 1; number <= count && good; number++)
         good = tell_task(writer, number);
     for (uint64_t tick = 1; tick <= 10 && good; tick++) {
+        if (renamed && tick == 10)
+            good = made_tell(writer, (struct event){ EVENT_THREAD_NAME, .change = { count + 2, 10 * MS, T("late") } });
         for (uint32_t number = 1; number <= count && good; number++) {
             const struct sample sample = { .thread = number + 2,
                                            .time_ns = tick * MS,
@@ -120,6 +123,6 @@ int main(int argc, char **argv)
     const uint32_t count = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 3;
     struct stream_writer writer;
     const bool good = made_begin(&writer, argv[1], "wall", beginning, countof(beginning));
-    const bool all = strcmp(argv[2], "all") == 0;
-    return (all ? tell_all(&writer, good, count) : tell_running(&writer, good)) ? 0 : 1;
+    const bool running = strcmp(argv[2], "running") == 0, renamed = strcmp(argv[2], "renamed") == 0;
+    return (running ? tell_running(&writer, good) : tell_all(&writer, good, count, renamed)) ? 0 : 1;
 }

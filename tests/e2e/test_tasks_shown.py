@@ -117,6 +117,12 @@ def test_merged_threads_merge_tasks_without_a_name(entries, many):
     assert len(lines(many, "--no-threads")) == 3
 
 
+def test_an_entry_is_chosen_by_a_name_that_it_has_later(tmp_path):
+    renamed = make(tmp_path / "renamed.pyreel", "renamed")
+    assert lines(renamed, "--threads", "late") == {("task Task-3", *ORPHAN): 10}
+    assert lines(renamed, "--threads", "fetch 1") == {("MainThread (4242)", "task fetch 1", *FIRST): 10}
+
+
 def test_instructions_are_frames_of_their_own(running):
     shown = lines(running, "--opcodes", "--no-threads")
     assert {stack[-1] for stack in shown} == {f"[{name}]" for name in LEAVES}
