@@ -104,11 +104,19 @@ class Target:
     def __init__(self, *command, **more):
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
+        self.pid = self.process.pid
+        try:
+            self.pid = self._wait_until_ready()
+        except BaseException:  # nobody else knows of it yet
+            self.close()
+            raise
+
+    def _wait_until_ready(self):
         for line in self.process.stdout:
             if line.startswith(b"ready"):
-                self.pid = int(line.split()[1])
-                return
-        raise AssertionError(f"{command} did not start: {self.process.stderr.read().decode()}")
+                return int(line.split()[1])
+        end(self.process.pid)  # it may run on, and would hold its standard error open
+        raise AssertionError(f"{self.process.args} did not start: {self.process.stderr.read().decode()}")
 
     @property
     def running(self):
