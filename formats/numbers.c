@@ -34,53 +34,31 @@ static bool crowded(uint32_t count, size_t room)
     return (size_t)count * 8 >= room * 5;
 }
 
-static struct pair_slot *pair_slot(const struct pairs *pairs, uint32_t a, uint32_t b)
-{
-    const size_t mask = pairs->room - 1;
-    for (size_t i = mix((uint64_t)a << 32 | b) & mask;; i = (i + 1) & mask) {
-        struct pair_slot *slot = &pairs->slots[i];
-        if (slot->number == 0 || (slot->a == a && slot->b == b))
-            return slot;
-    }
-}
-
 static void pairs_grow(struct pairs *pairs)
 {
     const struct pairs old = *pairs;
     pairs->room = old.room ? old.room * 2 : 64;
+    pairs->shift = old.room ? old.shift - 1 : 64 - 6;
     pairs->slots = alloc_zeroed(pairs->room, sizeof(*pairs->slots));
     for (size_t i = 0; i < old.room; i++)
         if (old.slots[i].number)
-            *pair_slot(pairs, old.slots[i].a, old.slots[i].b) = old.slots[i];
+            *pairs_slot(pairs, old.slots[i].a, old.slots[i].b) = old.slots[i];
     free(old.slots);
-}
-
-/* A free slot for (a, b), or the one it has. */
-static struct pair_slot *find_or_make(struct pairs *pairs, uint32_t a, uint32_t b)
-{
-    if (crowded(pairs->count, pairs->room))
-        pairs_grow(pairs);
-    return pair_slot(pairs, a, b);
 }
 
 void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
 {
-    *find_or_make(pairs, a, b) = (struct pair_slot){ a, b, number };
+    if (crowded(pairs->count, pairs->room))
+        pairs_grow(pairs);
+    *pairs_slot(pairs, a, b) = (struct pair_slot){ a, b, number };
     pairs->count++;
 }
 
-uint32_t pairs_find(const struct pairs *pairs, uint32_t a, uint32_t b)
+uint32_t pairs_add_next(struct pairs *pairs, uint32_t a, uint32_t b)
 {
-    return pairs->room ? pair_slot(pairs, a, b)->number : 0;
-}
-
-uint32_t pairs_number(struct pairs *pairs, uint32_t a, uint32_t b, bool *added)
-{
-    struct pair_slot *slot = find_or_make(pairs, a, b);
-    *added = slot->number == 0;
-    if (*added)
-        *slot = (struct pair_slot){ a, b, ++pairs->count };
-    return slot->number;
+    const uint32_t number = pairs->count + 1;
+    pairs_add(pairs, a, b, number);
+    return number;
 }
 
 void pairs_free(struct pairs *pairs)

@@ -18,14 +18,46 @@ struct pairs {
     struct pair_slot *slots;
     size_t room; /* a power of two, or 0 */
     uint32_t count;
+    uint32_t shift; /* leaves as many bits of a word as a place in `slots` has */
 };
 
-/* The number of (a, b); a new one is count + 1, and *added says so. */
-uint32_t pairs_number(struct pairs *pairs, uint32_t a, uint32_t b, bool *added);
-/* The number of (a, b), 0 when it has none. */
-uint32_t pairs_find(const struct pairs *pairs, uint32_t a, uint32_t b);
+/* Where (a, b) is looked for first. A product's upper bits depend on all bits of a number, and those of neighbours lie
+ * far apart. */
+static inline size_t pairs_place(const struct pairs *pairs, uint32_t a, uint32_t b)
+{
+    return (a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u) >> pairs->shift;
+}
+
+/* The slot that (a, b) has, or the free one in which it would be looked for. There must be room. */
+static inline struct pair_slot *pairs_slot(const struct pairs *pairs, uint32_t a, uint32_t b)
+{
+    const size_t mask = pairs->room - 1;
+    for (size_t i = pairs_place(pairs, a, b);; i = (i + 1) & mask) {
+        struct pair_slot *slot = &pairs->slots[i];
+        if ((slot->a == a && slot->b == b) || slot->number == 0)
+            return slot;
+    }
+}
+
 /* Remembers `number` for (a, b), which has none yet. */
 void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number);
+/* Gives (a, b), which has none yet, the number count + 1. */
+uint32_t pairs_add_next(struct pairs *pairs, uint32_t a, uint32_t b);
+
+/* The number of (a, b), 0 when it has none. */
+static inline uint32_t pairs_find(const struct pairs *pairs, uint32_t a, uint32_t b)
+{
+    return pairs->room ? pairs_slot(pairs, a, b)->number : 0;
+}
+
+/* The number of (a, b); a new one is count + 1, and *added says so. Mostly it has one. */
+static inline uint32_t pairs_number(struct pairs *pairs, uint32_t a, uint32_t b, bool *added)
+{
+    const uint32_t known = pairs_find(pairs, a, b);
+    *added = known == 0;
+    return known ? known : pairs_add_next(pairs, a, b);
+}
+
 void pairs_free(struct pairs *pairs);
 
 struct intern_slot {

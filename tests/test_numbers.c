@@ -53,6 +53,31 @@ static void many_pairs_keep_their_numbers(void **state)
     pairs_free(&pairs);
 }
 
+/* Numbers that count up, or go in the steps of addresses, are spread so well that searches are short. */
+static void pairs_lie_near_where_they_are_looked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t a_values, a_step, b_step;
+    } rows[] = {
+        { 8, 1, 1 },    { 1000, 1, 1 },   { 1, 0, 1 },     { 1, 0, 64 },
+        { 1, 0, 4096 }, { 16, 1, 65536 }, { 20000, 1, 0 }, { 20000, 4096, 1 },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct pairs pairs = { 0 };
+        size_t steps = 0;
+        for (uint32_t k = 0; k < 20000; k++)
+            pairs_add(&pairs, k % rows[i].a_values * rows[i].a_step, k / rows[i].a_values * rows[i].b_step, k + 1);
+        for (size_t k = 0; k < pairs.room; k++) {
+            const struct pair_slot *slot = &pairs.slots[k];
+            if (slot->number)
+                steps += (k - pairs_place(&pairs, slot->a, slot->b)) & (pairs.room - 1);
+        }
+        assert_true(steps < pairs.count);
+        pairs_free(&pairs);
+    }
+}
+
 static void pairs_remember_numbers_of_others(void **state)
 {
     (void)state;
@@ -130,6 +155,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_numbered_in_order_of_first_sight),
         cmocka_unit_test(many_pairs_keep_their_numbers),
+        cmocka_unit_test(pairs_lie_near_where_they_are_looked_for),
         cmocka_unit_test(pairs_remember_numbers_of_others),
         cmocka_unit_test(bytes_are_told_apart_by_size_too),
         cmocka_unit_test(many_rows_of_bytes_keep_their_numbers),
