@@ -59,9 +59,11 @@ static bool known_process(const struct tables *tables, uint32_t number)
     return number < tables->processes_count && tables->processes[number].process.number;
 }
 
-static bool known_thread(const struct tables *tables, uint32_t number)
+/* NULL: it is not known. */
+static struct thread_row *find_thread(const struct tables *tables, uint32_t number)
 {
-    return number < tables->threads_count && tables->threads[number].thread.number;
+    struct thread_row *row = number < tables->threads_count ? &tables->threads[number] : NULL;
+    return row && row->thread.number ? row : NULL;
 }
 
 static bool known_task(const struct tables *tables, uint32_t number)
@@ -133,9 +135,9 @@ static bool take_process_end(struct tables *tables, const struct change *change,
 static bool take_thread_change(struct tables *tables, enum event_kind kind, const struct change *change,
                                struct fault *why)
 {
-    if (!known_thread(tables, change->number))
+    struct thread_row *row = find_thread(tables, change->number);
+    if (!row)
         return is_loss(tables, "news of thread", change->number, why);
-    struct thread_row *row = &tables->threads[change->number];
     if (kind == EVENT_THREAD_END) {
         row->end_ns = change->time_ns;
         return true;
@@ -200,19 +202,18 @@ static bool take_frame(struct tables *tables, const struct frame *given, struct 
     return true;
 }
 
-/* The stack that `frame` called from `caller` makes. A stack on lost ground is lost. */
+/* The stack that `frame` called from `caller` makes. A new one on lost ground is lost. */
 static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
 {
+    const uint32_t known = pairs_find(&tables->stack_numbers, caller, frame);
+    if (known)
+        return known;
     if (caller == STACK_LOST || frame >= tables->frames_count || !tables->frames[frame].number)
         return STACK_LOST;
-    bool added;
-    const uint32_t number = pairs_number(&tables->stack_numbers, caller, frame, &added);
-    if (added) {
-        tables->stacks_count = (size_t)number + 1;
-        tables->stacks = alloc_grow(tables->stacks, &tables->stacks_room, tables->stacks_count,
-                                    sizeof(*tables->stacks));
-        tables->stacks[number] = (struct stack){ caller, frame };
-    }
+    const uint32_t number = pairs_add_next(&tables->stack_numbers, caller, frame);
+    tables->stacks_count = (size_t)number + 1;
+    tables->stacks = alloc_grow(tables->stacks, &tables->stacks_room, tables->stacks_count, sizeof(*tables->stacks));
+    tables->stacks[number] = (struct stack){ caller, frame };
     return number;
 }
 
@@ -232,9 +233,8 @@ static void note_time(struct tables *tables, uint64_t time_ns)
         tables->last_ns = time_ns;
 }
 
-static void count_sample(struct tables *tables, const struct sample *sample)
+static void count_sample(struct tables *tables, struct thread_row *row, const struct sample *sample)
 {
-    struct thread_row *row = &tables->threads[sample->thread];
     const uint64_t count = 1 + sample->more;
     row->samples += count;
     row->cpu_ns += sample->cpu_ns;
@@ -248,12 +248,12 @@ static void count_sample(struct tables *tables, const struct sample *sample)
 
 static bool take_sample(struct tables *tables, struct sample *sample, struct fault *why)
 {
+    struct thread_row *row = find_thread(tables, sample->thread);
     sample->stack = STACK_LOST;
-    if (!known_thread(tables, sample->thread)) {
+    if (!row) {
         tables->lost_samples += 1 + sample->more;
         return is_loss(tables, "a sample of thread", sample->thread, why);
     }
-    struct thread_row *row = &tables->threads[sample->thread];
     if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
         return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
@@ -276,15 +276,15 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         tables->lost_samples += 1 + sample->more;
         return true;
     }
-    count_sample(tables, sample);
+    count_sample(tables, row, sample);
     return true;
 }
 
 static bool take_left_out(struct tables *tables, const struct left_out *given, struct fault *why)
 {
-    if (!known_thread(tables, given->thread))
+    struct thread_row *row = find_thread(tables, given->thread);
+    if (!row)
         return is_loss(tables, "news of thread", given->thread, why);
-    struct thread_row *row = &tables->threads[given->thread];
     row->left_out += given->ticks;
     row->cpu_ns += given->cpu_ns;
     tables->left_out += given->ticks;
