@@ -34,33 +34,19 @@ void tally_add(struct tally *tally, const struct tally_row *given)
         row->sums[i] += given->sums[i];
 }
 
-/* A thread is mostly found where it was. */
-static struct tally_row *row_of(struct tally *tally, const struct sample *sample)
-{
-    if (sample->thread >= tally->latest_room)
-        tally->latest = alloc_grow(tally->latest, &tally->latest_room, (size_t)sample->thread + 1,
-                                   sizeof(*tally->latest));
-    uint32_t *latest = &tally->latest[sample->thread];
-    struct tally_row *row = *latest ? &tally->rows[*latest - 1] : NULL;
-    if (row && row->stack == sample->stack && row->task == sample->task)
-        return row;
-    row = find_row(tally, sample->thread, sample->task, sample->stack);
-    *latest = (uint32_t)(row - tally->rows) + 1;
-    return row;
-}
-
+/* Where no status was recorded, its bits say nothing. */
 void tally_sample(struct tally *tally, const struct sample *sample)
 {
-    const uint32_t status = sample->status & STATUS_RECORDED ? sample->status : STATUS_CPU_UNKNOWN;
-    const uint64_t count = 1 + sample->more;
-    struct tally_row *row = row_of(tally, sample);
+    const uint32_t status = sample->status;
+    const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
+    struct tally_row *row = find_row(tally, sample->thread, sample->task, sample->stack);
     row->sums[SUM_SAMPLES] += count;
     row->sums[SUM_CPU_NS] += sample->cpu_ns;
-    row->sums[SUM_GIL] += status & STATUS_GIL ? count : 0;
-    row->sums[SUM_GIL_WAIT] += status & STATUS_GIL_WAIT ? count : 0;
+    row->sums[SUM_GIL] += status & STATUS_GIL ? known : 0;
+    row->sums[SUM_GIL_WAIT] += status & STATUS_GIL_WAIT ? known : 0;
     tally->samples += count;
-    tally->with_status += status & STATUS_RECORDED ? count : 0;
-    tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : count;
+    tally->with_status += known;
+    tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
 }
 
 bool tally_knows(const struct tally *tally, enum tally_sum sum)
@@ -93,7 +79,6 @@ void tally_free(struct tally *tally)
     pairs_free(&tally->runners);
     pairs_free(&tally->numbers);
     free(tally->rows);
-    free(tally->latest);
     *tally = (struct tally){ 0 };
 }
 

@@ -37,8 +37,6 @@ struct tally {
     struct pairs numbers; /* of (thread or runner, stack): row + 1 */
     struct tally_row *rows;
     size_t count, room;
-    uint32_t *latest; /* by thread: the row of its latest sample + 1 */
-    size_t latest_room;
     uint64_t samples;               /* all */
     uint64_t with_status, with_cpu; /* of them: their status is known, their CPU time is */
 };
