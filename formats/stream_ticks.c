@@ -48,28 +48,29 @@ void begin_ticks(struct stream_reader *reader)
 
 /* ---- samples ---- */
 
-/* The status of a thread in a tick, and the CPU time that it has used since its last sample. */
-static uint32_t take_status(struct stream_reader *reader, struct reader_thread *thread, uint64_t units,
-                            uint64_t *cpu_units)
-{
-    *cpu_units = 0;
-    if (thread->status.block != reader->block)
-        return 0;
-    const uint64_t now_units = stream_status_cpu(&thread->status, units);
-    const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
-    if (whole && now_units > thread->cpu_units)
-        *cpu_units = now_units - thread->cpu_units;
-    thread->cpu_units = whole && thread->cpu_units > now_units ? thread->cpu_units : now_units;
-    thread->losses = reader->losses;
-    thread->sampled = true;
-    if (thread->status.bits & STATUS_CPU_UNKNOWN)
-        *cpu_units = 0;
-    return thread->status.bits | STATUS_RECORDED;
-}
-
 static uint64_t units_of(const struct stream_reader *reader, uint64_t tick)
 {
     return reader->ticks[tick - reader->first_tick];
+}
+
+/* The status of a thread, which is the same in ticks `first` to `last`, and the CPU time that it has used since its
+ * last sample; when that is not known because something was lost, what it has used between these ticks. */
+static uint32_t take_status(struct stream_reader *reader, struct reader_thread *thread, uint64_t first, uint64_t last,
+                            uint64_t *cpu_units)
+{
+    const struct stream_status *status = &thread->status;
+    *cpu_units = 0;
+    if (status->block != reader->block)
+        return 0;
+    const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
+    const uint64_t then = whole ? thread->cpu_units : stream_status_cpu(status, units_of(reader, first));
+    const uint64_t now = stream_status_cpu(status, units_of(reader, last));
+    thread->cpu_units = now > then ? now : then;
+    thread->losses = reader->losses;
+    thread->sampled = true;
+    if (!(status->bits & STATUS_CPU_UNKNOWN))
+        *cpu_units = thread->cpu_units - then;
+    return status->bits | STATUS_RECORDED;
 }
 
 /* A sample for each tick from `first` to `last`, in all of which it is the same. */
@@ -77,10 +78,8 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
 {
     struct stream_reader *reader = d->reader;
     struct reader_thread *thread = &reader->threads[number];
-    uint64_t cpu_units, more_units = 0;
-    uint32_t status = take_status(reader, thread, units_of(reader, first), &cpu_units);
-    if (last > first)
-        status = take_status(reader, thread, units_of(reader, last), &more_units);
+    uint64_t cpu_units;
+    const uint32_t status = take_status(reader, thread, first, last, &cpu_units);
     struct event event; /* only what is told of it is set: this is done millions of times */
     event.kind = EVENT_SAMPLE;
     event.sample = (struct sample){ .thread = number,
@@ -89,7 +88,7 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .frames = reader->frames,
                                     .time_ns = units_of(reader, last) * reader->unit_ns,
                                     .status = status,
-                                    .cpu_ns = (cpu_units + more_units) * reader->unit_ns,
+                                    .cpu_ns = cpu_units * reader->unit_ns,
                                     .task = stream_runs_task(&thread->runs, reader->block),
                                     .more = last - first };
     return sink_take(d->to, &event, d->why);
