@@ -22,7 +22,8 @@
 struct run {
     const struct converter *converter;
     struct conversion conversion;
-    void *self; /* the output's state */
+    void *self;         /* the output's state */
+    struct sink output; /* the output; where a mode is wanted, what keeps samples from it. NULL: it takes nothing */
     struct keep keep;
     struct inputs inputs;
     const struct input *input; /* that is being read */
@@ -81,15 +82,19 @@ static void end_progress(struct run *run)
 
 /* ---- events ---- */
 
-/* Gives an event that the tables of the output have accepted to the output, if the mode keeps it. */
-static bool give(struct run *run, struct event *event, struct fault *why)
+/* Gives an event to the output if the mode keeps it. */
+static bool take_kept(void *self, struct event *event, struct fault *why)
 {
-    if (!run->converter->take || (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST))
-        return true;
-    if (run->keep.mode == MODE_AS_RECORDED)
-        return run->converter->take(run->self, event, why);
+    struct run *run = self;
     const struct sink output = { .take = run->converter->take, .self = run->self };
     return keep_take(&run->keep, &run->conversion.tables, event, &output, why);
+}
+
+/* Gives an event that the tables of the output have accepted on. */
+static bool give(struct run *run, struct event *event, struct fault *why)
+{
+    const bool lost = event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST;
+    return lost || !run->output.take || sink_take(&run->output, event, why);
 }
 
 /* Takes what has become of an event of one of the recordings. */
@@ -331,8 +336,12 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
         input_close(fd);
         return false;
     }
-    if (!run->self)
+    if (!run->self) {
         run->self = run->converter->start(conversion);
+        run->output = run->keep.mode == MODE_AS_RECORDED
+                          ? (struct sink){ .take = run->converter->take, .self = run->self }
+                          : (struct sink){ .take = take_kept, .self = run };
+    }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
     stream_reader_stop(&conversion->source.stream);
