@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROGRESS_NS 200000000 /* between two updates of the progress line */
+#define PROGRESS_NS 200000000  /* between two updates of the progress line */
 #define AHEAD_LEAST (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
 
 /* One run of a converter. */
@@ -161,7 +161,7 @@ static bool take_event(void *self, struct event *event, struct fault *why)
         run->refused = true;
         return false;
     }
-    run->stopped = !pass_on(run, event, why);
+    run->stopped |= !pass_on(run, event, why);
     return !run->stopped;
 }
 
@@ -173,7 +173,7 @@ static bool forgive_refusal(struct run *run, struct fault *why)
     run->refused = false;
     struct block_reader *blocks = &run->conversion.source.stream.blocks;
     blocks->damage.blocks++;
-    block_note_damage(blocks, why->text);
+    block_note_damage(blocks, why->text, run->conversion.source.stream.at);
     why->text[0] = '\0';
     return true;
 }

@@ -130,7 +130,7 @@ enum block_found block_ahead_next(struct block_ahead *ahead, struct block_order 
     }
     *block = slot->block;
     *skipped = slot->skipped;
-    order->next = block->sequence + 1;
+    order->next = (uint64_t)block->sequence + 1;
     count(ahead, &ahead->given);
     return BLOCK_FOUND;
 }

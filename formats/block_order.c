@@ -54,14 +54,14 @@ static void pass_over_strange(struct block_reader *blocks, const struct block *b
 {
     blocks->damage.bytes += block->size;
     blocks->damage.tail = block->tail + block->size;
-    block_note_damage_at(blocks, "a block of another recording", block->at);
+    block_note_damage(blocks, "a block of another recording", block->at);
 }
 
 static void pass_over_late(struct block_reader *blocks, const struct block *block)
 {
     blocks->damage.duplicates++;
     blocks->damage.tail = block->tail;
-    block_note_damage_at(blocks, "a block that is no longer due", block->at);
+    block_note_damage(blocks, "a block that is no longer due", block->at);
 }
 
 static bool is_held(const struct block_order *order, uint32_t sequence)
@@ -100,7 +100,7 @@ static void note_early(struct block_order *order, struct block_reader *blocks, u
         blocks->damage.duplicates++;
         if (held->block.at == order->missing_at)
             blocks->damage.first.text[0] = '\0';
-        block_note_damage_at(blocks, "a block that comes too early", held->block.at);
+        block_note_damage(blocks, "a block that comes too early", held->block.at);
     }
 }
 
@@ -109,7 +109,7 @@ static void note_missing(struct block_order *order, struct block_reader *blocks,
     if (blocks->damage.first.text[0])
         return;
     order->missing_at = block->at;
-    block_note_damage_at(blocks, "missing blocks ahead of the one", block->at);
+    block_note_damage(blocks, "missing blocks ahead of the one", block->at);
 }
 
 /* Puts a copy of a block where it belongs among those that are held. */
@@ -173,7 +173,7 @@ enum block_found block_in_order(struct block_order *order, struct block_reader *
     }
     *skipped = block->sequence > order->next;
     blocks->damage.blocks += block->sequence - order->next;
-    order->next = block->sequence + 1;
+    order->next = (uint64_t)block->sequence + 1;
     return BLOCK_FOUND;
 }
 

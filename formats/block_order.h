@@ -18,7 +18,7 @@ struct held_block {
 };
 
 struct block_order {
-    uint32_t next; /* the sequence of the block that is due */
+    uint64_t next; /* the sequence of the block that is due */
     uint32_t mark; /* that all blocks have; 0: none has one */
 
     struct held_block *held; /* read and not given yet, by sequence; all above `next` but perhaps the first */

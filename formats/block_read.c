@@ -84,14 +84,9 @@ void block_show_progress(struct block_reader *reader, const struct block_progres
     reader->damage = progress->damage;
 }
 
-void block_note_damage_at(struct block_reader *reader, const char *what, uint64_t at)
+void block_note_damage(struct block_reader *reader, const char *what, uint64_t at)
 {
     fault(&reader->damage.first, "%s at byte %" PRIu64, what, at);
-}
-
-void block_note_damage(struct block_reader *reader, const char *what)
-{
-    block_note_damage_at(reader, what, place(reader));
 }
 
 static const char no_zstd[] = "a block that does not decompress";
@@ -256,7 +251,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         }
         if (!first_wrong) {
             first_wrong = wrong;
-            block_note_damage(reader, wrong);
+            block_note_damage(reader, wrong, place(reader));
             reader->damage.cut = wrong == cut_block;
         }
         if (reader->wasted > WASTE_LIMIT + WASTE_FACTOR * reader->bytes_read)

@@ -75,9 +75,7 @@ struct block_progress block_progress(const struct block_reader *reader);
 /* Makes a reader that reads nothing itself show how far another one is. */
 void block_show_progress(struct block_reader *reader, const struct block_progress *progress);
 
-/* Remembers what was wrong, and where in the file, if it is the first thing that was: where the reader stands, ... */
-void block_note_damage(struct block_reader *reader, const char *what);
-/* ... or at this byte. */
-void block_note_damage_at(struct block_reader *reader, const char *what, uint64_t at);
+/* Remembers what was wrong, and at which byte of the file, if it is the first thing that was. */
+void block_note_damage(struct block_reader *reader, const char *what, uint64_t at);
 
 #endif

@@ -37,7 +37,8 @@ struct cursor {
 
 static inline struct cursor cursor_of(const void *bytes, size_t size)
 {
-    return (struct cursor){ .at = bytes, .end = (const unsigned char *)bytes + size };
+    const unsigned char *at = bytes;
+    return (struct cursor){ .at = at, .end = size ? at + size : at }; /* of nothing there may be no address */
 }
 
 static inline size_t cursor_left(const struct cursor *from)

@@ -222,7 +222,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
         return false;
     reader->blocks.damage.blocks++;
     reader->losses++;
-    block_note_damage(&reader->blocks, "a block that breaks the rules of the format, before");
+    block_note_damage(&reader->blocks, "a block that breaks the rules of the format", reader->at);
     return true;
 }
 
@@ -252,7 +252,7 @@ static bool give_end(struct stream_reader *reader, struct cursor payload, const 
     struct event event = { .kind = EVENT_END };
     if (!take_end(payload, &event.end, reader->unit_ns)) {
         reader->blocks.damage.blocks++;
-        block_note_damage(&reader->blocks, "a broken end block, before");
+        block_note_damage(&reader->blocks, "a broken end block", reader->at);
         return true;
     }
     reader->ended = true;
@@ -294,9 +294,10 @@ enum stream_state stream_read_block(struct stream_reader *reader, const struct s
     if (found != BLOCK_FOUND)
         return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
     reader->losses += skipped;
+    reader->at = block.at;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
-        block_note_damage(&reader->blocks, "a block where none belongs, before");
+        block_note_damage(&reader->blocks, "a block where none belongs", reader->at);
         return STREAM_MORE;
     }
     bool going = true;

@@ -26,6 +26,7 @@ struct reader_thread {
 struct stream_reader {
     struct block_reader blocks; /* its damage is the recording's */
     uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
+    uint64_t at;                /* where the one that is being decoded begins in the file */
     struct block_order order;
     bool ended;      /* the END block has been given, ... */
     bool complete;   /* ... and does not say that something was lost before it */

@@ -115,7 +115,6 @@ static bool list_threads(struct roster *roster, size_t interpreter, const struct
         }
         member->interpreter = interpreter;
         member->interpreter_id = id;
-        member->twin = 0;
         member->previous = previous;
         member->next = next;
         member->native_id = native_id;
@@ -150,6 +149,8 @@ static void ask_for_listed(struct roster *roster)
 static void link_twins(struct roster *roster)
 {
     struct pairs threads = { 0 }; /* native id → place + 1 of a state of it */
+    for (size_t i = 0; i < roster->members_count; i++)
+        roster->members[i].twin = 0; /* also of those that are not listed any more: rings have no ends */
     if (roster->target->interpreters_count < 2)
         return;
     for (size_t i = 0; i < roster->order_count; i++) {
@@ -168,6 +169,7 @@ static void link_twins(struct roster *roster)
 /* Makes the order that of the lists. */
 static enum roster_state make_list(struct roster *roster)
 {
+    roster->whole = false;
     switch (target_read_interpreters(roster->target)) {
     case REMOTE_READ:
         break;
@@ -188,7 +190,7 @@ static enum roster_state make_list(struct roster *roster)
     roster->order = order;
     roster->order_count = count;
     roster->order_room = room;
-    roster->listed = whole;
+    roster->listed = roster->whole = whole;
     link_twins(roster);
     ask_for_listed(roster);
     return whole ? ROSTER_READ : ROSTER_TORN;
@@ -392,9 +394,7 @@ enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
 
 bool roster_placed(const struct roster *roster, const struct member *member)
 {
-    const struct target *target = roster->target;
-    return member->interpreter < target->interpreters_count &&
-           target->interpreters[member->interpreter].id == member->interpreter_id;
+    return roster->whole && member->listed == roster->list;
 }
 
 void roster_repeat(struct roster *roster)

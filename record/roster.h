@@ -42,6 +42,7 @@ struct roster {
     uint32_t *asked; /* those of them that were asked for, in this tick */
     size_t asked_count, asked_room;
     bool listed;   /* the order is that of the lists, as far as we know */
+    bool whole;    /* the last list was read to its end */
     uint64_t list; /* counts lists */
     uint64_t tick;
     size_t failed; /* threads that could not be read in this tick */
@@ -64,7 +65,8 @@ enum roster_state {
 /* One tick: reads the stacks of the wanted threads. `now_ns` is the clock's time. */
 enum roster_state roster_read(struct roster *roster, uint64_t now_ns);
 
-/* Whether its interpreter is where the list that it is in had it: after ROSTER_TORN that may be another's place. */
+/* Whether it is in the last list, and that was read to its end: if not, nobody knows after ROSTER_TORN which
+ * interpreter is in the place of its own, and who has the lock. */
 bool roster_placed(const struct roster *roster, const struct member *member);
 
 /* Nothing has moved since the last tick. */

@@ -142,10 +142,10 @@ static void drop_stray(struct snapshot *s, size_t i)
  * while a recursion returns, and the older ones have come. */
 static bool lacks_piece(struct snapshot *s, size_t k)
 {
-    const size_t first_chunk = 1 + (s->cframe != 0);
+    const size_t first_chunk = 1 + s->cframes_count;
     const size_t first_stray = first_chunk + s->chunks_came;
     if (k < first_chunk) {
-        s->cframe = 0;
+        s->cframes_count = 0;
     } else if (k < first_stray) {
         s->chunks_came = k - first_chunk;
         s->chunks_gone = true;
@@ -208,6 +208,24 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
     return ACCEPTED;
 }
 
+/* Whether the frame that is noted at `cframe` is in the copy. If not, it will be next time. */
+static bool find_cframe(struct snapshot *s, uint64_t cframe)
+{
+    for (uint32_t i = 0; i < s->cframes_count; i++) {
+        if (s->cframes[i] != cframe)
+            continue;
+        s->cframe = i;
+        return true;
+    }
+    if (cframe == 0) {
+        s->cframe = CFRAMES;
+        return true;
+    }
+    s->cframe = s->cframes_count < CFRAMES ? s->cframes_count++ : (s->cframe + 1) % CFRAMES;
+    s->cframes[s->cframe] = cframe;
+    return false;
+}
+
 enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t interpreter,
                             size_t good)
 {
@@ -228,13 +246,8 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
         s->chunks_came += more < spare ? more : spare;
         s->until = s->spare_first + (more < spare ? more : spare);
     }
-    if (l->thread_cframe) {
-        const uint64_t cframe = word_at(s->copy, l->thread_cframe);
-        const bool same = cframe == s->cframe;
-        s->cframe = cframe;
-        if (!same)
-            return changed_plan(s);
-    }
+    if (l->thread_cframe && !find_cframe(s, word_at(s->copy, l->thread_cframe)))
+        return changed_plan(s);
     return check_chunks(s, l, remote);
 }
 
@@ -242,7 +255,7 @@ uint64_t snapshot_current(const struct snapshot *s, const struct layout *l)
 {
     if (!l->thread_cframe)
         return word_at(s->copy, l->thread_current_frame);
-    return s->cframe ? word_at(s->copy, s->cframe_at) : 0;
+    return s->cframe < s->cframes_count ? word_at(s->copy, s->cframe_at + s->cframe * 8) : 0;
 }
 
 /* ---- frames ---- */

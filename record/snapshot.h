@@ -60,11 +60,15 @@ enum attempt {
     ELSEWHERE, /* there is no thread of this interpreter here any more */
 };
 
+#define CFRAMES 2
+
 /* Of one thread; lives as long as that. `= {0}` knows nothing yet. */
 struct snapshot {
     uint64_t thread; /* address of its state */
-    uint64_t cframe; /* where its current frame is kept, before CPython 3.13, and that frame in the copy */
-    uint32_t cframe_at;
+    /* Before CPython 3.13, places where its current frame was noted lately: C code that calls Python code has one of
+     * its own. Those frames in the copy, and which place is in use; CFRAMES: none. */
+    uint64_t cframes[CFRAMES];
+    uint32_t cframes_count, cframe_at, cframe;
     struct chunk *chunks; /* oldest first; those after `newest` were there lately and may come again */
     size_t chunks_count, chunks_room, newest;
     size_t firm;                /* so many of the oldest do not come and go */

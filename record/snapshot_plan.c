@@ -39,7 +39,7 @@ static uint64_t place_again(struct snapshot *s, uint64_t at)
 static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
 {
     s->cframe_at = aligned(l->thread_size);
-    uint64_t at = s->cframe_at + 8;
+    uint64_t at = s->cframe_at + sizeof(s->cframes);
     for (size_t i = 0; i < s->chunks_count; i++) {
         s->chunks[i].at = (uint32_t)at;
         s->chunks[i].used = s->chunks[i].next;
@@ -76,7 +76,7 @@ static void add_others(const struct snapshot *s, struct call *call)
 
 bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call, bool alone)
 {
-    const size_t wanted = 4 + 2 * s->chunks_count + s->strays_count + TWICE_LIMIT;
+    const size_t wanted = 3 + CFRAMES + 2 * s->chunks_count + s->strays_count + TWICE_LIMIT;
     if (call->count + wanted > PIECES_LIMIT) {
         s->twice = false;
         return false;
@@ -96,8 +96,8 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     s->first = call->count;
     s->strays_read = s->strays_count;
     call_add(call, thread, l->thread_size, s->copy);
-    if (s->cframe)
-        call_add(call, s->cframe + l->cframe_current_frame, 8, s->copy + s->cframe_at);
+    for (size_t i = 0; i < s->cframes_count; i++)
+        call_add(call, s->cframes[i] + l->cframe_current_frame, 8, s->copy + s->cframe_at + i * 8);
     s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
     const bool whole = !alone || s->firm >= s->chunks_came || wanted > ALONE_LIMIT;
     s->chunks_came = whole ? s->chunks_came : 0;

@@ -311,7 +311,7 @@ static void note_refusal(struct playback *playback)
 {
     playback->refused = false;
     playback->reader.blocks.damage.blocks++;
-    block_note_damage(&playback->reader.blocks, playback->why.text);
+    block_note_damage(&playback->reader.blocks, playback->why.text, playback->reader.at);
     playback->why = (struct fault){ 0 };
 }
 

@@ -78,7 +78,7 @@ static void begin_reading(struct reading *reading, int fd)
 static enum block_found read_next(struct reading *reading, struct block *block)
 {
     bool skipped;
-    const uint32_t due = reading->order.next;
+    const uint64_t due = reading->order.next;
     const enum block_found found = block_in_order(&reading->order, &reading->blocks, block, &skipped, &reading->why);
     if (found == BLOCK_FOUND)
         assert_int_equal(skipped, block->sequence > due);

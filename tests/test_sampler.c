@@ -211,7 +211,7 @@ static void a_ring_of_threads_is_left(void **state)
         const uint64_t first = p->threads[worker].address, last = p->threads[0].address;
         fake_take_lock(p, 0);
         fake_poke(p, last + l->thread_next, first);
-        assert_tick(&scene, "1: 21, 2: 22, tick"); /* both were read before that was noticed */
+        assert_tick(&scene, "1 failed: list of threads unreadable, 2 failed: list of threads unreadable, tick");
         /* One that even says who is before it. */
         fake_poke(p, first + l->thread_prev, last);
         const uint64_t calls = scene.sampler.target.remote.calls;
@@ -236,7 +236,7 @@ static void a_lost_list_is_a_failure_of_all(void **state)
     fake_poke(p, head, p->threads[0].address);
     sampler_tick(&scene.sampler, 0, NULL);
     fake_poke(p, head, 0x10);
-    assert_tick(&scene, "1: 21, tick"); /* the one that is known is read all the same */
+    assert_tick(&scene, "1 failed: list of threads unreadable, tick");
     fake_poke(p, p->threads[0].address + p->target.runtime.layout.thread_interpreter, 0);
     assert_tick(&scene, "1 failed: list of threads unreadable, tick");
     end(&scene);

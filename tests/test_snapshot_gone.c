@@ -138,7 +138,8 @@ static void overflow(struct fake_python *p)
         s.chunks[s.chunks_count++] = (struct chunk){ .address = FAKE_BASE + i * 4096, .next = 512 };
     for (size_t i = 0; i < 384; i++)
         s.strays[s.strays_count++] = (struct stray){ .frame = FAKE_BASE + i * 512, .next = l->frame_size };
-    s.cframe = l->thread_cframe ? FAKE_BASE : 0;
+    s.cframes[0] = FAKE_BASE;
+    s.cframes_count = l->thread_cframe != 0;
     struct target target = p->target;
     target.interpreters = interpreters;
     target.interpreters_count = 256;

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,9 @@ NAPS = os.path.join(environment.BUILD, "tests", "bench", "naps")
 RECORD = environment.RECORD
 INSIDE = "PYREEL_BENCH_INSIDE"
 PATIENCE = 60  # seconds: only a program that hangs takes so long
+
+# Recorders are ended by ^C. A shell that runs us in the background has us, and all that we start, ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def die(reason):
