@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct scene {
     struct fake_python *p;
@@ -141,6 +142,7 @@ static void enter_another(struct fake_python *p)
     struct scene s;
     begin(&s, p, THREADS_ALL);
     assert_current(&s, 0);
+    const uint64_t head = p->target.interpreters[0].threads_head;
     const uint64_t first = p->interpreter, second = second_interpreter(p), state = enter(p, second);
     roster_distrust(&s.roster);
     assert_current(&s, 0);
@@ -151,6 +153,18 @@ static void enter_another(struct fake_python *p)
     let_hold(p, second, state, false);
     assert_current(&s, 1); /* it sleeps there */
     let_hold(p, first, p->threads[0].address, true);
+    assert_current(&s, 0);
+    /* The list of the first breaks before its state: what is known of it has an end all the same. */
+    fake_poke(p, first + fake_layout(p)->interpreter_threads_head, 0x10);
+    roster_distrust(&s.roster);
+    assert_int_equal(roster_read(&s.roster, clock_now_ns()), ROSTER_TORN);
+    alarm(10);
+    for (size_t i = 0; i < s.roster.members_count; i++) {
+        roster_current(&s.roster, &s.roster.members[i]);
+        assert_false(roster_placed(&s.roster, &s.roster.members[i]));
+    }
+    alarm(0);
+    fake_poke(p, first + fake_layout(p)->interpreter_threads_head, head);
     assert_current(&s, 0);
     end(&s);
     /* Never seen with a lock: in the one that was made last. */

@@ -48,6 +48,40 @@ static void as_much_is_read_as_was_used_lately(void **state)
     fake_each_version(grow_and_shrink);
 }
 
+/* ---- where the current frame is noted ---- */
+
+static uint64_t calls_of_sample(struct fake_python *p)
+{
+    const uint64_t calls = p->target.remote.calls;
+    fake_assert_depth(p, 2);
+    return p->target.remote.calls - calls;
+}
+
+static void change_places(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    if (!l->thread_cframe)
+        return;
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, f, 2 } }, 2);
+    const uint64_t places[] = { p->threads[0].cframe, fake_room(p, 32), fake_room(p, 32) };
+    for (size_t i = 1; i < countof(places); i++)
+        fake_poke(p, places[i] + l->cframe_current_frame, fake_peek(p, fake_leaf_at(p, 0)));
+    calls_of_sample(p);
+    const uint64_t calls = calls_of_sample(p);
+    for (size_t i = 1; i < 20; i++) {
+        fake_poke(p, p->threads[0].address + l->thread_cframe, places[i < 10 ? i % 2 : 1 + i % 2]);
+        const bool is_new = i == 1 || i == 11;
+        assert_int_equal(calls_of_sample(p), calls + is_new);
+    }
+}
+
+static void places_that_take_turns_are_read_at_once(void **state)
+{
+    (void)state;
+    fake_each_version(change_places);
+}
+
 /* ---- chunks ---- */
 
 static void come_and_go(struct fake_python *p)
@@ -361,6 +395,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_much_is_read_as_was_used_lately),
+        cmocka_unit_test(places_that_take_turns_are_read_at_once),
         cmocka_unit_test(chunks_are_followed),
         cmocka_unit_test(a_chunk_may_be_gone),
         cmocka_unit_test(chunks_that_were_there_lately_are_tried_for),
