@@ -82,11 +82,17 @@ static void end_progress(struct run *run)
 
 /* ---- events ---- */
 
+/* The output, which takes all. */
+static struct sink whole_output(const struct run *run)
+{
+    return (struct sink){ .take = run->converter->take, .self = run->self };
+}
+
 /* Gives an event to the output if the mode keeps it. */
 static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = { .take = run->converter->take, .self = run->self };
+    const struct sink output = whole_output(run);
     return keep_take(&run->keep, &run->conversion.tables, event, &output, why);
 }
 
@@ -338,9 +344,8 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->keep.mode == MODE_AS_RECORDED
-                          ? (struct sink){ .take = run->converter->take, .self = run->self }
-                          : (struct sink){ .take = take_kept, .self = run };
+        run->output = run->keep.mode == MODE_AS_RECORDED ? whole_output(run)
+                                                         : (struct sink){ .take = take_kept, .self = run };
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
@@ -366,7 +371,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (conversion->settings.choice.threads && !run->merge.found)
         return fault(why, "no thread of %s is called %s", conversion->settings.input,
                      conversion->settings.choice.threads);
-    const struct sink sink = { .take = run->converter->take, .self = run->self };
+    const struct sink sink = whole_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
         return false;

@@ -281,6 +281,7 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
 {
     if (reader->goes_ahead && !reader->ahead)
         reader->ahead = block_ahead_begin(&reader->blocks, &reader->order);
+    reader->goes_ahead = reader->ahead != NULL; /* where no thread can be had it is asked for once */
     if (reader->ahead)
         return block_ahead_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
     return block_in_order(&reader->order, &reader->blocks, block, skipped, why);
