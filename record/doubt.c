@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/doubt.h"
 
+#include "formats/alloc.h"
+
 #define NEAR_LEAF     8  /* frames */
 #define SURE_COPIES   2  /* made twice, in a row, that show a call which is not known */
 #define SURE_ODD      3  /* the same of another function than its caller is known to call */
 #define SURE_FAR      4  /* the same far from the leaf */
 #define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
 #define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out */
+#define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
     return !caller || edges_known(&u->edges, caller->frame, callee->frame);
 }
-
-/* What the copy says of calls that are not known. */
-struct doubt {
-    uint32_t unknown;
-    uint32_t first;  /* the first callee of one */
-    bool sure;       /* none of their frames changed from the first to the second copy */
-    uint32_t copies; /* made twice, in a row, that have to show them */
-};
 
 /* How many copies have to show a call that is not known, see edges.h. */
 static uint32_t copies_needed(const struct unwinder *u, const struct link *caller, const struct link *callee,
@@ -30,35 +25,27 @@ static uint32_t copies_needed(const struct unwinder *u, const struct link *calle
     return edges_odd(&u->edges, caller->frame, callee->code->function) ? SURE_ODD : SURE_COPIES;
 }
 
-static struct doubt doubt_calls(const struct unwinder *u, struct walk *walk, const struct link *above)
+/* The first frame that its caller is not known to call; fresh_count: there is none. */
+static uint32_t first_unknown(const struct unwinder *u, const struct link *above)
 {
-    struct doubt doubt = { .sure = true, .copies = SURE_COPIES };
     uint32_t known_caller = 0, known_callee = 0;
     const struct link *caller = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++) {
         const struct link *callee = &u->fresh[i];
         /* In a recursion one look is enough. */
-        if (caller && caller->frame == known_caller && callee->frame == known_callee)
+        if (!caller || (caller->frame == known_caller && callee->frame == known_callee))
             continue;
-        if (!is_known(u, caller, callee)) {
-            doubt.first = doubt.unknown++ ? doubt.first : i;
-            const uint32_t copies = copies_needed(u, caller, callee, u->fresh_count - i);
-            doubt.copies = copies > doubt.copies ? copies : doubt.copies;
-            doubt.sure &= walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
-        } else if (caller) {
-            known_caller = caller->frame;
-            known_callee = callee->frame;
-        }
+        if (!is_known(u, caller, callee))
+            return i;
+        known_caller = caller->frame;
+        known_callee = callee->frame;
     }
-    return doubt;
+    return u->fresh_count;
 }
 
-static void see_calls(struct unwinder *u, const struct link *above)
+static uint32_t root_function(const struct unwinder *u)
 {
-    const struct link *caller = above;
-    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
-        if (!is_known(u, caller, &u->fresh[i]) && !u->fresh[i].suspended)
-            edges_see(&u->edges, caller->frame, u->fresh[i].frame, u->fresh[i].code->function);
+    return u->fresh_count > 0 ? u->fresh[0].code->function : 0;
 }
 
 /* Another root than last time or none: the state may be one that lasts for nanoseconds, or by now another thread's. */
@@ -66,7 +53,7 @@ static bool is_odd(const struct unwinder *u, const struct walk *walk, const stru
 {
     if (above || (walk->sampled && walk->depth == 0))
         return false;
-    return u->fresh_count == 0 || (walk->sampled && walk->root_function != u->fresh[0].code->function);
+    return u->fresh_count == 0 || (walk->sampled && walk->root_function != root_function(u));
 }
 
 static bool is_sure_root(const struct unwinder *u, struct walk *walk)
@@ -99,35 +86,87 @@ static void leave_out_suspended(struct unwinder *u, const struct link *above)
             u->fresh_count = i;
 }
 
+/* How many copies in a row showed a call before this one. They show calls in the same order, root first: *from is where
+ * the next one is. */
+static uint32_t shown_before(const struct walk *walk, uint32_t caller, uint32_t callee, uint32_t *from)
+{
+    for (uint32_t i = *from; i < walk->doubts.count && i < *from + GONE_CALLS; i++) {
+        const struct doubted *doubted = &walk->doubts.calls[i];
+        if (doubted->caller != caller || doubted->callee != callee)
+            continue;
+        *from = i + 1;
+        return doubted->copies;
+    }
+    return 0;
+}
+
+/* Notes a call that is not known, and whether this copy shows it for sure. Returns how many in a row do. */
+static uint32_t note_call(struct unwinder *u, const struct walk *walk, uint32_t caller, uint32_t callee, bool sure,
+                          uint32_t *from)
+{
+    const uint32_t before = shown_before(walk, caller, callee, from), copies = sure ? before + 1 : 0;
+    struct doubts *doubts = &u->doubts;
+    doubts->calls = alloc_grow(doubts->calls, &doubts->room, doubts->count + 1, sizeof(*doubts->calls));
+    doubts->calls[doubts->count++] = (struct doubted){ caller, callee, copies };
+    return copies;
+}
+
+/* The next copy is compared with this one. */
+static void keep_calls(struct unwinder *u, struct walk *walk)
+{
+    const struct doubts before = walk->doubts;
+    walk->doubts = u->doubts;
+    u->doubts = before;
+}
+
+/* Looks at the calls from `first` on that are not known. True when each of them was shown by enough copies in a row; it
+ * then counts as seen. *unlikely: one needs more than SURE_COPIES. */
+static bool calls_shown(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first, bool odd,
+                        bool *unlikely)
+{
+    uint32_t from = 0;
+    u->doubts.count = 0;
+    bool shown = !odd || note_call(u, walk, 0, root_function(u), is_sure_root(u, walk), &from) >= SURE_COPIES;
+    for (uint32_t i = first; i < u->fresh_count; i++) {
+        const struct link *caller = i > 0 ? &u->fresh[i - 1] : above, *callee = &u->fresh[i];
+        if (is_known(u, caller, callee))
+            continue;
+        const uint32_t needed = copies_needed(u, caller, callee, u->fresh_count - i);
+        const bool sure = walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
+        const uint32_t copies = note_call(u, walk, caller->frame, callee->frame, sure, &from);
+        if (copies == needed && !callee->suspended)
+            edges_see(&u->edges, caller->frame, callee->frame, callee->code->function);
+        shown &= copies >= needed;
+        *unlikely |= needed > SURE_COPIES;
+    }
+    keep_calls(u, walk);
+    return shown;
+}
+
 bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
 {
-    struct snapshot *snapshot = &walk->snapshot;
     const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
     leave_out_suspended(u, above);
-    struct doubt doubt = doubt_calls(u, walk, above);
     const bool odd = is_odd(u, walk, above);
+    const uint32_t first = first_unknown(u, above);
+    if (first == u->fresh_count && !odd)
+        return true;
     /* Nothing new. It must not count as seen again: a program that lost its processor half-way into a call would make
      * that call known. */
-    if (doubt.unknown && !odd && !has_moved(u, walk))
+    if (!odd && !has_moved(u, walk))
         return true;
-    const bool sure = doubt.sure && (!odd || is_sure_root(u, walk));
     /* Some places are left too soon to be seen twice. What is above them is still true. */
-    if (doubt.unknown && !odd && u->walker.joined + doubt.first > 0 && attempts >= CUT_ATTEMPTS) {
-        u->fresh_count = doubt.first;
-        doubt.unknown = 0;
+    if (!odd && u->walker.joined + first > 0 && attempts >= CUT_ATTEMPTS) {
+        u->fresh_count = first;
+        return true;
     }
+    bool unlikely = false;
+    const bool shown = calls_shown(u, walk, above, first, odd, &unlikely);
     /* Most likely there is no such call. */
-    if (doubt.copies > SURE_COPIES && attempts < SURE_ATTEMPTS) {
-        walk->sure_copies = 0;
+    if (unlikely && attempts < SURE_ATTEMPTS) {
+        walk->doubts.count = 0;
         return false;
     }
-    walk->sure_copies = (odd || doubt.unknown) && sure ? walk->sure_copies + 1 : 0;
-    if ((odd || doubt.unknown) && walk->sure_copies < doubt.copies) {
-        snapshot->twice = true;
-        return false;
-    }
-    see_calls(u, above);
-    walk->sure_copies = 0;
-    snapshot->twice = false;
-    return true;
+    walk->snapshot.twice = !shown;
+    return shown;
 }

@@ -33,6 +33,7 @@ void unwinder_close(struct unwinder *u)
     walker_close(&u->walker);
     edges_free(&u->edges);
     free(u->fresh);
+    free(u->doubts.calls);
     free(u->unsure);
     *u = (struct unwinder){ 0 };
 }
@@ -315,7 +316,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         only = &wanted[i].walk->snapshot;
         if (wanted[i].attempts == 0) {
             snapshot_begin(only);
-            wanted[i].walk->sure_copies = 0;
+            wanted[i].walk->doubts.count = 0;
         }
         if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
             if (threads > 0)

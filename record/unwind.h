@@ -76,6 +76,7 @@ struct unwinder {
     struct link *fresh; /* the frames that are not from the last sample, root first */
     size_t fresh_room;
     uint32_t fresh_count;
+    struct doubts doubts; /* of this copy */
     struct code **unsure; /* code objects whose identity has to be confirmed */
     size_t unsure_room, unsure_count;
     uint64_t pace_ns;     /* what a piece of a call takes lately; 0: not known */

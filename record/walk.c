@@ -23,6 +23,7 @@ void walk_free(struct walk *walk)
     snapshot_free(&walk->snapshot);
     free(walk->marks);
     free(walk->links);
+    free(walk->doubts.calls);
     *walk = (struct walk){ 0 };
 }
 

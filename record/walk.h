@@ -57,6 +57,19 @@ struct mark {
     uint64_t address, above;
 };
 
+/* A call that is not known, see doubt.h. */
+struct doubted {
+    uint32_t caller, callee; /* frames; 0 and the function of the root: that it has this root */
+    uint32_t copies;         /* so many in a row that were made twice showed it, and it did not change meanwhile */
+};
+
+/* Those that a copy shows, root first. */
+struct doubts {
+    struct doubted *calls;
+    size_t room;
+    uint32_t count;
+};
+
 /* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
 struct walk {
     struct snapshot snapshot;
@@ -67,7 +80,7 @@ struct walk {
     uint32_t same;          /* so many of them, nearest the root, are as they were told to the sink */
     bool sampled;           /* there was one */
     uint32_t root_function; /* of links[0] */
-    uint32_t sure_copies;   /* so many in a row that were made twice showed calls that are not known */
+    struct doubts doubts;   /* of the last copy, if it is one for this sample */
     uint32_t looked_at;     /* the link whose instruction was looked at again last */
     uint64_t epoch;         /* of the code objects that the links point to, see code.h */
     uint64_t root;    /* the mark of an entry from C that was above the first frame, with none above it; 0: none yet */

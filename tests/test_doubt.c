@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls that are not known: what several copies have to show before they are believed. */
+#include "formats/alloc.h"
+#include "tests/fake_moves.h"
+#include "tests/fake_remote.h"
+#include "tests/testing.h"
+
+/* What the thread shows to one call after the other; then it stands still. */
+struct showing {
+    struct moving moving;
+    const struct frames *shown;
+    size_t count, next;
+};
+
+static void show_next(void *self, const struct piece *piece, size_t i)
+{
+    struct showing *showing = self;
+    if (i > 0 || piece->address != showing->moving.p->threads[0].address || showing->next == showing->count)
+        return;
+    moving_show(&showing->moving, &showing->shown[showing->next++]);
+}
+
+static struct showing start(struct fake_python *p)
+{
+    struct showing showing = { .moving = moving_start(p) };
+    const struct moving *m = &showing.moving;
+    const struct frames all = FRAMES({ PLAIN, m->m, 1 }, { PLAIN, m->f, 7 }, { PLAIN, m->g, 7 });
+    moving_show(&showing.moving, &all);
+    for (int i = 0; i < 8; i++)
+        fake_assert_seen(p, "m:2 f:27 g:37");
+    return showing;
+}
+
+/* It is seen at the last of them, and not before. */
+static void assert_seen_last(struct showing *showing, const struct frames *shown, size_t count, const char *wanted)
+{
+    struct fake_python *p = showing->moving.p;
+    showing->shown = shown;
+    showing->count = count;
+    showing->next = 0;
+    fake_remote_hook(show_next, showing);
+    fake_assert_seen(p, wanted);
+    fake_remote_hook(NULL, NULL);
+    if (p->threads[0].attempts != count)
+        fail_msg("Python %x: %s after %u attempts of %zu", fake_layout(p)->version, wanted, p->threads[0].attempts,
+                 count);
+}
+
+static void show_others(struct fake_python *p)
+{
+    struct showing showing = start(p);
+    const uint64_t m = showing.moving.m, f = showing.moving.f;
+    const struct frames shown[] = {
+        FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }), FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 2 }),
+        FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 3 }), FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 2 }),
+        FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 4 }), FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 4 })
+    };
+    assert_seen_last(&showing, shown, countof(shown), "m:2 f:24");
+}
+
+static void calls_do_not_vouch_for_each_other(void **state)
+{
+    (void)state;
+    fake_each_version(show_others);
+}
+
+static void show_less(struct fake_python *p)
+{
+    struct showing showing = start(p);
+    const uint64_t m = showing.moving.m, f = showing.moving.f, g = showing.moving.g;
+    const struct frames shown[] = { FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 1 }),
+                                    FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 2 }),
+                                    FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 3 }),
+                                    FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }) };
+    assert_seen_last(&showing, shown, countof(shown), "m:2 f:21");
+}
+
+static void a_call_counts_whatever_else_changes(void **state)
+{
+    (void)state;
+    fake_each_version(show_less);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_do_not_vouch_for_each_other),
+        cmocka_unit_test(a_call_counts_whatever_else_changes),
+    };
+    return run_all(tests);
+}
