@@ -14,7 +14,6 @@
 /* Room that is used again for each block. `= {0}` is empty. */
 struct grouping {
     struct bytes columns[GROUP_COLUMNS];
-    struct bytes note; /* the fields of a note that is put together */
     struct callees callees;
 };
 

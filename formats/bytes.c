@@ -9,7 +9,7 @@
 
 #define NUMBER_BYTES 10 /* that 64 bits take, 7 to the byte */
 
-static unsigned char *reserve(struct bytes *to, size_t size)
+unsigned char *bytes_reserve(struct bytes *to, size_t size)
 {
     if (to->room - to->size < size)
         to->at = alloc_grow(to->at, &to->room, to->size + size, 1);
@@ -20,13 +20,13 @@ void put_bytes(struct bytes *to, const void *bytes, size_t size)
 {
     if (size == 0)
         return;
-    memcpy(reserve(to, size), bytes, size);
+    memcpy(bytes_reserve(to, size), bytes, size);
     to->size += size;
 }
 
 void put_u32(struct bytes *to, uint32_t value)
 {
-    unsigned char *at = reserve(to, 4);
+    unsigned char *at = bytes_reserve(to, 4);
     for (int i = 0; i < 4; i++)
         at[i] = (unsigned char)(value >> 8 * i);
     to->size += 4;
@@ -34,7 +34,7 @@ void put_u32(struct bytes *to, uint32_t value)
 
 void put_number(struct bytes *to, uint64_t value)
 {
-    unsigned char *at = reserve(to, NUMBER_BYTES);
+    unsigned char *at = bytes_reserve(to, NUMBER_BYTES);
     for (; value >= 0x80; value >>= 7)
         *at++ = (unsigned char)(value | 0x80);
     *at++ = (unsigned char)value;

@@ -12,6 +12,8 @@ struct bytes {
     size_t size, room;
 };
 
+/* Where the next `size` bytes are to be written, which are not counted yet. */
+unsigned char *bytes_reserve(struct bytes *to, size_t size);
 void put_bytes(struct bytes *to, const void *bytes, size_t size);
 void put_u32(struct bytes *to, uint32_t value); /* four bytes, little-endian */
 void put_number(struct bytes *to, uint64_t value);
@@ -54,6 +56,18 @@ uint64_t take_long_number(struct cursor *from);
 static inline uint64_t take_number(struct cursor *from)
 {
     return from->at < from->end && *from->at < 0x80 ? *from->at++ : take_long_number(from);
+}
+
+/* The same where numbers of one byte and of two take turns, and nobody can tell which comes next. */
+static inline uint64_t take_either_number(struct cursor *from)
+{
+    if (cursor_left(from) < 2)
+        return take_number(from);
+    const uint64_t low = from->at[0], high = from->at[1], two = low >> 7;
+    if ((two & high >> 7) != 0)
+        return take_long_number(from);
+    from->at += 1 + two;
+    return (low & 0x7F) | (high << 7 & -two);
 }
 
 int64_t take_signed(struct cursor *from);

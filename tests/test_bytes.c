@@ -38,6 +38,13 @@ static void numbers_have_these_bytes(void **state)
         assert_int_equal(take_number(&from), numbers[i].value);
         assert_false(from.bad);
         assert_int_equal(cursor_left(&from), 0);
+        put_number(&written, 1); /* and with another one behind it */
+        for (size_t size = numbers[i].size; size <= written.size; size++) {
+            from = cursor_of(written.at, size);
+            assert_int_equal(take_either_number(&from), numbers[i].value);
+            assert_false(from.bad);
+            assert_int_equal(cursor_left(&from), size - numbers[i].size);
+        }
         bytes_free(&written);
     }
 }
@@ -49,6 +56,9 @@ static void a_cut_number_is_bad_at_every_byte(void **state)
         for (size_t size = 0; size < numbers[i].size; size++) {
             struct cursor from = cursor_of(numbers[i].bytes, size);
             assert_int_equal(take_number(&from), 0);
+            assert_true(from.bad);
+            from = cursor_of(numbers[i].bytes, size);
+            assert_int_equal(take_either_number(&from), 0);
             assert_true(from.bad);
         }
     }
