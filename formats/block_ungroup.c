@@ -104,10 +104,15 @@ static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t co
 
 static unsigned char *join_stack(struct join *j, unsigned char *to, uint64_t tag)
 {
-    const bool suffix = (tag & 7) == RECORD_SUFFIX;
-    const uint64_t kept_or_popped = take(j, suffix ? COLUMN_KEEP : COLUMN_POP);
+    uint64_t kept_or_popped;
+    if ((tag & 7) == RECORD_SUFFIX) {
+        kept_or_popped = take(j, COLUMN_KEEP);
+        callees_keep(j->callees, tag >> 3, kept_or_popped);
+    } else {
+        kept_or_popped = take(j, COLUMN_POP);
+        callees_pop(j->callees, tag >> 3, kept_or_popped);
+    }
     const uint64_t count = take(j, COLUMN_COUNT);
-    (suffix ? callees_keep : callees_pop)(j->callees, tag >> 3, kept_or_popped);
     return join_frames(j, put(put(to, kept_or_popped), count), count);
 }
 
