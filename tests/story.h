@@ -43,6 +43,11 @@
 #define MISSED(count) { EVENT_MISSED, .missed = count }
 #define TICK(ns) { EVENT_TICK, .tick_ns = ns }
 #define FIGURE(name, value) { EVENT_FIGURE, .figure = { T(name), value } }
+/* How a story may begin: a tick each 100 ms, and thread 1 of a program that knows frame 1 and the file `a.py`. */
+#define ONE_THREAD_BEGINS \
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } }, \
+    PROCESS(1, 7, "/"), THREAD(1, 1, 7, "python3"), STRING(1, "<module>"), STRING(2, "a.py"), FUNCTION(1, 1, 2, 1), \
+    FRAME(1, 1, 3)
 /* clang-format on */
 
 struct lines {

@@ -25,15 +25,7 @@ static void play_second(struct stream_writer *writer, uint32_t second)
 
 static struct bytes record(void)
 {
-    static const struct event begin[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
-        PROCESS(1, 7, "/"),
-        THREAD(1, 1, 7, "python3"),
-        STRING(1, "<module>"),
-        STRING(2, "a.py"),
-        FUNCTION(1, 1, 2, 1),
-        FRAME(1, 1, 3),
-    };
+    static const struct event begin[] = { ONE_THREAD_BEGINS };
     static const struct event end = { EVENT_END, .end = { END_TARGET, 50000 * (uint64_t)MS, 7, 9, 0, 0, 0 } };
     const int fd = memory_file("", 0);
     struct stream_writer writer;

@@ -11,13 +11,7 @@
 
 /* Three blocks of events, each with definitions of its own; the third does not need those of the second. */
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
-    PROCESS(1, 7, "/"),
-    THREAD(1, 1, 7, "python3"),
-    STRING(1, "<module>"),
-    STRING(2, "a.py"),
-    FUNCTION(1, 1, 2, 1),
-    FRAME(1, 1, 3),
+    ONE_THREAD_BEGINS,
     SAMPLE(100 * MS, 1, 0, 1),
     TICK(100 * MS),
     SAME(200 * MS, 1, 1),
