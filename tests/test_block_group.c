@@ -98,6 +98,69 @@ static void what_is_grouped_comes_back(void **state)
     grouping_free(&grouping);
 }
 
+static void assert_comes_back(struct grouping *grouping, const struct bytes *payload)
+{
+    struct bytes grouped = { 0 }, back = { 0 };
+    assert_true(group_payload(grouping, payload, &grouped));
+    assert_true(ungroup_payload(grouping, grouped.at, grouped.size, payload->size, &back));
+    assert_int_equal(back.size, payload->size);
+    assert_memory_equal(back.at, payload->at, payload->size);
+    assert_false(ungroup_payload(grouping, grouped.at, grouped.size, payload->size - 1, &back));
+    assert_false(ungroup_payload(grouping, grouped.at, grouped.size, payload->size + 1, &back));
+    assert_false(ungroup_payload(grouping, grouped.at, grouped.size, STREAM_BLOCK_LIMIT, &back));
+    assert_in_range(back.room, 0, 100 * payload->size + 10000); /* not what a block says that it holds */
+    bytes_free(&grouped);
+    bytes_free(&back);
+}
+
+/* Notes whose sizes take one byte, two and three; and at the end of the payload, where there is no room to spare. */
+static void notes_of_any_size_come_back(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 121, 122, 127, 128, 129, 16383, 16384, 40000 };
+    static const unsigned notes[] = { NOTE_STRING, NOTE_STATUS, NOTE_PROCESS, 99 };
+    static const unsigned char text[40000] = { 'a', 'b' };
+    struct grouping grouping = { 0 };
+    for (size_t i = 0; i < countof(sizes) * countof(notes); i++) {
+        struct bytes payload = { 0 }, fields = { 0 };
+        for (uint64_t field = 0; field < 3; field++)
+            put_number(&fields, UINT64_MAX >> 21 * field);
+        put_bytes(&fields, text, sizes[i / countof(notes)]);
+        put_number(&payload, 0);
+        for (unsigned twice = 0; twice < 2; twice++) {
+            put_number(&payload, notes[i % countof(notes)] << 3 | RECORD_NOTE);
+            put_number(&payload, fields.size);
+            put_bytes(&payload, fields.at, fields.size);
+        }
+        assert_comes_back(&grouping, &payload);
+        bytes_free(&payload);
+        bytes_free(&fields);
+    }
+    grouping_free(&grouping);
+}
+
+/* Frames whose numbers take one byte to five, in turn, deeper than is remembered, and the last one ends the payload. */
+static void frames_of_any_size_come_back(void **state)
+{
+    (void)state;
+    static const uint32_t frames[] = { 1, 127, 128, 16383, 16384, 1u << 21, 1u << 28, UINT32_MAX, 2, 300 };
+    struct grouping grouping = { 0 };
+    for (size_t count = 1; count < 3 * CALLEES_DEPTH; count = count * 3 / 2 + 1) {
+        struct bytes payload = { 0 };
+        put_number(&payload, 0);
+        for (uint64_t thread = 1; thread < 4; thread++) {
+            put_number(&payload, thread % 2 << 3 | (thread < 3 ? RECORD_SUFFIX : RECORD_POP_PUSH));
+            put_number(&payload, thread);
+            put_number(&payload, count);
+            for (size_t i = 0; i < count; i++)
+                put_number(&payload, frames[(i + i / 7 * thread) % countof(frames)]);
+        }
+        assert_comes_back(&grouping, &payload);
+        bytes_free(&payload);
+    }
+    grouping_free(&grouping);
+}
+
 /* Each byte turned, then each length: it is seen, or it is the grouping of something else of that size. */
 static void bytes_that_were_not_grouped_do_no_harm(void **state)
 {
@@ -285,6 +348,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_grouped_comes_back),
+        cmocka_unit_test(notes_of_any_size_come_back),
+        cmocka_unit_test(frames_of_any_size_come_back),
         cmocka_unit_test(bytes_that_were_not_grouped_do_no_harm),
         cmocka_unit_test(what_would_not_come_back_is_not_grouped),
         cmocka_unit_test(a_block_is_stored_as_it_can_be),
