@@ -39,6 +39,13 @@ static inline struct pair_slot *pairs_slot(const struct pairs *pairs, uint32_t a
     }
 }
 
+/* (a, b) will be looked for soon: the place is fetched from memory in the meantime. */
+static inline void pairs_expect(const struct pairs *pairs, uint32_t a, uint32_t b)
+{
+    if (pairs->room)
+        __builtin_prefetch(&pairs->slots[pairs_place(pairs, a, b)]);
+}
+
 /* Remembers `number` for (a, b), which has none yet. */
 void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number);
 /* Gives (a, b), which has none yet, the number count + 1. */

@@ -14,24 +14,41 @@ static uint32_t runner_of(struct tally *tally, uint32_t thread, uint32_t task)
     return task ? RUNNER | pairs_number(&tally->runners, thread, task, &added) : thread;
 }
 
-/* The row, made if there is none. */
-static struct tally_row *find_row(struct tally *tally, uint32_t thread, uint32_t task, uint32_t stack)
+/* The number of the row, which is made if there is none. */
+static uint32_t row_number(struct tally *tally, uint32_t runner, const struct tally_row *given)
 {
     bool added;
-    const uint32_t runner = runner_of(tally, thread, task);
-    const uint32_t number = pairs_number(&tally->numbers, runner, stack, &added);
+    const uint32_t number = pairs_number(&tally->numbers, runner, given->stack, &added);
     if (added) {
         tally->rows = alloc_grow(tally->rows, &tally->room, number, sizeof(*tally->rows));
-        tally->rows[tally->count++] = (struct tally_row){ thread, task, stack, { 0 } };
+        tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
     }
-    return &tally->rows[number - 1];
+    return number;
+}
+
+static void add(struct tally_row *row, const struct tally_row *given)
+{
+    for (size_t i = 0; i < SUMS; i++)
+        row->sums[i] += given->sums[i];
 }
 
 void tally_add(struct tally *tally, const struct tally_row *given)
 {
-    struct tally_row *row = find_row(tally, given->thread, given->task, given->stack);
-    for (size_t i = 0; i < SUMS; i++)
-        row->sums[i] += given->sums[i];
+    const uint32_t number = row_number(tally, runner_of(tally, given->thread, given->task), given);
+    add(&tally->rows[number - 1], given);
+}
+
+/* Samples that wait are counted in, in their order. */
+static void count_in(struct tally *tally)
+{
+    for (size_t i = 0; i < tally->waiting_count; i++) {
+        struct tally_waiting *one = &tally->waiting[i];
+        one->number = row_number(tally, one->runner, &one->adds);
+        __builtin_prefetch(tally->rows[one->number - 1].sums, 1);
+    }
+    for (size_t i = 0; i < tally->waiting_count; i++)
+        add(&tally->rows[tally->waiting[i].number - 1], &tally->waiting[i].adds);
+    tally->waiting_count = 0;
 }
 
 /* Where no status was recorded, its bits say nothing. */
@@ -39,11 +56,18 @@ void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
-    struct tally_row *row = find_row(tally, sample->thread, sample->task, sample->stack);
-    row->sums[SUM_SAMPLES] += count;
-    row->sums[SUM_CPU_NS] += sample->cpu_ns;
-    row->sums[SUM_GIL] += status & STATUS_GIL ? known : 0;
-    row->sums[SUM_GIL_WAIT] += status & STATUS_GIL_WAIT ? known : 0;
+    struct tally_waiting *one = &tally->waiting[tally->waiting_count++];
+    one->runner = runner_of(tally, sample->thread, sample->task);
+    pairs_expect(&tally->numbers, one->runner, sample->stack);
+    one->adds = (struct tally_row){ sample->thread,
+                                    sample->task,
+                                    sample->stack,
+                                    { [SUM_SAMPLES] = count,
+                                      [SUM_CPU_NS] = sample->cpu_ns,
+                                      [SUM_GIL] = status & STATUS_GIL ? known : 0,
+                                      [SUM_GIL_WAIT] = status & STATUS_GIL_WAIT ? known : 0 } };
+    if (tally->waiting_count == TALLY_WAITING)
+        count_in(tally);
     tally->samples += count;
     tally->with_status += known;
     tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
@@ -68,6 +92,7 @@ static int compare_rows(const void *a, const void *b)
 
 void tally_sort(struct tally *tally)
 {
+    count_in(tally);
     pairs_free(&tally->runners);
     pairs_free(&tally->numbers);
     if (tally->count > 0)

@@ -32,19 +32,32 @@ struct tally_row {
     uint64_t sums[SUMS];
 };
 
+/* Neighbouring samples have rows that lie far apart in memory. So many samples wait for each other, and their rows are
+ * fetched at the same time instead of one after the other. */
+#define TALLY_WAITING 32
+
+struct tally_waiting {
+    uint32_t runner; /* thread, or (thread, task) */
+    uint32_t number; /* of its row, once it is looked up */
+    struct tally_row adds;
+};
+
 struct tally {
     struct pairs runners; /* of (thread, task), of those that have one */
     struct pairs numbers; /* of (thread or runner, stack): row + 1 */
     struct tally_row *rows;
     size_t count, room;
+    struct tally_waiting waiting[TALLY_WAITING]; /* samples that are in no row yet */
+    size_t waiting_count;
     uint64_t samples;               /* all */
     uint64_t with_status, with_cpu; /* of them: their status is known, their CPU time is */
 };
 
-/* Counts a sample. Rows stand in the order of first sight. */
+/* Counts a sample. Rows have all of them, and may be looked at, once they are sorted. */
 void tally_sample(struct tally *tally, const struct sample *sample);
 
-/* Adds to all sums of the row that has the thread, task and stack of `given`, and to nothing else. */
+/* Adds to all sums of the row that has the thread, task and stack of `given`, at once, and to nothing else. Rows stand
+ * in the order of first sight. */
 void tally_add(struct tally *tally, const struct tally_row *given);
 
 /* Whether something is known of a sum: of some samples at least. */

@@ -67,6 +67,36 @@ static void tells_tasks_apart(void **state)
     tally_free(&tally);
 }
 
+/* Samples wait for each other: however many there are, and whether new rows come up among them, none is forgotten and
+ * none counted twice. */
+static void counts_all_that_wait(void **state)
+{
+    (void)state;
+    enum { THREADS = 3, STACKS = 40, MOST = 5 * TALLY_WAITING };
+    for (uint32_t samples = 0; samples <= MOST; samples++) {
+        uint64_t wanted[THREADS + 1][STACKS] = { 0 };
+        struct tally tally = { 0 };
+        for (uint32_t i = 0; i < samples; i++) {
+            const struct sample sample = { .thread = 1 + i % THREADS, .stack = i * i % STACKS, .more = i };
+            wanted[sample.thread][sample.stack] += 1 + sample.more;
+            tally_sample(&tally, &sample);
+        }
+        tally_sort(&tally);
+        size_t at = 0;
+        for (uint32_t thread = 1; thread <= THREADS; thread++)
+            for (uint32_t stack = 0; stack < STACKS; stack++) {
+                if (wanted[thread][stack] == 0)
+                    continue;
+                assert_true(at < tally.count);
+                assert_int_equal(tally.rows[at].thread, thread);
+                assert_int_equal(tally.rows[at].stack, stack);
+                assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
+            }
+        assert_int_equal(tally.count, at);
+        tally_free(&tally);
+    }
+}
+
 /* What is known is what some sample told: without a status, bits that are not set say nothing. */
 static void sums_up_what_samples_did(void **state)
 {
@@ -93,6 +123,7 @@ static void sums_up_what_samples_did(void **state)
         assert_int_equal(tally_knows(&tally, SUM_GIL), given[i].with_status > 0);
         assert_int_equal(tally_knows(&tally, SUM_GIL_WAIT), given[i].with_status > 0);
     }
+    tally_sort(&tally);
     assert_rows(&tally, wanted, countof(wanted));
     tally_free(&tally);
 }
@@ -132,6 +163,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_each_stack_of_each_thread),
         cmocka_unit_test(tells_tasks_apart),
+        cmocka_unit_test(counts_all_that_wait),
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
     };
