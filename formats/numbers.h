@@ -21,11 +21,17 @@ struct pairs {
     uint32_t shift; /* leaves as many bits of a word as a place in `slots` has */
 };
 
-/* Where (a, b) is looked for first. A product's upper bits depend on all bits of a number, and those of neighbours lie
- * far apart. */
+/* Its upper bits tell where (a, b) is looked for. Those of a product depend on all bits of a number, and those of
+ * neighbours lie far apart. */
+static inline uint64_t pairs_hash(uint32_t a, uint32_t b)
+{
+    return a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u;
+}
+
+/* Where (a, b) is looked for first. */
 static inline size_t pairs_place(const struct pairs *pairs, uint32_t a, uint32_t b)
 {
-    return (a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u) >> pairs->shift;
+    return pairs_hash(a, b) >> pairs->shift;
 }
 
 /* The slot that (a, b) has, or the free one in which it would be looked for. There must be room. */

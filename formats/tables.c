@@ -205,15 +205,16 @@ static bool take_frame(struct tables *tables, const struct frame *given, struct 
 /* The stack that `frame` called from `caller` makes. A new one on lost ground is lost. */
 static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
 {
-    const uint32_t known = pairs_find(&tables->stack_numbers, caller, frame);
+    const uint32_t known = stack_index_find(&tables->stack_index, tables->stacks, caller, frame);
     if (known)
         return known;
     if (caller == STACK_LOST || frame >= tables->frames_count || !tables->frames[frame].number)
         return STACK_LOST;
-    const uint32_t number = pairs_add_next(&tables->stack_numbers, caller, frame);
+    const uint32_t number = tables->stacks_count ? (uint32_t)tables->stacks_count : 1;
     tables->stacks_count = (size_t)number + 1;
     tables->stacks = alloc_grow(tables->stacks, &tables->stacks_room, tables->stacks_count, sizeof(*tables->stacks));
     tables->stacks[number] = (struct stack){ caller, frame };
+    stack_index_add(&tables->stack_index, tables->stacks, number);
     return number;
 }
 
@@ -258,7 +259,6 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
         return fault(why, "more stacks than can be counted");
-
     row->depth = sample->keep + sample->pushed;
     row->stacks = alloc_grow(row->stacks, &row->stacks_room, row->depth, sizeof(*row->stacks));
     uint32_t stack = sample->keep ? row->stacks[sample->keep - 1] : 0;
@@ -443,7 +443,7 @@ void tables_free(struct tables *tables)
     free(tables->threads);
     free(tables->tasks);
     free(tables->stacks);
-    pairs_free(&tables->stack_numbers);
+    stack_index_free(&tables->stack_index);
     figures_free(&tables->figures);
     *tables = (struct tables){ 0 };
 }

@@ -14,19 +14,14 @@
 #define PYREEL_FORMATS_TABLES_H
 
 #include "formats/figures.h"
-#include "formats/numbers.h"
 #include "formats/sink.h"
+#include "formats/stack_index.h"
 
 /* A stack that has lost a definition: it can't be shown, nor can any that is built on it. */
 #define STACK_LOST UINT32_MAX
 
 /* What outputs show where a thread has no Python frames. */
 #define NO_PYTHON_FRAMES "<no Python frames>"
-
-struct stack {
-    uint32_t caller; /* stack, 0 at the root */
-    uint32_t frame;
-};
 
 struct process_row {
     struct process process;
@@ -66,7 +61,7 @@ struct tables {
     size_t strings_count, functions_count, frames_count, processes_count, threads_count, tasks_count,
         stacks_count; /* with entry 0 */
     size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
-    struct pairs stack_numbers;
+    struct stack_index stack_index;
     bool forgiving;  /* definitions were lost: numbers may jump */
     uint32_t jumped; /* numbers passed over so far */
     bool has_recording;
