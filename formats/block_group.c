@@ -100,7 +100,7 @@ static void move_frames(struct walk *w)
         }
         const uint64_t distance = move(w, COLUMN_DISTANCE);
         const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
-        callees_repeat(&w->grouping->callees, distance, length);
+        w->bad |= !callees_repeat(&w->grouping->callees, distance, length);
         i += length;
     }
 }

@@ -67,7 +67,7 @@ static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t mo
     if (j->bad)
         return to;
     *length = most - lack;
-    callees_repeat(j->callees, distance, *length);
+    j->bad |= !callees_repeat(j->callees, distance, *length);
     return put(put(put(to, 0), distance), *length);
 }
 

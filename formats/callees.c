@@ -9,6 +9,7 @@
 void callees_begin(struct callees *callees)
 {
     memset(callees->recent, 0, sizeof(callees->recent));
+    callees->repeats_left = CALLEES_REPEATS;
     for (size_t i = 0; i < CALLEES_THREADS; i++)
         callees->stacks[i].depth = 0;
 }
@@ -48,11 +49,16 @@ uint32_t callees_take(struct callees *callees, uint64_t told)
     return frame;
 }
 
-void callees_repeat(struct callees *callees, uint64_t distance, uint64_t length)
+bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length)
 {
     struct callees_stack *const stack = callees->stack;
-    for (; length > 0 && stack->depth < CALLEES_DEPTH; length--)
-        callees_push(
-            stack, distance > 0 && distance <= stack->depth ? callees_frame_at(stack, stack->depth + 1 - distance) : 0);
+    for (; length > 0 && stack->depth < CALLEES_DEPTH; length--) {
+        if (callees->repeats_left == 0)
+            return false;
+        callees->repeats_left--;
+        const bool there = distance > 0 && distance <= stack->depth;
+        callees_push(stack, there ? callees_frame_at(stack, stack->depth + 1 - distance) : 0);
+    }
     stack->depth = length < UINT64_MAX - stack->depth ? stack->depth + length : UINT64_MAX;
+    return true;
 }

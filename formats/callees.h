@@ -11,10 +11,11 @@
 
 #include "formats/bytes.h"
 
-#define CALLEES_RECENT  4    /* that are remembered of a caller */
-#define CALLEES_CALLERS 1024 /* by the low bits of their numbers */
-#define CALLEES_THREADS 64   /* by the low bits of theirs */
-#define CALLEES_DEPTH   4096 /* frames of a stack that are remembered: those nearest the root */
+#define CALLEES_RECENT  4           /* that are remembered of a caller */
+#define CALLEES_CALLERS 1024        /* by the low bits of their numbers */
+#define CALLEES_THREADS 64          /* by the low bits of theirs */
+#define CALLEES_DEPTH   4096        /* frames of a stack that are remembered: those nearest the root */
+#define CALLEES_REPEATS (64u << 20) /* frames of a block that are remembered from repeated ones */
 
 struct callees_stack {
     uint32_t *frames; /* CALLEES_DEPTH of them; NULL: the thread was never told of */
@@ -25,6 +26,7 @@ struct callees {
     uint32_t recent[CALLEES_CALLERS][CALLEES_RECENT]; /* latest first; 0: none */
     struct callees_stack stacks[CALLEES_THREADS];
     struct callees_stack *stack; /* of the thread that is being told of */
+    uint64_t repeats_left;       /* frames of the block that may still be pushed as repeated ones */
 };
 
 /* A block begins: no stack is known. */
@@ -40,8 +42,9 @@ uint64_t callees_tell(struct callees *callees, uint32_t frame);
 /* Pushes the frame for which `told` stands and gives it; 0 and nothing pushed when it stands for none. */
 uint32_t callees_take(struct callees *callees, uint64_t told);
 
-/* Pushes frames, each the one that stands `distance` before it. */
-void callees_repeat(struct callees *callees, uint64_t distance, uint64_t length);
+/* Pushes frames, each the one that stands `distance` before it. False when that are more in a block than any program
+ * has: they take no bytes, and would keep a reader busy for long. */
+bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length);
 
 void callees_free(struct callees *callees);
 

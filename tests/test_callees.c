@@ -94,19 +94,37 @@ static void deep_stacks_are_followed(void **state)
     callees_keep(&callees, 1, 0);
     callees_tell(&callees, 1);
     callees_tell(&callees, 9);
-    callees_repeat(&callees, 2, CALLEES_DEPTH * 2);        /* 1, 9, 1, 9, ... */
-    assert_int_equal(callees_tell(&callees, 5), AHEAD(4)); /* as of no caller */
+    assert_true(callees_repeat(&callees, 2, CALLEES_DEPTH * 2)); /* 1, 9, 1, 9, ... */
+    assert_int_equal(callees_tell(&callees, 5), AHEAD(4));       /* as of no caller */
     callees_pop(&callees, 1, CALLEES_DEPTH + 3);
     assert_int_equal(callees_tell(&callees, 1), BEHIND(9)); /* what was repeated was not told as a call of 9 */
-    callees_repeat(&callees, 1, UINT64_MAX);
+    assert_true(callees_repeat(&callees, 1, UINT64_MAX));
     callees_pop(&callees, 1, UINT64_MAX - 3);
     assert_int_equal(callees_tell(&callees, 4), AHEAD(2)); /* of 1, the third of 1, 9, 1, 9, ... */
-    callees_repeat(&callees, 0, 2);                        /* of what is not there: no caller */
+    assert_true(callees_repeat(&callees, 0, 2));           /* of what is not there: no caller */
     assert_int_equal(callees_tell(&callees, 6), AHEAD(5));
-    callees_repeat(&callees, UINT64_MAX, 2);
+    assert_true(callees_repeat(&callees, UINT64_MAX, 2));
     assert_int_equal(callees_tell(&callees, 7), AHEAD(6));
     callees_pop(&callees, 1, UINT64_MAX);
     assert_int_equal(callees_tell(&callees, 1), 4); /* with no caller there were 7, 6 and 5 since */
+    callees_free(&callees);
+}
+
+/* They take no bytes: a small file could keep a reader busy for hours. */
+static void repeated_frames_are_bounded(void **state)
+{
+    (void)state;
+    struct callees callees = { 0 };
+    callees_begin(&callees);
+    for (size_t pushed = 0; pushed < CALLEES_REPEATS; pushed += CALLEES_DEPTH) {
+        callees_keep(&callees, 1, 0);
+        assert_true(callees_repeat(&callees, 1, CALLEES_DEPTH));
+    }
+    callees_keep(&callees, 1, 0);
+    assert_false(callees_repeat(&callees, 1, 1));
+    callees_begin(&callees);
+    callees_keep(&callees, 1, 0);
+    assert_true(callees_repeat(&callees, 1, 1)); /* each block has its own */
     callees_free(&callees);
 }
 
@@ -118,6 +136,7 @@ int main(void)
         cmocka_unit_test(the_largest_and_the_smallest_come_back),
         cmocka_unit_test(what_stands_for_no_frame_is_refused),
         cmocka_unit_test(deep_stacks_are_followed),
+        cmocka_unit_test(repeated_frames_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
