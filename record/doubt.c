@@ -86,61 +86,75 @@ static void leave_out_suspended(struct unwinder *u, const struct link *above)
             u->fresh_count = i;
 }
 
-/* How many copies in a row showed a call before this one. They show calls in the same order, root first: *from is where
- * the next one is. */
-static uint32_t shown_before(const struct walk *walk, uint32_t caller, uint32_t callee, uint32_t *from)
+/* A look at the calls of a copy that are not known. */
+struct look {
+    struct doubts *before, *now; /* what the copy before showed, and what this one does */
+    uint32_t from;               /* where the next call is in the one before: both are in order, root first */
+    bool root;                   /* enough copies showed the root, or it is not odd, ... */
+    uint32_t shown;              /* ... and this is the first frame of which that is not so; fresh_count: none */
+    bool unlikely;               /* a call needs more than SURE_COPIES */
+};
+
+/* How many copies in a row showed a call before this one. */
+static uint32_t shown_before(struct look *look, uint32_t caller, uint32_t callee)
 {
-    for (uint32_t i = *from; i < walk->doubts.count && i < *from + GONE_CALLS; i++) {
-        const struct doubted *doubted = &walk->doubts.calls[i];
+    for (uint32_t i = look->from; i < look->before->count && i - look->from <= GONE_CALLS; i++) {
+        const struct doubted *doubted = &look->before->calls[i];
         if (doubted->caller != caller || doubted->callee != callee)
             continue;
-        *from = i + 1;
+        look->from = i + 1;
         return doubted->copies;
     }
     return 0;
 }
 
 /* Notes a call that is not known, and whether this copy shows it for sure. Returns how many in a row do. */
-static uint32_t note_call(struct unwinder *u, const struct walk *walk, uint32_t caller, uint32_t callee, bool sure,
-                          uint32_t *from)
+static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, bool sure)
 {
-    const uint32_t before = shown_before(walk, caller, callee, from), copies = sure ? before + 1 : 0;
-    struct doubts *doubts = &u->doubts;
-    doubts->calls = alloc_grow(doubts->calls, &doubts->room, doubts->count + 1, sizeof(*doubts->calls));
-    doubts->calls[doubts->count++] = (struct doubted){ caller, callee, copies };
+    struct doubts *now = look->now;
+    const uint32_t before = shown_before(look, caller, callee), copies = sure ? before + 1 : 0;
+    now->calls = alloc_grow(now->calls, &now->room, now->count + 1, sizeof(*now->calls));
+    now->calls[now->count++] = (struct doubted){ caller, callee, copies };
     return copies;
 }
 
-/* The next copy is compared with this one. */
-static void keep_calls(struct unwinder *u, struct walk *walk)
+/* At a call of the frame at `i`. */
+static void look_at(const struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
+                    uint32_t i)
 {
+    const struct link *callee = &u->fresh[i];
+    const uint32_t needed = copies_needed(u, caller, callee, u->fresh_count - i);
+    const bool sure = walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
+    if (note_call(look, caller->frame, callee->frame, sure) < needed && i < look->shown)
+        look->shown = i;
+    look->unlikely |= needed > SURE_COPIES;
+}
+
+/* At all of them; `first` is the first callee. The next copy is compared with this one. */
+static struct look look_at_calls(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first,
+                                 bool odd)
+{
+    struct look look = { .before = &walk->doubts, .now = &u->doubts, .shown = u->fresh_count };
+    look.now->count = 0;
+    look.root = !odd || note_call(&look, 0, root_function(u), is_sure_root(u, walk)) >= SURE_COPIES;
+    for (uint32_t i = first; i < u->fresh_count; i++) {
+        const struct link *caller = i > 0 ? &u->fresh[i - 1] : above;
+        if (!is_known(u, caller, &u->fresh[i]))
+            look_at(u, walk, &look, caller, i);
+    }
     const struct doubts before = walk->doubts;
     walk->doubts = u->doubts;
     u->doubts = before;
+    return look;
 }
 
-/* Looks at the calls from `first` on that are not known. True when each of them was shown by enough copies in a row; it
- * then counts as seen. *unlikely: one needs more than SURE_COPIES. */
-static bool calls_shown(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first, bool odd,
-                        bool *unlikely)
+static void see_calls(struct unwinder *u, const struct link *above, uint32_t first)
 {
-    uint32_t from = 0;
-    u->doubts.count = 0;
-    bool shown = !odd || note_call(u, walk, 0, root_function(u), is_sure_root(u, walk), &from) >= SURE_COPIES;
     for (uint32_t i = first; i < u->fresh_count; i++) {
         const struct link *caller = i > 0 ? &u->fresh[i - 1] : above, *callee = &u->fresh[i];
-        if (is_known(u, caller, callee))
-            continue;
-        const uint32_t needed = copies_needed(u, caller, callee, u->fresh_count - i);
-        const bool sure = walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
-        const uint32_t copies = note_call(u, walk, caller->frame, callee->frame, sure, &from);
-        if (copies == needed && !callee->suspended)
+        if (!is_known(u, caller, callee) && !callee->suspended)
             edges_see(&u->edges, caller->frame, callee->frame, callee->code->function);
-        shown &= copies >= needed;
-        *unlikely |= needed > SURE_COPIES;
     }
-    keep_calls(u, walk);
-    return shown;
 }
 
 bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
@@ -149,24 +163,22 @@ bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
     leave_out_suspended(u, above);
     const bool odd = is_odd(u, walk, above);
     const uint32_t first = first_unknown(u, above);
-    if (first == u->fresh_count && !odd)
-        return true;
-    /* Nothing new. It must not count as seen again: a program that lost its processor half-way into a call would make
-     * that call known. */
-    if (!odd && !has_moved(u, walk))
-        return true;
-    /* Some places are left too soon to be seen twice. What is above them is still true. */
-    if (!odd && u->walker.joined + first > 0 && attempts >= CUT_ATTEMPTS) {
-        u->fresh_count = first;
+    /* Nothing new is not seen again: a program that lost its processor half-way into a call would make that call
+     * known. */
+    if (!odd && (first == u->fresh_count || !has_moved(u, walk))) {
+        walk->snapshot.twice = false;
         return true;
     }
-    bool unlikely = false;
-    const bool shown = calls_shown(u, walk, above, first, odd, &unlikely);
-    /* Most likely there is no such call. */
-    if (unlikely && attempts < SURE_ATTEMPTS) {
+    const struct look look = look_at_calls(u, walk, above, first, odd);
+    if (look.unlikely && attempts < SURE_ATTEMPTS) { /* most likely there is no such call */
         walk->doubts.count = 0;
         return false;
     }
-    walk->snapshot.twice = !shown;
-    return shown;
+    /* Some places are left too soon to be seen twice. What is above them is still true. */
+    walk->snapshot.twice = !look.root || (look.shown < u->fresh_count && attempts < CUT_ATTEMPTS);
+    if (walk->snapshot.twice)
+        return false;
+    u->fresh_count = look.shown;
+    see_calls(u, above, first);
+    return true;
 }

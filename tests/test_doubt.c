@@ -81,11 +81,32 @@ static void a_call_counts_whatever_else_changes(void **state)
     fake_each_version(show_less);
 }
 
+/* The leaf is another one in each copy, and what is above it stays. */
+static void keep_busy(struct fake_python *p)
+{
+    struct showing showing = start(p);
+    const uint64_t f = showing.moving.f, g = showing.moving.g, roots[] = { showing.moving.m, showing.moving.h };
+    static const char *const wanted[] = { "m:2 f:21", "h:41 f:22" };
+    for (int other = 0; other < 2; other++) {
+        struct frames shown[40];
+        for (int i = 0; i < 40; i++)
+            shown[i] = FRAMES({ PLAIN, roots[other], 1 }, { PLAIN, f, 1 + other }, { PLAIN, g, 1 + i % 6 });
+        assert_seen_last(&showing, shown, countof(shown), wanted[other]);
+    }
+}
+
+static void what_was_shown_is_kept(void **state)
+{
+    (void)state;
+    fake_each_version(keep_busy);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_do_not_vouch_for_each_other),
         cmocka_unit_test(a_call_counts_whatever_else_changes),
+        cmocka_unit_test(what_was_shown_is_kept),
     };
     return run_all(tests);
 }
