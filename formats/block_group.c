@@ -22,14 +22,6 @@ void grouping_free(struct grouping *grouping)
     callees_free(&grouping->callees);
 }
 
-static size_t number_size(uint64_t value)
-{
-    size_t size = 1;
-    for (; value >= 0x80; value >>= 7)
-        size++;
-    return size;
-}
-
 /* A number of the payload. One that takes more bytes than it needs would come back with fewer. */
 static uint64_t take(struct walk *w)
 {

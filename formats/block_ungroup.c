@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins the columns of a grouped payload. The way of each is block_group.c, where a payload is split; this one is gone
- * for every block that is read, so it does not look at the room for each number: a step is a few numbers, begins where
- * the payload is not longer than it should be, and behind that there is room for what a step takes. */
+/* Joins the columns of a grouped payload: what each function undoes is in block_group.c. This is done for every block
+ * that is read, so it does not look at the room for each number. A step is a few numbers; it begins where the payload
+ * is not longer than it should be, and behind that there is room for what a step takes. */
 #include "formats/block_columns.h"
 
 #include <string.h>
 
-#define NUMBER_MOST 10 /* bytes of a number */
-#define STEP_MOST   96 /* of a step: a tag, and a note's size and fields but those that are only bytes */
+#define STEP_MOST 96 /* of a step: a tag, and a note's size and fields but those that are only bytes */
 
+_Static_assert(CALLEES_REPEATS >= STREAM_BLOCK_LIMIT, "no block is refused that a reader of records would take");
 _Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, "room for the longest");
 
 struct join {
@@ -143,14 +143,6 @@ static unsigned char *join_bytes(struct join *j, unsigned char *to, uint64_t siz
     }
     memcpy(to, part.at, size);
     return to + size;
-}
-
-static size_t number_size(uint64_t value)
-{
-    size_t size = 1;
-    for (; value >= 0x80; value >>= 7)
-        size++;
-    return size;
 }
 
 /* The size of a note stands before its fields and mostly takes a byte. */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_BYTES 10 /* that 64 bits take, 7 to the byte */
-
 unsigned char *bytes_reserve(struct bytes *to, size_t size)
 {
     if (to->room - to->size < size)
@@ -34,7 +32,7 @@ void put_u32(struct bytes *to, uint32_t value)
 
 void put_number(struct bytes *to, uint64_t value)
 {
-    unsigned char *at = bytes_reserve(to, NUMBER_BYTES);
+    unsigned char *at = bytes_reserve(to, NUMBER_MOST);
     for (; value >= 0x80; value >>= 7)
         *at++ = (unsigned char)(value | 0x80);
     *at++ = (unsigned char)value;
@@ -70,7 +68,7 @@ uint32_t take_u32(struct cursor *from)
 uint64_t take_long_number(struct cursor *from)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; from->at < from->end && shift < 7 * NUMBER_BYTES; shift += 7) {
+    for (unsigned shift = 0; from->at < from->end && shift < 7 * NUMBER_MOST; shift += 7) {
         const unsigned char byte = *from->at++;
         if (shift == 63 && byte > 1)
             break; /* more than 64 bits */

@@ -7,6 +7,8 @@
 
 #include "formats/event.h"
 
+#define NUMBER_MOST 10 /* bytes of a number: 64 bits, 7 to the byte */
+
 struct bytes {
     unsigned char *at;
     size_t size, room;
@@ -30,6 +32,15 @@ static inline uint64_t signed_to_number(int64_t value)
 static inline int64_t number_to_signed(uint64_t number)
 {
     return (int64_t)(number >> 1 ^ (number & 1 ? UINT64_MAX : 0));
+}
+
+/* Bytes that a number takes. */
+static inline size_t number_size(uint64_t value)
+{
+    size_t size = 1;
+    for (; value >= 0x80; value >>= 7)
+        size++;
+    return size;
 }
 
 struct cursor {

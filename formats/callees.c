@@ -40,15 +40,6 @@ uint64_t callees_tell(struct callees *callees, uint32_t frame)
     return 1 + CALLEES_RECENT + signed_to_number(ahead);
 }
 
-uint32_t callees_take(struct callees *callees, uint64_t told)
-{
-    struct callees_stack *const stack = callees->stack;
-    const uint32_t frame = callees_called(callees, callees_top(stack), told);
-    if (frame)
-        callees_push(stack, frame);
-    return frame;
-}
-
 bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length)
 {
     struct callees_stack *const stack = callees->stack;

@@ -39,11 +39,8 @@ static inline void callees_pop(struct callees *callees, uint64_t thread, uint64_
 /* Pushes a frame, 1 to UINT32_MAX, and gives what stands for it, at least 1. */
 uint64_t callees_tell(struct callees *callees, uint32_t frame);
 
-/* Pushes the frame for which `told` stands and gives it; 0 and nothing pushed when it stands for none. */
-uint32_t callees_take(struct callees *callees, uint64_t told);
-
-/* Pushes frames, each the one that stands `distance` before it. False when that are more in a block than any program
- * has: they take no bytes, and would keep a reader busy for long. */
+/* Pushes frames, each the one that stands `distance` before it. False when a block has more of them than any
+ * program: they take no bytes, and would keep a reader busy for long. */
 bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length);
 
 void callees_free(struct callees *callees);
@@ -100,6 +97,8 @@ static inline uint64_t callees_either(bool first, uint64_t one, uint64_t other)
     return other ^ ((one ^ other) & -(uint64_t)first);
 }
 
+_Static_assert(CALLEES_RECENT == 4, "each is named below");
+
 /* Makes the one at `rank` the latest; the last one goes when none of them is it. */
 static inline void callees_note(uint32_t *recent, uint64_t rank, uint32_t frame)
 {
@@ -110,7 +109,7 @@ static inline void callees_note(uint32_t *recent, uint64_t rank, uint32_t frame)
     recent[3] = (uint32_t)callees_either(rank >= 3, third, fourth);
 }
 
-/* For callees_take(), and for who takes many: the frame that is told by its caller, and is not pushed yet. */
+/* The frame for which `told` stands when `caller` calls it, and which is to be pushed; 0 when it stands for none. */
 static inline uint32_t callees_called(struct callees *callees, uint32_t caller, uint64_t told)
 {
     uint32_t *const recent = callees->recent[caller % CALLEES_CALLERS];

@@ -279,9 +279,10 @@ bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink 
 
 static enum block_found next_block(struct stream_reader *reader, struct block *block, bool *skipped, struct fault *why)
 {
-    if (reader->goes_ahead && !reader->ahead)
+    if (reader->goes_ahead && !reader->ahead) {
         reader->ahead = block_ahead_begin(&reader->blocks, &reader->order);
-    reader->goes_ahead = reader->ahead != NULL; /* where no thread can be had it is asked for once */
+        reader->goes_ahead = reader->ahead != NULL; /* where no thread can be had it is asked for once */
+    }
     if (reader->ahead)
         return block_ahead_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
     return block_in_order(&reader->order, &reader->blocks, block, skipped, why);

@@ -259,6 +259,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
         return fault(why, "more stacks than can be counted");
+
     row->depth = sample->keep + sample->pushed;
     row->stacks = alloc_grow(row->stacks, &row->stacks_room, row->depth, sizeof(*row->stacks));
     uint32_t stack = sample->keep ? row->stacks[sample->keep - 1] : 0;

@@ -12,7 +12,6 @@
 #define STACKS_LIMIT  (UINT32_MAX - 1)
 #define HEAD_SIZE     13 /* of a record: thread, interpreter, kind */
 #define HEAD_MOST     64 /* and what stands before frames: three numbers and a status at most */
-#define NUMBER_MOST   10
 #define TAKEN_FRAMES  TACHYON_DEPTH
 
 struct decoding {
