@@ -350,16 +350,6 @@ struct text tables_string(const struct tables *tables, uint32_t string)
     return known_string(tables, string) ? tables->strings[string] : (struct text){ 0 };
 }
 
-struct text tables_function_name(const struct tables *tables, uint32_t function)
-{
-    return tables_string(tables, tables->functions[function].name);
-}
-
-struct text tables_function_file(const struct tables *tables, uint32_t function)
-{
-    return tables_string(tables, tables->functions[function].file);
-}
-
 const struct task_row *tables_task(const struct tables *tables, uint32_t task)
 {
     static const struct task_row none;

@@ -78,8 +78,16 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
 /* The text of a string, of a function's name and file; an empty one for number 0. */
 struct text tables_string(const struct tables *tables, uint32_t string);
-struct text tables_function_name(const struct tables *tables, uint32_t function);
-struct text tables_function_file(const struct tables *tables, uint32_t function);
+
+static inline struct text tables_function_name(const struct tables *tables, uint32_t function)
+{
+    return tables_string(tables, tables->functions[function].name);
+}
+
+static inline struct text tables_function_file(const struct tables *tables, uint32_t function)
+{
+    return tables_string(tables, tables->functions[function].file);
+}
 
 /* A task; an empty row for number 0 and for one whose definition was lost. */
 const struct task_row *tables_task(const struct tables *tables, uint32_t task);
