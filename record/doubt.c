@@ -8,7 +8,8 @@
 #define SURE_ODD      3  /* the same of another function than its caller is known to call */
 #define SURE_FAR      4  /* the same far from the leaf */
 #define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
-#define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out */
+#define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out, ... */
+#define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
 #define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
@@ -136,6 +137,7 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
 {
     struct look look = { .before = &walk->doubts, .now = &u->doubts, .shown = u->fresh_count };
     look.now->count = 0;
+    look.now->looks = look.before->looks + 1;
     look.root = !odd || note_call(&look, 0, root_function(u), is_sure_root(u, walk)) >= SURE_COPIES;
     for (uint32_t i = first; i < u->fresh_count; i++) {
         const struct link *caller = i > 0 ? &u->fresh[i - 1] : above;
@@ -166,7 +168,7 @@ bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
     /* Nothing new is not seen again: a program that lost its processor half-way into a call would make that call
      * known. */
     if (!odd && (first == u->fresh_count || !has_moved(u, walk))) {
-        walk->snapshot.twice = false;
+        walk->snapshot.twice = walk->cut = false;
         return true;
     }
     const struct look look = look_at_calls(u, walk, above, first, odd);
@@ -175,7 +177,8 @@ bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
         return false;
     }
     /* Some places are left too soon to be seen twice. What is above them is still true. */
-    walk->snapshot.twice = !look.root || (look.shown < u->fresh_count && attempts < CUT_ATTEMPTS);
+    walk->cut = look.shown < u->fresh_count;
+    walk->snapshot.twice = !look.root || (walk->cut && (attempts < CUT_ATTEMPTS || walk->doubts.looks < CUT_LOOKS));
     if (walk->snapshot.twice)
         return false;
     u->fresh_count = look.shown;

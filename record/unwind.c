@@ -277,7 +277,8 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         take_stack(u, walk);
-        walk->since = wanted->before;
+        /* What is cut is read again, also when the thread does not move. */
+        walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
         wanted->state = UNWOUND;
     } else if (done == ELSEWHERE) {
         wanted->state = UNWIND_ELSEWHERE;
@@ -316,7 +317,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         only = &wanted[i].walk->snapshot;
         if (wanted[i].attempts == 0) {
             snapshot_begin(only);
-            wanted[i].walk->doubts.count = 0;
+            wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
         }
         if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
             if (threads > 0)

@@ -63,11 +63,11 @@ struct doubted {
     uint32_t copies;         /* so many in a row that were made twice showed it, and it did not change meanwhile */
 };
 
-/* Those that a copy shows, root first. */
+/* Those that a copy shows, root first, and how many copies for this sample were looked at so. */
 struct doubts {
     struct doubted *calls;
     size_t room;
-    uint32_t count;
+    uint32_t count, looks;
 };
 
 /* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
@@ -81,6 +81,7 @@ struct walk {
     bool sampled;           /* there was one */
     uint32_t root_function; /* of links[0] */
     struct doubts doubts;   /* of the last copy, if it is one for this sample */
+    bool cut;               /* the sample is without calls that could not be seen for sure */
     uint32_t looked_at;     /* the link whose instruction was looked at again last */
     uint64_t epoch;         /* of the code objects that the links point to, see code.h */
     uint64_t root;    /* the mark of an entry from C that was above the first frame, with none above it; 0: none yet */
