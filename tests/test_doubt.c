@@ -101,12 +101,46 @@ static void what_was_shown_is_kept(void **state)
     fake_each_version(keep_busy);
 }
 
+/* It is out of order for so many calls. */
+struct disorder {
+    struct fake_python *p;
+    unsigned calls;
+};
+
+static void stay_out_of_order(void *self, const struct piece *piece, size_t i)
+{
+    struct disorder *disorder = self;
+    struct fake_python *p = disorder->p;
+    if (i > 0 || piece->address != p->threads[0].address)
+        return;
+    disorder->calls -= disorder->calls > 0;
+    fake_poke(p, p->threads[0].chunks[0] + fake_layout(p)->chunk_previous, disorder->calls > 0 ? 64 : 0);
+}
+
+static void come_late(struct fake_python *p)
+{
+    struct showing showing = start(p);
+    struct disorder disorder = { p, 50 };
+    moving_show(&showing.moving, &FRAMES({ PLAIN, showing.moving.m, 1 }, { PLAIN, showing.moving.f, 1 }));
+    fake_remote_hook(stay_out_of_order, &disorder);
+    fake_assert_seen(p, "m:2 f:21");
+    fake_remote_hook(NULL, NULL);
+    assert_in_range(p->threads[0].attempts, 50, 63);
+}
+
+static void a_call_that_comes_late_is_looked_at(void **state)
+{
+    (void)state;
+    fake_each_version(come_late);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_do_not_vouch_for_each_other),
         cmocka_unit_test(a_call_counts_whatever_else_changes),
         cmocka_unit_test(what_was_shown_is_kept),
+        cmocka_unit_test(a_call_that_comes_late_is_looked_at),
     };
     return run_all(tests);
 }
