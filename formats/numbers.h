@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives each distinct thing a number, 1, 2, 3, ... in the order of first sight: a pair of 32-bit numbers (`pairs`, for
  * counters and line caches) or a row of bytes (`intern`, for strings and whole definitions).
- * Both are open-addressing hash tables that only grow; `= {0}` is an empty one. Where something is looked for depends
- * on a secret of the process: nobody can make a file whose numbers and texts all fall on one place. */
+ * Both are open-addressing hash tables that only grow; `= {0}` is an empty one. */
 #ifndef PYREEL_FORMATS_NUMBERS_H
 #define PYREEL_FORMATS_NUMBERS_H
 
@@ -22,13 +21,11 @@ struct pairs {
     uint32_t shift; /* leaves as many bits of a word as a place in `slots` has */
 };
 
-extern uint64_t numbers_secret;
-
 /* Its upper bits tell where (a, b) is looked for. Those of a product depend on all bits of a number, and those of
  * neighbours lie far apart. */
 static inline uint64_t pairs_hash(uint32_t a, uint32_t b)
 {
-    return (a ^ (uint32_t)numbers_secret) * 0x9E3779B97F4A7C15u + (b ^ numbers_secret >> 32) * 0xD6E8FEB86659FD93u;
+    return a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u;
 }
 
 /* Where (a, b) is looked for first. */

@@ -53,27 +53,6 @@ static void many_pairs_keep_their_numbers(void **state)
     pairs_free(&pairs);
 }
 
-/* Whoever knows the program but not the secret picks pairs that would lie on one place. */
-static void pairs_that_were_chosen_to_collide_do_not(void **state)
-{
-    (void)state;
-    static bool taken[1 << 12];
-    const uint64_t secret = numbers_secret;
-    unsigned chosen = 0, places = 0;
-    for (uint32_t b = 0; chosen < 1000; b++) {
-        numbers_secret = 0;
-        const bool collides = pairs_hash(7, b) >> 52 == 0;
-        numbers_secret = secret;
-        if (!collides)
-            continue;
-        bool *const place = &taken[pairs_hash(7, b) >> 52];
-        chosen++;
-        places += !*place;
-        *place = true;
-    }
-    assert_in_range(places, 200, 1000);
-}
-
 /* Numbers that count up, or go in the steps of addresses, are spread so well that searches are short. */
 static void pairs_lie_near_where_they_are_looked_for(void **state)
 {
@@ -176,7 +155,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_numbered_in_order_of_first_sight),
         cmocka_unit_test(many_pairs_keep_their_numbers),
-        cmocka_unit_test(pairs_that_were_chosen_to_collide_do_not),
         cmocka_unit_test(pairs_lie_near_where_they_are_looked_for),
         cmocka_unit_test(pairs_remember_numbers_of_others),
         cmocka_unit_test(bytes_are_told_apart_by_size_too),
