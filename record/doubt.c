@@ -12,6 +12,12 @@
 #define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
 #define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
 
+/* Of the frame at `i`; NULL: it has none. */
+static const struct link *caller_of(const struct unwinder *u, const struct link *above, uint32_t i)
+{
+    return i > 0 ? &u->fresh[i - 1] : above;
+}
+
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
     return !caller || edges_known(&u->edges, caller->frame, callee->frame);
@@ -140,7 +146,7 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
     look.now->looks = look.before->looks + 1;
     look.root = !odd || note_call(&look, 0, root_function(u), is_sure_root(u, walk)) >= SURE_COPIES;
     for (uint32_t i = first; i < u->fresh_count; i++) {
-        const struct link *caller = i > 0 ? &u->fresh[i - 1] : above;
+        const struct link *caller = caller_of(u, above, i);
         if (!is_known(u, caller, &u->fresh[i]))
             look_at(u, walk, &look, caller, i);
     }
@@ -153,7 +159,7 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
 static void see_calls(struct unwinder *u, const struct link *above, uint32_t first)
 {
     for (uint32_t i = first; i < u->fresh_count; i++) {
-        const struct link *caller = i > 0 ? &u->fresh[i - 1] : above, *callee = &u->fresh[i];
+        const struct link *caller = caller_of(u, above, i), *callee = &u->fresh[i];
         if (!is_known(u, caller, callee) && !callee->suspended)
             edges_see(&u->edges, caller->frame, callee->frame, callee->code->function);
     }
