@@ -45,7 +45,8 @@ enum remote_state {
 /* Takes hold of a process. False with the reason; errno tells the kind. */
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
 
-/* Reads up to REMOTE_PIECES pieces with one system call. *good says how many at the front are whole; may be NULL. */
+/* Reads up to REMOTE_PIECES pieces with one system call. *good says how many at the front are whole; may be NULL. A
+ * single piece is only ever of the program that ran at remote_open(): REMOTE_GONE once it is replaced. */
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
 /* One more piece; the call must have room for it. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,58 @@ static void pieces_are_read_with_one_call(void **state)
     end_child(child);
 }
 
+/* It goes another way than several do. */
+static enum remote_state read_one_piece(struct remote *remote, uint64_t address, void *into, size_t size, size_t *good)
+{
+    return remote_read_pieces(remote, &(struct piece){ address, (uint32_t)size, into }, 1, good);
+}
+
+static void one_piece_is_read(void **state)
+{
+    (void)state;
+    unsigned char whole[sizeof(pattern)];
+    struct remote remote;
+    size_t good = 99;
+    const pid_t child = start_child();
+    assert_true(remote_open(&remote, child, NULL));
+    assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern, whole, sizeof(whole), &good), REMOTE_READ);
+    assert_true(is_pattern(whole, 0, sizeof(whole)));
+    assert_int_equal(good, 1);
+    assert_int_equal(remote.calls, 1);
+    assert_int_equal(remote.pieces, 1);
+    assert_int_equal(remote.bytes, sizeof(whole));
+    assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern, whole, 0, &good), REMOTE_READ);
+    const uint64_t nowhere[] = { 0x10, UINT64_MAX - 3, (uint64_t)1 << 63 };
+    for (size_t i = 0; i < countof(nowhere); i++) {
+        good = 99;
+        assert_int_equal(read_one_piece(&remote, nowhere[i], whole, 8, &good), REMOTE_UNREADABLE);
+        assert_int_equal(good, 0);
+    }
+    remote_close(&remote);
+    end_child(child);
+}
+
+/* The page behind it is not there. */
+static void a_piece_that_is_cut_off_is_not_good(void **state)
+{
+    (void)state;
+    unsigned char bytes[16];
+    struct remote remote;
+    size_t good = 99;
+    unsigned char *pages = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    memset(pages, 1, 4096);
+    assert_int_equal(munmap(pages + 4096, 4096), 0);
+    const pid_t child = start_child();
+    assert_true(remote_open(&remote, child, NULL));
+    assert_int_equal(read_one_piece(&remote, (uintptr_t)pages + 4096 - 16, bytes, 16, &good), REMOTE_READ);
+    assert_int_equal(read_one_piece(&remote, (uintptr_t)pages + 4096 - 8, bytes, 16, &good), REMOTE_UNREADABLE);
+    assert_int_equal(good, 0);
+    remote_close(&remote);
+    end_child(child);
+    munmap(pages, 4096);
+}
+
 /* What stands before the hole is whole, and counted. */
 static void memory_that_is_not_there_ends_the_read(void **state)
 {
@@ -102,6 +155,7 @@ static void an_ended_process_is_gone(void **state)
     assert_true(remote_open(&remote, child, NULL));
     end_child(child);
     assert_int_equal(remote_read(&remote, (uintptr_t)pattern, &byte, 1), REMOTE_GONE);
+    assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern, &byte, 1, NULL), REMOTE_GONE);
     assert_false(remote_same_program(&remote, (uintptr_t)pattern, &word));
     remote_close(&remote);
     errno = 0;
@@ -133,6 +187,7 @@ static void another_program_is_noticed(void **state)
     assert_int_equal(write(go[1], "x", 1), 1);
     assert_int_equal(read(gone[0], &byte, 1), 0); /* closed by a successful exec */
     assert_false(remote_same_program(&remote, (uintptr_t)pattern, &word));
+    assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern, &word, sizeof(word), NULL), REMOTE_GONE);
     remote_close(&remote);
     end_child(child);
     close(go[0]);
@@ -144,6 +199,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_read_with_one_call),
+        cmocka_unit_test(one_piece_is_read),
+        cmocka_unit_test(a_piece_that_is_cut_off_is_not_good),
         cmocka_unit_test(memory_that_is_not_there_ends_the_read),
         cmocka_unit_test(an_ended_process_is_gone),
         cmocka_unit_test(another_program_is_noticed),

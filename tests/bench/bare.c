@@ -17,32 +17,45 @@ static struct bare bare;
 
 /* ---- noting ---- */
 
+ssize_t __real_pread64(int file, void *into, size_t size, off_t at);
+ssize_t __wrap_pread64(int file, void *into, size_t size, off_t at);
 ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count,
                                 const struct iovec *there, unsigned long there_count, unsigned long flags);
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count,
                                 const struct iovec *there, unsigned long there_count, unsigned long flags);
 
-static void note(const struct iovec *there, size_t count)
+/* A file and one piece, or a process. */
+static void note(int file, const struct iovec *there, size_t count)
 {
     bare.there = alloc_grow(bare.there, &bare.there_room, bare.pieces + count, sizeof(*bare.there));
     memcpy(bare.there + bare.pieces, there, count * sizeof(*there));
     bare.pieces += count;
     bare.calls = alloc_grow(bare.calls, &bare.calls_room, bare.calls_count + 1, sizeof(*bare.calls));
-    bare.calls[bare.calls_count++] = count;
+    bare.calls[bare.calls_count++] = (struct bare_call){ file, count };
 }
 
-/* What the recorder calls. */
+/* These two are what the recorder calls. Of files only the target's memory counts. */
+
+ssize_t __wrap_pread64(int file, void *into, size_t size, off_t at)
+{
+    if (bare.noting && file == bare.memory)
+        note(file, &(struct iovec){ (void *)(uintptr_t)at, size }, 1);
+    return __real_pread64(file, into, size, at);
+}
+
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count,
                                 const struct iovec *there, unsigned long there_count, unsigned long flags)
 {
     if (bare.noting)
-        note(there, there_count);
+        note(-1, there, there_count);
     return __real_process_vm_readv(pid, here, here_count, there, there_count, flags);
 }
 
-void bare_begin(void)
+void bare_begin(const struct remote *remote)
 {
     bare.pieces = bare.calls_count = 0;
+    bare.pid = remote->pid;
+    bare.memory = remote->memory;
     bare.noting = true;
 }
 
@@ -65,14 +78,21 @@ static void make_room(void)
 }
 
 /* What is read is not looked at: memory may be gone that was there for the tick. */
-static void read_again(pid_t pid)
+static ssize_t read_again(const struct bare_call *call, const struct iovec *here, const struct iovec *there)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < bare.calls_count; at += bare.calls[i++])
-        __real_process_vm_readv(pid, bare.here + at, bare.calls[i], bare.there + at, bare.calls[i], 0);
+    if (call->file >= 0)
+        return __real_pread64(call->file, here->iov_base, here->iov_len, (off_t)(uintptr_t)there->iov_base);
+    return __real_process_vm_readv(bare.pid, here, call->pieces, there, call->pieces, 0);
 }
 
-void bare_measure(pid_t pid, uint64_t duration_ns, struct slice *slice)
+static void read_all_again(void)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < bare.calls_count; at += bare.calls[i++].pieces)
+        read_again(&bare.calls[i], bare.here + at, bare.there + at);
+}
+
+void bare_measure(uint64_t duration_ns, struct slice *slice)
 {
     if (bare.pieces == 0 || slice->ticks == 0)
         return;
@@ -82,7 +102,7 @@ void bare_measure(pid_t pid, uint64_t duration_ns, struct slice *slice)
     uint64_t times = 0, now_ns = begin_ns;
     while (now_ns < begin_ns + duration_ns) {
         for (size_t i = 0; i < round; i++)
-            read_again(pid);
+            read_all_again();
         times += round;
         now_ns = clock_now_ns();
     }

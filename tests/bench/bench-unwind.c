@@ -247,12 +247,12 @@ static bool measure(struct bench *bench, struct fault *why)
         struct slice slice = { 0 };
         if (!measure_slice(bench, slice_end_ns, &slice, why))
             return false;
-        bare_begin();
+        bare_begin(&bench->sampler.target.remote);
         const bool good = tick(bench, why);
         bare_end();
         if (!good)
             return false;
-        bare_measure(bench->options.pid, BARE_SLICE_NS, &slice);
+        bare_measure(BARE_SLICE_NS, &slice);
     }
     return true;
 }
