@@ -3,6 +3,7 @@
 
 #include "formats/alloc.h"
 #include "formats/bytes.h"
+#include "formats/numbers.h"
 #include "formats/owners.h"
 #include "formats/paths.h"
 #include "formats/task_mark.h"
@@ -244,10 +245,10 @@ static void count_samples(struct collapsed *collapsed, const struct tally *tally
             roots[row->thread] = thread_root(collapsed, row->thread);
         nodes[i] = leaf_node(collapsed, roots[row->thread], row->stack);
     }
-    collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.numbers.count + 1, sizeof(*collapsed->nodes));
+    collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < tally->count; i++)
         collapsed->nodes[nodes[i]].sum += weigh(collapsed, &tally->rows[i]);
-    for (size_t i = 0; i <= collapsed->outline.numbers.count; i++)
+    for (size_t i = 0; i <= collapsed->outline.count; i++)
         collapsed->nodes[i].sum = round_off(collapsed, collapsed->nodes[i].sum);
     free(roots);
     free(nodes);
@@ -279,8 +280,8 @@ static int compare_shown(const void *a, const void *b)
 
 static void list_nodes(struct collapsed *collapsed, struct shown *frames)
 {
-    for (uint32_t i = 1; i <= collapsed->outline.numbers.count; i++) {
-        struct shown *frame = &frames[collapsed->outline.nodes[i].mark];
+    for (uint32_t i = 1; i <= collapsed->outline.count; i++) {
+        struct shown *frame = &frames[collapsed->outline.nodes[i].frame];
         collapsed->nodes[i].next = frame->nodes;
         frame->nodes = i;
     }
@@ -299,7 +300,7 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
     for (size_t i = count; i-- > 0;) {
         for (uint32_t node = sorted[i].nodes; node;) {
             const uint32_t same_frame = nodes[node].next;
-            struct line_node *parent = &nodes[collapsed->outline.nodes[node].parent];
+            struct line_node *parent = &nodes[collapsed->outline.nodes[node].caller];
             nodes[node].next = parent->child;
             parent->child = node;
             node = same_frame;
@@ -312,11 +313,11 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
 static void write_lines(struct output *to, const struct collapsed *collapsed, const struct shown *frames)
 {
     const struct line_node *nodes = collapsed->nodes;
-    const struct outline_node *outline = collapsed->outline.nodes;
+    const struct stack *outline = collapsed->outline.nodes;
     struct bytes line = { 0 };
     uint32_t node = nodes[0].child;
     while (node) {
-        const struct text frame = frames[outline[node].mark].text;
+        const struct text frame = frames[outline[node].frame].text;
         put_bytes(&line, ";", 1);
         put_bytes(&line, frame.bytes, frame.size);
         if (nodes[node].sum) {
@@ -329,10 +330,10 @@ static void write_lines(struct output *to, const struct collapsed *collapsed, co
             node = nodes[node].child;
             continue;
         }
-        for (; node && !nodes[node].next; node = outline[node].parent)
-            line.size -= 1 + frames[outline[node].mark].text.size;
+        for (; node && !nodes[node].next; node = outline[node].caller)
+            line.size -= 1 + frames[outline[node].frame].text.size;
         if (node)
-            line.size -= 1 + frames[outline[node].mark].text.size;
+            line.size -= 1 + frames[outline[node].frame].text.size;
         node = nodes[node].next; /* of node 0: none */
     }
     bytes_free(&line);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives each distinct thing a number, 1, 2, 3, ... in the order of first sight: a pair of 32-bit numbers (`pairs`, for
  * counters and line caches) or a row of bytes (`intern`, for strings and whole definitions).
- * Both are open-addressing hash tables that only grow; `= {0}` is an empty one. */
+ * Both are open-addressing hash tables that only grow; `= {0}` is an empty one. What is chosen to fall on one place of
+ * them is spread anew, see spread.h. */
 #ifndef PYREEL_FORMATS_NUMBERS_H
 #define PYREEL_FORMATS_NUMBERS_H
 
+#include "formats/spread.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct pair_slot {
     uint32_t a, b;
@@ -19,19 +20,14 @@ struct pairs {
     size_t room; /* a power of two, or 0 */
     uint32_t count;
     uint32_t shift; /* leaves as many bits of a word as a place in `slots` has */
+    struct spread spread;
+    bool spread_anew; /* since it last grew */
 };
-
-/* Its upper bits tell where (a, b) is looked for. Those of a product depend on all bits of a number, and those of
- * neighbours lie far apart. */
-static inline uint64_t pairs_hash(uint32_t a, uint32_t b)
-{
-    return a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u;
-}
 
 /* Where (a, b) is looked for first. */
 static inline size_t pairs_place(const struct pairs *pairs, uint32_t a, uint32_t b)
 {
-    return pairs_hash(a, b) >> pairs->shift;
+    return spread_pair(&pairs->spread, a, b) >> pairs->shift;
 }
 
 /* The slot that (a, b) has, or the free one in which it would be looked for. There must be room. */
@@ -43,13 +39,6 @@ static inline struct pair_slot *pairs_slot(const struct pairs *pairs, uint32_t a
         if ((slot->a == a && slot->b == b) || slot->number == 0)
             return slot;
     }
-}
-
-/* (a, b) will be looked for soon: the place is fetched from memory in the meantime. */
-static inline void pairs_expect(const struct pairs *pairs, uint32_t a, uint32_t b)
-{
-    if (pairs->room)
-        __builtin_prefetch(&pairs->slots[pairs_place(pairs, a, b)]);
 }
 
 /* Remembers `number` for (a, b), which has none yet. */
@@ -84,6 +73,8 @@ struct intern {
     struct intern_slot *slots;
     size_t room;
     uint32_t count;
+    uint64_t secret;  /* what hashes begin with; 0 until some were found far from their places */
+    bool spread_anew; /* since it last grew */
 };
 
 /* The number of the `size` bytes at `bytes`; a new one is count + 1, and *added says so. */

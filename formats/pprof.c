@@ -177,8 +177,8 @@ static uint64_t *take_locations(struct pprof *pprof, size_t depth)
 /* The mapping's node above a stack, and how many frames down the stack ends. */
 static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_t *depth)
 {
-    for (*depth = 0; outline->nodes[node].parent; ++*depth)
-        node = outline->nodes[node].parent;
+    for (*depth = 0; outline->nodes[node].caller; ++*depth)
+        node = outline->nodes[node].caller;
     return node;
 }
 
@@ -207,13 +207,13 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
 
 static void add_sample(struct pprof *pprof, const struct tally_row *row)
 {
-    const struct outline_node *nodes = pprof->outline.nodes;
+    const struct stack *nodes = pprof->outline.nodes;
     size_t depth;
-    const uint32_t mapping = nodes[mapping_node(&pprof->outline, row->stack, &depth)].mark;
+    const uint32_t mapping = nodes[mapping_node(&pprof->outline, row->stack, &depth)].frame;
     uint64_t *locations = take_locations(pprof, depth);
     uint32_t node = row->stack;
-    for (size_t i = 0; i < depth; i++, node = nodes[node].parent)
-        locations[i] = pprof_location(&pprof->refers, nodes[node].mark, mapping);
+    for (size_t i = 0; i < depth; i++, node = nodes[node].caller)
+        locations[i] = pprof_location(&pprof->refers, nodes[node].frame, mapping);
 
     struct packet *packet = &pprof->packet;
     Perftools__Profiles__Sample *sample = &packet->samples[packet->count];

@@ -12,6 +12,7 @@
 #ifndef PYREEL_FORMATS_PPROF_LABELS_H
 #define PYREEL_FORMATS_PPROF_LABELS_H
 
+#include "formats/numbers.h"
 #include "formats/owners.h"
 #include "formats/pprof_tables.h"
 

@@ -6,6 +6,7 @@
 #ifndef PYREEL_FORMATS_PPROF_TABLES_H
 #define PYREEL_FORMATS_PPROF_TABLES_H
 
+#include "formats/numbers.h"
 #include "formats/tables.h"
 #include "profile.pb-c.h"
 

@@ -3,36 +3,29 @@
 
 #include "formats/alloc.h"
 
-#include <stdlib.h>
+#define ROOM_LEAST 64
 
-#define ROOM_LEAST_BITS 8
-
-static void take_in(struct stack_index *index, const struct stack *stacks, uint32_t number)
+static uint64_t hash_of(const struct spread *spread, const void *stacks, uint32_t number)
 {
-    *stack_index_slot(index, stacks, stacks[number].caller, stacks[number].frame) = number;
+    const struct stack *stack = (const struct stack *)stacks + number;
+    return spread_pair(spread, stack->caller, stack->frame);
 }
 
-/* Twice the room, with the stacks before `number` in it. */
-static void grow(struct stack_index *index, const struct stack *stacks, uint32_t number)
+/* What is new is not zeroed: memory that nobody has touched costs nothing. */
+static void make_room(struct stack **stacks, size_t *room)
 {
-    free(index->slots);
-    index->shift = index->room ? index->shift - 1 : 64 - ROOM_LEAST_BITS;
-    index->room = index->room ? index->room * 2 : 1 << ROOM_LEAST_BITS;
-    index->slots = alloc_zeroed(index->room, sizeof(*index->slots));
-    for (uint32_t i = 1; i < number; i++)
-        take_in(index, stacks, i);
+    const size_t before = *room;
+    *room = before ? before * 2 : ROOM_LEAST;
+    *stacks = alloc_resize(*stacks, *room, sizeof(**stacks));
+    if (before == 0)
+        (*stacks)[0] = (struct stack){ 0 };
 }
 
-/* At most half of the slots are taken: probes stay short. */
-void stack_index_add(struct stack_index *index, const struct stack *stacks, uint32_t number)
+void stack_index_add(struct number_index *index, struct stack **stacks, size_t *room, uint32_t number,
+                     struct stack stack)
 {
-    if ((size_t)number * 2 > index->room)
-        grow(index, stacks, number);
-    take_in(index, stacks, number);
-}
-
-void stack_index_free(struct stack_index *index)
-{
-    free(index->slots);
-    *index = (struct stack_index){ 0 };
+    if (number >= *room)
+        make_room(stacks, room);
+    (*stacks)[number] = stack;
+    number_index_add(index, *stacks, number, hash_of);
 }

@@ -1,45 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a stack by its caller and its frame: a hash table of the numbers alone. Whose they are stands in the array of
- * stacks itself, where a stack mostly lies beside its caller, so that a place takes 4 bytes and what is looked for
- * often stays near the processor. It only grows; `= {0}` is an empty one. */
+/* Finds a stack by its caller and its frame, see number_index.h. */
 #ifndef PYREEL_FORMATS_STACK_INDEX_H
 #define PYREEL_FORMATS_STACK_INDEX_H
 
-#include "formats/numbers.h"
+#include "formats/number_index.h"
 
 struct stack {
     uint32_t caller; /* stack, 0 at the root */
     uint32_t frame;
 };
 
-struct stack_index {
-    uint32_t *slots; /* numbers of stacks; 0: free */
-    size_t room;     /* a power of two, or 0 */
-    uint32_t shift;  /* leaves as many bits of a word as a place in `slots` has */
-};
-
-/* The slot that has the stack of this caller and frame, or the free one in which it would be. There must be room. */
-static inline uint32_t *stack_index_slot(const struct stack_index *index, const struct stack *stacks, uint32_t caller,
-                                         uint32_t frame)
+static inline bool stack_index_same(const void *stacks, uint32_t number, const void *wanted)
 {
-    const size_t mask = index->room - 1;
-    for (size_t i = pairs_hash(caller, frame) >> index->shift;; i = (i + 1) & mask) {
-        const uint32_t number = index->slots[i];
-        if (number == 0 || (stacks[number].caller == caller && stacks[number].frame == frame))
-            return &index->slots[i];
-    }
+    const struct stack *stack = (const struct stack *)stacks + number, *other = wanted;
+    return stack->caller == other->caller && stack->frame == other->frame;
 }
 
 /* The number of the stack, 0 when there is none. */
-static inline uint32_t stack_index_find(const struct stack_index *index, const struct stack *stacks, uint32_t caller,
+static inline uint32_t stack_index_find(const struct number_index *index, const struct stack *stacks, uint32_t caller,
                                         uint32_t frame)
 {
-    return index->room ? *stack_index_slot(index, stacks, caller, frame) : 0;
+    const struct stack wanted = { caller, frame };
+    const uint64_t hash = spread_pair(&index->spread, caller, frame);
+    return index->room ? *number_index_slot(index, hash, stack_index_same, stacks, &wanted) : 0;
 }
 
-/* Takes in stacks[number], which comes next: it can be found from now on, as all before it. */
-void stack_index_add(struct stack_index *index, const struct stack *stacks, uint32_t number);
-
-void stack_index_free(struct stack_index *index);
+/* Makes `stack` the one with this number, which comes next, in an array that has *room and may move: it can be found
+ * from now on, as all before it. Entry 0 is none. */
+void stack_index_add(struct number_index *index, struct stack **stacks, size_t *room, uint32_t number,
+                     struct stack stack);
 
 #endif

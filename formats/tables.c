@@ -212,9 +212,8 @@ static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
         return STACK_LOST;
     const uint32_t number = tables->stacks_count ? (uint32_t)tables->stacks_count : 1;
     tables->stacks_count = (size_t)number + 1;
-    tables->stacks = alloc_grow(tables->stacks, &tables->stacks_room, tables->stacks_count, sizeof(*tables->stacks));
-    tables->stacks[number] = (struct stack){ caller, frame };
-    stack_index_add(&tables->stack_index, tables->stacks, number);
+    stack_index_add(&tables->stack_index, &tables->stacks, &tables->stacks_room, number,
+                    (struct stack){ caller, frame });
     return number;
 }
 
@@ -434,7 +433,7 @@ void tables_free(struct tables *tables)
     free(tables->threads);
     free(tables->tasks);
     free(tables->stacks);
-    stack_index_free(&tables->stack_index);
+    number_index_free(&tables->stack_index);
     figures_free(&tables->figures);
     *tables = (struct tables){ 0 };
 }

@@ -183,14 +183,15 @@ static void queue_all(struct tachyon_reader *reader)
 /* ---- samples ---- */
 
 /* Depth of the callers that two stacks have in common. */
-static uint32_t common_depth(const struct tachyon_stack *stacks, uint32_t a, uint32_t b)
+static uint32_t common_depth(const struct tachyon_samples *samples, uint32_t a, uint32_t b)
 {
+    const uint32_t *depths = samples->depths;
     while (a != b) {
-        const uint32_t a_depth = stacks[a].depth, b_depth = stacks[b].depth;
-        a = a_depth >= b_depth ? stacks[a].caller : a;
-        b = b_depth >= a_depth ? stacks[b].caller : b;
+        const uint32_t a_depth = depths[a], b_depth = depths[b];
+        a = a_depth >= b_depth ? samples->stacks[a].caller : a;
+        b = b_depth >= a_depth ? samples->stacks[b].caller : b;
     }
-    return stacks[a].depth;
+    return depths[a];
 }
 
 static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon_line *line)
@@ -203,9 +204,9 @@ static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon
 static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const struct sink *to, struct fault *why)
 {
     struct tachyon_line *line = &reader->lines[thread];
-    const struct tachyon_stack *stacks = reader->samples.stacks;
-    const uint32_t keep = common_depth(stacks, line->stack, line->next.stack);
-    const uint32_t pushed = stacks[line->next.stack].depth - keep;
+    const struct stack *stacks = reader->samples.stacks;
+    const uint32_t keep = common_depth(&reader->samples, line->stack, line->next.stack);
+    const uint32_t pushed = reader->samples.depths[line->next.stack] - keep;
     uint32_t stack = line->next.stack;
     for (uint32_t i = pushed; i-- > 0; stack = stacks[stack].caller)
         reader->frames[i] = stacks[stack].frame;

@@ -64,13 +64,14 @@ static struct tachyon_thread *take_thread(struct decoding *d)
 
 static uint32_t fold(struct tachyon_samples *samples, uint32_t caller, uint32_t frame)
 {
-    bool added;
-    const uint32_t number = pairs_number(&samples->stack_numbers, caller, frame, &added);
-    if (added) {
-        samples->stacks = alloc_grow(samples->stacks, &samples->stacks_room, (size_t)number + 1,
-                                     sizeof(*samples->stacks));
-        samples->stacks[number] = (struct tachyon_stack){ caller, frame, samples->stacks[caller].depth + 1 };
-    }
+    const uint32_t known = stack_index_find(&samples->stack_index, samples->stacks, caller, frame);
+    if (known)
+        return known;
+    const uint32_t number = ++samples->stacks_count;
+    stack_index_add(&samples->stack_index, &samples->stacks, &samples->stacks_room, number,
+                    (struct stack){ caller, frame });
+    samples->depths = alloc_grow(samples->depths, &samples->depths_room, (size_t)number + 1, sizeof(*samples->depths));
+    samples->depths[number] = samples->depths[caller] + 1;
     return number;
 }
 
@@ -86,7 +87,7 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
             return damaged(d, "a frame that is not there");
         d->frames[i] = (uint32_t)place + 1;
     }
-    if (d->samples->stack_numbers.count > STACKS_LIMIT - count)
+    if (d->samples->stacks_count > STACKS_LIMIT - count)
         return fault(d->why, "it has more stacks than can be counted");
     thread->depth = keep + count;
     thread->stacks = alloc_grow(thread->stacks, &thread->stacks_room, (size_t)thread->depth + 1,
@@ -190,7 +191,7 @@ bool tachyon_samples_read(struct tachyon_samples *samples, int fd, const struct 
                           const struct tachyon_tables *tables, struct fault *why)
 {
     struct decoding decoding = { .samples = samples, .header = header, .tables = tables, .why = why };
-    samples->stacks = alloc_grow(samples->stacks, &samples->stacks_room, 1, sizeof(*samples->stacks));
+    samples->depths = alloc_grow(samples->depths, &samples->depths_room, 1, sizeof(*samples->depths));
     tachyon_feed_open(&decoding.feed, fd, TACHYON_HEADER, header->strings_at, header->codec == TACHYON_ZSTD);
     const bool good = read_all(&decoding);
     samples->plain_bytes = decoding.feed.given;
@@ -208,7 +209,8 @@ void tachyon_samples_free(struct tachyon_samples *samples)
     }
     free(samples->threads);
     free(samples->stacks);
-    pairs_free(&samples->stack_numbers);
+    free(samples->depths);
+    number_index_free(&samples->stack_index);
     spool_close(&samples->spool);
     *samples = (struct tachyon_samples){ 0 };
 }

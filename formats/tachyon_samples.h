@@ -9,13 +9,8 @@
 #define PYREEL_FORMATS_TACHYON_SAMPLES_H
 
 #include "formats/spool.h"
+#include "formats/stack_index.h"
 #include "formats/tachyon_tables.h"
-
-struct tachyon_stack {
-    uint32_t caller; /* stack, 0 at the root */
-    uint32_t frame;
-    uint32_t depth;
-};
 
 struct tachyon_thread {
     uint64_t tid;
@@ -34,9 +29,12 @@ struct tachyon_samples {
     struct tachyon_thread *threads; /* in the order of first sight */
     size_t threads_room;
     uint32_t threads_count;
-    struct tachyon_stack *stacks; /* by number; entry 0 is none */
+    struct stack *stacks; /* by number; entry 0 is none. NULL while there is none */
     size_t stacks_room;
-    struct pairs stack_numbers;
+    uint32_t stacks_count; /* but that one */
+    struct number_index stack_index;
+    uint32_t *depths; /* by number, also of none */
+    size_t depths_room;
     struct spool spool;
     uint64_t count;       /* of samples put aside */
     uint64_t plain_bytes; /* of the records */

@@ -5,25 +5,44 @@
 
 #include <stdlib.h>
 
-/* Set in the number of a runner. No file defines so many threads. */
-#define RUNNER 0x80000000u
+#define ROOM_LEAST 64 /* rows */
 
-static uint32_t runner_of(struct tally *tally, uint32_t thread, uint32_t task)
+/* ---- rows ---- */
+
+static bool same_row(const void *rows, uint32_t number, const void *wanted)
 {
-    bool added;
-    return task ? RUNNER | pairs_number(&tally->runners, thread, task, &added) : thread;
+    const struct tally_row *row = (const struct tally_row *)rows + number - 1, *other = wanted;
+    return row->stack == other->stack && row->thread == other->thread && row->task == other->task;
 }
 
-/* The number of the row, which is made if there is none. */
-static uint32_t row_number(struct tally *tally, uint32_t runner, const struct tally_row *given)
+static uint64_t hash_of(const struct spread *spread, const struct tally_row *row)
 {
-    bool added;
-    const uint32_t number = pairs_number(&tally->numbers, runner, given->stack, &added);
-    if (added) {
-        tally->rows = alloc_grow(tally->rows, &tally->room, number, sizeof(*tally->rows));
-        tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
+    return spread_three(spread, row->thread, row->stack, row->task);
+}
+
+static uint64_t hash_of_row(const struct spread *spread, const void *rows, uint32_t number)
+{
+    return hash_of(spread, (const struct tally_row *)rows + number - 1);
+}
+
+static struct tally_row *add_row(struct tally *tally, const struct tally_row *given)
+{
+    if (tally->count == tally->room) {
+        tally->room = tally->room ? tally->room * 2 : ROOM_LEAST;
+        tally->rows = alloc_resize(tally->rows, tally->room, sizeof(*tally->rows));
     }
-    return number;
+    tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
+    number_index_add(&tally->index, tally->rows, (uint32_t)tally->count, hash_of_row);
+    return &tally->rows[tally->count - 1];
+}
+
+/* The row for what is given, which is made if there is none. */
+static struct tally_row *row_for(struct tally *tally, const struct tally_row *given)
+{
+    const struct number_index *index = &tally->index;
+    const uint64_t hash = hash_of(&index->spread, given);
+    const uint32_t number = index->room ? *number_index_slot(index, hash, same_row, tally->rows, given) : 0;
+    return number ? &tally->rows[number - 1] : add_row(tally, given);
 }
 
 static void add(struct tally_row *row, const struct tally_row *given)
@@ -34,20 +53,22 @@ static void add(struct tally_row *row, const struct tally_row *given)
 
 void tally_add(struct tally *tally, const struct tally_row *given)
 {
-    const uint32_t number = row_number(tally, runner_of(tally, given->thread, given->task), given);
-    add(&tally->rows[number - 1], given);
+    add(row_for(tally, given), given);
 }
 
-/* Samples that wait are counted in, in their order. */
+/* ---- samples ---- */
+
+/* Samples that wait are counted in, in their order. By now it is known where to look for their rows, ... */
 static void count_in(struct tally *tally)
 {
     for (size_t i = 0; i < tally->waiting_count; i++) {
-        struct tally_waiting *one = &tally->waiting[i];
-        one->number = row_number(tally, one->runner, &one->adds);
-        __builtin_prefetch(tally->rows[one->number - 1].sums, 1);
+        const uint64_t hash = hash_of(&tally->index.spread, &tally->waiting[i]);
+        const uint32_t number = number_index_guess(&tally->index, hash);
+        if (number)
+            __builtin_prefetch(&tally->rows[number - 1], 1);
     }
-    for (size_t i = 0; i < tally->waiting_count; i++)
-        add(&tally->rows[tally->waiting[i].number - 1], &tally->waiting[i].adds);
+    for (size_t i = 0; i < tally->waiting_count; i++) /* ... and here they are */
+        tally_add(tally, &tally->waiting[i]);
     tally->waiting_count = 0;
 }
 
@@ -56,16 +77,15 @@ void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
-    struct tally_waiting *one = &tally->waiting[tally->waiting_count++];
-    one->runner = runner_of(tally, sample->thread, sample->task);
-    pairs_expect(&tally->numbers, one->runner, sample->stack);
-    one->adds = (struct tally_row){ sample->thread,
-                                    sample->task,
-                                    sample->stack,
-                                    { [SUM_SAMPLES] = count,
-                                      [SUM_CPU_NS] = sample->cpu_ns,
-                                      [SUM_GIL] = status & STATUS_GIL ? known : 0,
-                                      [SUM_GIL_WAIT] = status & STATUS_GIL_WAIT ? known : 0 } };
+    struct tally_row *adds = &tally->waiting[tally->waiting_count++];
+    *adds = (struct tally_row){ sample->thread,
+                                sample->task,
+                                sample->stack,
+                                { [SUM_SAMPLES] = count,
+                                  [SUM_CPU_NS] = sample->cpu_ns,
+                                  [SUM_GIL] = status & STATUS_GIL ? known : 0,
+                                  [SUM_GIL_WAIT] = status & STATUS_GIL_WAIT ? known : 0 } };
+    number_index_expect(&tally->index, hash_of(&tally->index.spread, adds));
     if (tally->waiting_count == TALLY_WAITING)
         count_in(tally);
     tally->samples += count;
@@ -80,41 +100,112 @@ bool tally_knows(const struct tally *tally, enum tally_sum sum)
     return (sum == SUM_CPU_NS ? tally->with_cpu : tally->with_status) > 0;
 }
 
-static int compare_rows(const void *a, const void *b)
+/* ---- order ---- */
+
+#define DIGIT_BITS 11
+#define DIGITS     (1u << DIGIT_BITS)
+
+/* What rows are sorted by, the most telling last, and where the row is. */
+enum sort_key { KEY_STACK, KEY_TASK, KEY_THREAD, SORT_KEYS };
+
+struct sorted {
+    uint32_t keys[SORT_KEYS];
+    uint32_t row;
+};
+
+static uint32_t digit_of(const struct sorted *sorted, enum sort_key key, uint32_t shift)
 {
-    const struct tally_row *left = a, *right = b;
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    if (left->task != right->task)
-        return left->task < right->task ? -1 : 1;
-    return (left->stack > right->stack) - (left->stack < right->stack);
+    return sorted->keys[key] >> shift & (DIGITS - 1);
+}
+
+/* Those with the same digit stay in their order. */
+static void sort_by_digit(const struct sorted *from, struct sorted *to, size_t count, enum sort_key key, uint32_t shift)
+{
+    size_t ends[DIGITS] = { 0 };
+    for (size_t i = 0; i < count; i++)
+        ends[digit_of(&from[i], key, shift)]++;
+    for (size_t digit = 1; digit < DIGITS; digit++)
+        ends[digit] += ends[digit - 1];
+    for (size_t i = count; i-- > 0;)
+        to[--ends[digit_of(&from[i], key, shift)]] = from[i];
+}
+
+static uint32_t most_of(const struct sorted *sorted, size_t count, enum sort_key key)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = sorted[i].keys[key] > most ? sorted[i].keys[key] : most;
+    return most;
+}
+
+/* Digit by digit, the least telling one first. Numbers of a file are small, so that most have one or two. Where the
+ * last one left them: in `sorted` or in `spare`. */
+static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare, size_t count)
+{
+    for (enum sort_key key = 0; key < SORT_KEYS; key++) {
+        const uint64_t most = most_of(sorted, count, key);
+        for (uint32_t shift = 0; most >> shift; shift += DIGIT_BITS) {
+            sort_by_digit(sorted, spare, count, key, shift);
+            struct sorted *const made = spare;
+            spare = sorted;
+            sorted = made;
+        }
+    }
+    return sorted;
+}
+
+/* Puts each row where `sorted` has it: along each ring of rows that take each other's places. */
+static void move_rows(struct tally_row *rows, struct sorted *sorted, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tally_row first = rows[i];
+        size_t at = i;
+        while (sorted[at].row != i) {
+            const size_t from = sorted[at].row;
+            rows[at] = rows[from];
+            sorted[at].row = (uint32_t)at; /* done */
+            at = from;
+        }
+        rows[at] = first;
+        sorted[at].row = (uint32_t)at;
+    }
+}
+
+static void sort_rows(struct tally *tally)
+{
+    struct sorted *const room = alloc_resize(NULL, 2 * tally->count, sizeof(*room));
+    for (size_t i = 0; i < tally->count; i++) {
+        const struct tally_row *row = &tally->rows[i];
+        room[i] = (struct sorted){ { row->stack, row->task, row->thread }, (uint32_t)i };
+    }
+    move_rows(tally->rows, sort_by_digits(room, room + tally->count, tally->count), tally->count);
+    free(room);
 }
 
 void tally_sort(struct tally *tally)
 {
     count_in(tally);
-    pairs_free(&tally->runners);
-    pairs_free(&tally->numbers);
+    number_index_free(&tally->index);
     if (tally->count > 0)
-        qsort(tally->rows, tally->count, sizeof(*tally->rows), compare_rows);
+        sort_rows(tally);
 }
 
 void tally_free(struct tally *tally)
 {
-    pairs_free(&tally->runners);
-    pairs_free(&tally->numbers);
+    number_index_free(&tally->index);
     free(tally->rows);
     *tally = (struct tally){ 0 };
 }
 
+/* ---- outlines ---- */
+
 uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t mark)
 {
-    bool added;
-    const uint32_t node = pairs_number(&outline->numbers, parent, mark, &added);
-    if (added) {
-        outline->nodes = alloc_grow(outline->nodes, &outline->nodes_room, (size_t)node + 1, sizeof(*outline->nodes));
-        outline->nodes[node] = (struct outline_node){ .parent = parent, .mark = mark };
-    }
+    const uint32_t known = stack_index_find(&outline->index, outline->nodes, parent, mark);
+    if (known)
+        return known;
+    const uint32_t node = ++outline->count;
+    stack_index_add(&outline->index, &outline->nodes, &outline->nodes_room, node, (struct stack){ parent, mark });
     return node;
 }
 
@@ -144,7 +235,7 @@ uint32_t outline_place(struct outline *outline, const struct tables *tables, con
 
 void outline_free(struct outline *outline)
 {
-    pairs_free(&outline->numbers);
+    number_index_free(&outline->index);
     free(outline->nodes);
     free(outline->places);
     free(outline->climb);

@@ -14,7 +14,7 @@
 #ifndef PYREEL_FORMATS_TALLY_H
 #define PYREEL_FORMATS_TALLY_H
 
-#include "formats/numbers.h"
+#include "formats/stack_index.h"
 #include "formats/tables.h"
 
 enum tally_sum {
@@ -36,18 +36,11 @@ struct tally_row {
  * fetched at the same time instead of one after the other. */
 #define TALLY_WAITING 32
 
-struct tally_waiting {
-    uint32_t runner; /* thread, or (thread, task) */
-    uint32_t number; /* of its row, once it is looked up */
-    struct tally_row adds;
-};
-
 struct tally {
-    struct pairs runners; /* of (thread, task), of those that have one */
-    struct pairs numbers; /* of (thread or runner, stack): row + 1 */
+    struct number_index index; /* of rows, whose numbers are their places + 1 */
     struct tally_row *rows;
     size_t count, room;
-    struct tally_waiting waiting[TALLY_WAITING]; /* samples that are in no row yet */
+    struct tally_row waiting[TALLY_WAITING]; /* what samples add, that is in no row yet */
     size_t waiting_count;
     uint64_t samples;               /* all */
     uint64_t with_status, with_cpu; /* of them: their status is known, their CPU time is */
@@ -68,20 +61,16 @@ void tally_sort(struct tally *tally);
 
 void tally_free(struct tally *tally);
 
-struct outline_node {
-    uint32_t parent; /* node; smaller than its own number */
-    uint32_t mark;
-};
-
 /* Where a stack is: its node under the root it was last placed under. Node 0: nowhere yet. */
 struct outline_place {
     uint32_t root, node;
 };
 
 struct outline {
-    struct pairs numbers;       /* of (parent, mark), which count the nodes */
-    struct outline_node *nodes; /* by number; entry 0 is the root of all. NULL while there is none */
+    struct stack *nodes; /* by number; each is a stack of marks. Entry 0 is the root of all; NULL while there is none */
     size_t nodes_room;
+    uint32_t count; /* of nodes but that one */
+    struct number_index index;
     struct outline_place *places; /* by stack */
     size_t places_room;
     uint32_t *climb; /* stacks on the way up to one that is placed */

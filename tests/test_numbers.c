@@ -53,6 +53,18 @@ static void many_pairs_keep_their_numbers(void **state)
     pairs_free(&pairs);
 }
 
+/* How many places searches look at beyond the first, in all. */
+static size_t steps_of_pairs(const struct pairs *pairs)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < pairs->room; i++) {
+        const struct pair_slot *slot = &pairs->slots[i];
+        if (slot->number)
+            steps += (i - pairs_place(pairs, slot->a, slot->b)) & (pairs->room - 1);
+    }
+    return steps;
+}
+
 /* Numbers that count up, or go in the steps of addresses, are spread so well that searches are short. */
 static void pairs_lie_near_where_they_are_looked_for(void **state)
 {
@@ -65,17 +77,31 @@ static void pairs_lie_near_where_they_are_looked_for(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct pairs pairs = { 0 };
-        size_t steps = 0;
         for (uint32_t k = 0; k < 20000; k++)
             pairs_add(&pairs, k % rows[i].a_values * rows[i].a_step, k / rows[i].a_values * rows[i].b_step, k + 1);
-        for (size_t k = 0; k < pairs.room; k++) {
-            const struct pair_slot *slot = &pairs.slots[k];
-            if (slot->number)
-                steps += (k - pairs_place(&pairs, slot->a, slot->b)) & (pairs.room - 1);
-        }
-        assert_true(steps < pairs.count);
+        assert_int_equal(pairs.spread.b, SPREAD_USUAL.b);
+        assert_true(steps_of_pairs(&pairs) < pairs.count);
         pairs_free(&pairs);
     }
+}
+
+/* Pairs that are made to fall on one place, by who knows how they are usually spread: they count up by a number whose
+ * product with its factor is hardly larger than 0. */
+static void pairs_that_were_chosen_are_found_soon(void **state)
+{
+    (void)state;
+    const uint64_t factor = SPREAD_USUAL.b;
+    uint32_t step = 1;
+    for (uint32_t i = 2; i < UINT32_MAX / MANY; i++)
+        step = factor * i < factor * step ? i : step;
+    struct pairs pairs = { 0 };
+    for (uint32_t i = 0; i < MANY; i++)
+        pairs_add(&pairs, 3, i * step, i + 1);
+    assert_int_not_equal(pairs.spread.b, factor);
+    assert_true(steps_of_pairs(&pairs) < pairs.count);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(pairs_find(&pairs, 3, i * step), i + 1);
+    pairs_free(&pairs);
 }
 
 static void pairs_remember_numbers_of_others(void **state)
@@ -137,6 +163,48 @@ static void many_rows_of_bytes_keep_their_numbers(void **state)
     intern_free(&intern);
 }
 
+/* The odd number that takes a multiplication by this odd one back. */
+static uint64_t inverse(uint64_t factor)
+{
+    uint64_t found = factor; /* right in 3 bits, then in twice as many each time */
+    for (int i = 0; i < 5; i++)
+        found *= 2 - factor * found;
+    return found;
+}
+
+/* The word that spread_mix() makes into this one. */
+static uint64_t unmixed(uint64_t word)
+{
+    word ^= word >> 32;
+    word *= inverse(0xD6E8FEB86659FD93u);
+    word ^= word >> 32;
+    return word * inverse(0x9E3779B97F4A7C15u);
+}
+
+/* Words whose hashes end alike, by who knows how they are made. */
+static void bytes_that_were_chosen_are_found_soon(void **state)
+{
+    (void)state;
+    struct intern intern = { 0 };
+    bool added;
+    for (uint64_t i = 0; i < MANY; i++) {
+        const uint64_t word = unmixed(unmixed(i << 32)) ^ sizeof(word);
+        assert_int_equal(intern_number(&intern, &word, sizeof(word), &added), i + 1);
+    }
+    assert_int_not_equal(intern.secret, 0);
+    size_t steps = 0;
+    for (size_t i = 0; i < intern.room; i++)
+        if (intern.slots[i].number)
+            steps += (i - (size_t)intern.slots[i].hash) & (intern.room - 1);
+    assert_true(steps < intern.count);
+    for (uint64_t i = 0; i < MANY; i++) {
+        const uint64_t word = unmixed(unmixed(i << 32)) ^ sizeof(word);
+        assert_int_equal(intern_number(&intern, &word, sizeof(word), &added), i + 1);
+        assert_false(added);
+    }
+    intern_free(&intern);
+}
+
 static void the_bytes_are_copied(void **state)
 {
     (void)state;
@@ -156,9 +224,11 @@ int main(void)
         cmocka_unit_test(pairs_are_numbered_in_order_of_first_sight),
         cmocka_unit_test(many_pairs_keep_their_numbers),
         cmocka_unit_test(pairs_lie_near_where_they_are_looked_for),
+        cmocka_unit_test(pairs_that_were_chosen_are_found_soon),
         cmocka_unit_test(pairs_remember_numbers_of_others),
         cmocka_unit_test(bytes_are_told_apart_by_size_too),
         cmocka_unit_test(many_rows_of_bytes_keep_their_numbers),
+        cmocka_unit_test(bytes_that_were_chosen_are_found_soon),
         cmocka_unit_test(the_bytes_are_copied),
     };
     return run_all(tests);

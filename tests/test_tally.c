@@ -143,18 +143,18 @@ static void stacks_that_look_alike_are_one_node(void **state)
     assert_int_equal(outline_place(&outline, &tables, marks, root, 4), pair);
     assert_int_equal(outline_place(&outline, &tables, marks, root, 1),
                      outline_place(&outline, &tables, marks, root, 2));
-    assert_int_equal(outline.nodes[deep].parent, pair);
-    assert_int_equal(outline.nodes[deep].mark, 7);
-    assert_int_equal(outline.nodes[pair].mark, 8);
-    assert_int_equal(outline.nodes[outline.nodes[outline.nodes[pair].parent].parent].mark, 50);
+    assert_int_equal(outline.nodes[deep].caller, pair);
+    assert_int_equal(outline.nodes[deep].frame, 7);
+    assert_int_equal(outline.nodes[pair].frame, 8);
+    assert_int_equal(outline.nodes[outline.nodes[outline.nodes[pair].caller].caller].frame, 50);
     const uint32_t none = outline_place(&outline, &tables, marks, root, 0);
-    assert_int_equal(outline.nodes[none].parent, root);
-    assert_int_equal(outline.nodes[none].mark, 99);
+    assert_int_equal(outline.nodes[none].caller, root);
+    assert_int_equal(outline.nodes[none].frame, 99);
     const uint32_t elsewhere = outline_place(&outline, &tables, marks, other, 3);
     assert_int_not_equal(elsewhere, pair);
     assert_int_equal(outline_place(&outline, &tables, marks, root, 3), pair);
-    for (uint32_t node = 1; node <= outline.numbers.count; node++)
-        assert_true(outline.nodes[node].parent < node);
+    for (uint32_t node = 1; node <= outline.count; node++)
+        assert_true(outline.nodes[node].caller < node);
     outline_free(&outline);
 }
 
