@@ -123,7 +123,7 @@ def test_a_full_quota(python3, program, tmp_path):
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
     ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, "-r", "20k", "--opcodes",
-                "-o", disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
+                "-o", disk / "r.pyreel", "--compression", "none", *churning(python3, program, 12))
     if ended.code == 99:
         environment.missing(f"no loop device with a quota can be had here: {ended.messages.strip()[-200:]}")
     assert ended.code == 125, ended
