@@ -93,7 +93,9 @@ static bool tell_frame(struct definitions *d, uint32_t *number, struct fault *wh
 
 static bool tell_sample(struct definitions *d, const struct sample *sample, struct fault *why)
 {
-    struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
+    struct event event; /* only what is told of it is set: this is done in each tick */
+    event.kind = EVENT_SAMPLE;
+    event.sample = *sample;
     d->pushed = alloc_grow(d->pushed, &d->pushed_room, sample->pushed, sizeof(*d->pushed));
     for (uint32_t i = 0; i < sample->pushed; i++) {
         d->pushed[i] = sample->frames[i];

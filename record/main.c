@@ -212,7 +212,7 @@ static bool sample_process(struct session *session)
         const uint64_t now = clock_now_ns();
         const uint64_t missed = now > due_ns ? (now - due_ns) / interval_ns : 0;
         due_ns += missed * interval_ns;
-        switch (sampler_tick(sampler, missed, &session->why)) {
+        switch (sampler_tick(sampler, now, missed, &session->why)) {
         case SAMPLER_GOING:
             break;
         case SAMPLER_LOST:

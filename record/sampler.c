@@ -5,6 +5,7 @@
 #include "record/clock.h"
 #include "record/procfs.h"
 #include "record/sampler_tasks.h"
+#include "record/sampler_tell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +14,6 @@
 #define LEFT_OUT_NS       500000000 /* what was left out is told after so long at the latest */
 #define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
-
-bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why)
-{
-    const struct sink sink = definitions_sink(&sampler->definitions);
-    return sink_take(&sink, &event, why);
-}
-
-/* What is told by a note only waits in the open block, and can't fail. */
-void sampler_note(struct sampler *sampler, struct event event)
-{
-    struct fault unused = { 0 };
-    sampler_tell(sampler, event, &unused);
-}
 
 static uint64_t now_ns(const struct sampler *sampler)
 {
@@ -154,14 +142,6 @@ static bool is_unborn(const struct sampler *sampler, const struct member *member
 
 /* ---- a tick ---- */
 
-bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
-                         struct fault *why)
-{
-    sampler->failed++;
-    sampler->figures.failures[cause]++;
-    return sampler_tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
-}
-
 /* The stack of a thread that was read or has not moved. */
 static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint32_t status, uint64_t time_ns,
                        struct fault *why)
@@ -183,8 +163,7 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
         sample.frames = frames->pushed ? frames->frames : NULL;
     }
     member->walk.same = member->walk.depth;
-    sampler->samples++;
-    return sampler_tell(sampler, (struct event){ .kind = EVENT_SAMPLE, .sample = sample }, why);
+    return sampler_tell_sample(sampler, &sample, why);
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -303,9 +282,9 @@ static enum roster_state look(struct sampler *sampler, uint64_t time_ns)
     return state;
 }
 
-enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct fault *why)
+enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed, struct fault *why)
 {
-    const uint64_t time_ns = now_ns(sampler);
+    const uint64_t time_ns = now_ns - sampler->start_ns;
     if (!same_program(sampler, time_ns))
         return SAMPLER_LOST;
     if (missed > 0)
@@ -317,8 +296,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct
     const bool lost = state == ROSTER_GONE || (state == ROSTER_TORN && !target_same_program(&sampler->target));
     if (state == ROSTER_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
         return SAMPLER_STUCK;
-    sampler->ticks++;
-    if (!sampler_tell(sampler, (struct event){ .kind = EVENT_TICK, .tick_ns = time_ns }, why))
+    if (!sampler_tell_tick(sampler, time_ns, why))
         return SAMPLER_STUCK;
     return lost ? SAMPLER_LOST : SAMPLER_GOING;
 }

@@ -83,9 +83,10 @@ enum sampler_state {
     SAMPLER_STUCK, /* the sink refused; the reason says why */
 };
 
-/* One tick, now. `missed` ticks before it were not looked at. Stays a function of its own, so that tests/bench can
- * count what it takes. */
-__attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sampler, uint64_t missed, struct fault *why);
+/* One tick, now: `now_ns` is the clock's time. `missed` ticks before it were not looked at. Stays a function of its
+ * own, so that tests/bench can count what it takes. */
+__attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed,
+                                                          struct fault *why);
 
 /* Ends the process and its threads for the sink, and lets go of it. Nothing to do when there is none. */
 void sampler_detach(struct sampler *sampler);

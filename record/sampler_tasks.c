@@ -2,6 +2,7 @@
 #include "record/sampler_tasks.h"
 
 #include "formats/alloc.h"
+#include "record/sampler_tell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +104,7 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
         take_stack(&entry->stack, &entry->told, &sample);
         entry->same = true; /* when the tick is repeated */
     }
-    sampler->samples++;
-    return sampler_tell(sampler, (struct event){ .kind = EVENT_SAMPLE, .sample = sample }, why);
+    return sampler_tell_sample(sampler, &sample, why);
 }
 
 bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault *why)

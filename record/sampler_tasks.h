@@ -14,14 +14,7 @@ bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault 
 /* All tasks have ended for the sink. */
 void sampler_end_tasks(struct sampler *sampler, uint64_t time_ns);
 
-/* From sampler.c: tells an event; definitions wait until a sample needs them. */
-bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why);
-/* The same of one that can't fail. */
-void sampler_note(struct sampler *sampler, struct event event);
-/* What we call the thread that the process calls `native_id`. */
+/* From sampler.c: what we call the thread that the process calls `native_id`. */
 pid_t sampler_host_thread(struct sampler *sampler, uint32_t native_id);
-/* Tells of a failed sample. */
-bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
-                         struct fault *why);
 
 #endif

@@ -99,7 +99,7 @@ static void assert_tick(struct scene *scene, const char *wanted)
 {
     scene->heard.used = 0;
     scene->heard.text[0] = '\0';
-    assert_int_equal(sampler_tick(&scene->sampler, 0, NULL), SAMPLER_GOING);
+    assert_int_equal(sampler_tick(&scene->sampler, clock_now_ns(), 0, NULL), SAMPLER_GOING);
     if (strcmp(scene->heard.text, wanted) != 0)
         fail_msg("Python %x: '%s' and should be '%s'", scene->p->target.runtime.layout.version, scene->heard.text,
                  wanted);
@@ -167,7 +167,7 @@ static void missed_ticks_are_told(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, 0x030f02f0, THREADS_ALL);
-    assert_int_equal(sampler_tick(&scene.sampler, 7, NULL), SAMPLER_GOING);
+    assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 7, NULL), SAMPLER_GOING);
     assert_int_equal(strncmp(scene.heard.text, "missed 7, ", 10), 0);
     assert_int_equal(scene.sampler.missed, 7);
     end(&scene);
@@ -182,10 +182,10 @@ static void a_broken_thread_fails_alone(void **state)
         struct scene scene;
         begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
-        sampler_tick(&scene.sampler, 0, NULL);
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
         const size_t worker = fake_thread(p, 77);
         act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
-        sampler_tick(&scene.sampler, 0, NULL);
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
         fake_take_lock(p, worker);
         fake_poke(p, fake_leaf_at(p, worker), 0x1234);
         assert_tick(&scene, "2 failed: memory unreadable, 1: 21, tick");
@@ -204,10 +204,10 @@ static void a_ring_of_threads_is_left(void **state)
         begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
         const struct layout *l = &p->target.runtime.layout;
-        sampler_tick(&scene.sampler, 0, NULL);
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
         const size_t worker = fake_thread(p, 77);
         act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
-        sampler_tick(&scene.sampler, 0, NULL);
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
         const uint64_t first = p->threads[worker].address, last = p->threads[0].address;
         fake_take_lock(p, 0);
         fake_poke(p, last + l->thread_next, first);
@@ -234,7 +234,7 @@ static void a_lost_list_is_a_failure_of_all(void **state)
     fake_poke(p, head, 0x10);
     assert_tick(&scene, "0 failed: list of threads unreadable, tick");
     fake_poke(p, head, p->threads[0].address);
-    sampler_tick(&scene.sampler, 0, NULL);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
     fake_poke(p, head, 0x10);
     assert_tick(&scene, "1 failed: list of threads unreadable, tick");
     fake_poke(p, p->threads[0].address + p->target.runtime.layout.thread_interpreter, 0);
@@ -250,7 +250,7 @@ static void a_thread_stays_in_its_interpreter(void **state)
     begin(&scene, 0x030e0af0, THREADS_ALL);
     struct fake_python *p = scene.p;
     const struct layout *l = &p->target.runtime.layout;
-    sampler_tick(&scene.sampler, 0, NULL);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
     const uint64_t newer = fake_room(p, FAKE_INTERPRETER);
     fake_poke(p, newer + l->interpreter_next, p->interpreter);
     fake_poke(p, newer + l->interpreter_id, 1);
@@ -268,9 +268,9 @@ static void the_end_of_the_process_is_told(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, 0x030f02f0, THREADS_ALL);
-    sampler_tick(&scene.sampler, 0, NULL);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(sampler_tick(&scene.sampler, 0, NULL), SAMPLER_LOST);
+    assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL), SAMPLER_LOST);
     scene.heard.used = 0;
     sampler_detach(&scene.sampler);
     assert_string_equal(scene.heard.text, "end of 1");

@@ -196,9 +196,9 @@ static bool enough(const struct bench *bench)
     return bench->options.calls && bench->calls >= bench->options.calls;
 }
 
-static bool tick(struct bench *bench, struct fault *why)
+static bool tick(struct bench *bench, uint64_t now_ns, struct fault *why)
 {
-    if (sampler_tick(&bench->sampler, 0, why) == SAMPLER_GOING)
+    if (sampler_tick(&bench->sampler, now_ns, 0, why) == SAMPLER_GOING)
         return true;
     return fault(why, "process %d ended, or became another program", (int)bench->options.pid);
 }
@@ -220,7 +220,7 @@ static bool measure_slice(struct bench *bench, uint64_t end_ns, struct slice *sl
     uint64_t now_ns = clock_now_ns();
     while (now_ns < end_ns && !enough(bench)) {
         const uint64_t begin_ns = now_ns, failed = bench->sampler.failed, reads = remote->calls;
-        if (!tick(bench, why))
+        if (!tick(bench, now_ns, why))
             return false;
         now_ns = clock_now_ns();
         bench->calls++;
@@ -248,7 +248,7 @@ static bool measure(struct bench *bench, struct fault *why)
         if (!measure_slice(bench, slice_end_ns, &slice, why))
             return false;
         bare_begin(&bench->sampler.target.remote);
-        const bool good = tick(bench, why);
+        const bool good = tick(bench, clock_now_ns(), why);
         bare_end();
         if (!good)
             return false;

@@ -56,7 +56,7 @@ static void pause_a_while(void)
 
 static bool take_sample(struct sampler *sampler, struct fault *why)
 {
-    const enum sampler_state state = sampler_tick(sampler, 0, why);
+    const enum sampler_state state = sampler_tick(sampler, clock_now_ns(), 0, why);
     return state == SAMPLER_GOING || (state == SAMPLER_LOST && fault(why, "the process has ended"));
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/sampler_tell.h"
+
+static bool give(struct sampler *sampler, struct event *event, struct fault *why)
+{
+    const struct sink sink = definitions_sink(&sampler->definitions);
+    return sink_take(&sink, event, why);
+}
+
+bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why)
+{
+    return give(sampler, &event, why);
+}
+
+void sampler_note(struct sampler *sampler, struct event event)
+{
+    struct fault unused = { 0 };
+    give(sampler, &event, &unused);
+}
+
+/* Samples and ticks are told thousands of times a second: only what is told of them is set, not all that an event can
+ * hold. */
+bool sampler_tell_sample(struct sampler *sampler, const struct sample *sample, struct fault *why)
+{
+    struct event event;
+    event.kind = EVENT_SAMPLE;
+    event.sample = *sample;
+    sampler->samples++;
+    return give(sampler, &event, why);
+}
+
+bool sampler_tell_tick(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+{
+    struct event event;
+    event.kind = EVENT_TICK;
+    event.tick_ns = time_ns;
+    event.more_ticks = 0;
+    sampler->ticks++;
+    return give(sampler, &event, why);
+}
+
+bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
+                         struct fault *why)
+{
+    sampler->failed++;
+    sampler->figures.failures[cause]++;
+    return sampler_tell(sampler, (struct event){ .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } }, why);
+}
