@@ -148,22 +148,23 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
 {
     struct member *member = &sampler->roster.members[place];
     struct told *told = told_of(sampler, place);
-    struct sample sample = {
-        .thread = told->number, .time_ns = time_ns, .status = status, .cpu_ns = told->watch.cpu_ns
-    };
+    struct event event;
+    struct sample *sample = sampler_begin_sample(&event, told->number, time_ns);
+    sample->status = status;
+    sample->cpu_ns = told->watch.cpu_ns;
     if (sampler->asyncio.which == ASYNC_RUNNING) {
-        if (!sampler_running_stack(sampler, told, place, &sample))
+        if (!sampler_running_stack(sampler, told, place, sample))
             return sampler_tell_failed(sampler, told->number, FAILURE_CHANGED, time_ns, why);
     } else {
         struct told_frames *frames = &sampler->frames;
         expand(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
                expand_collecting(&sampler->marks, &sampler->roster, member), frames);
-        sample.keep = frames->keep;
-        sample.pushed = frames->pushed;
-        sample.frames = frames->pushed ? frames->frames : NULL;
+        sample->keep = frames->keep;
+        sample->pushed = frames->pushed;
+        sample->frames = frames->pushed ? frames->frames : NULL;
     }
     member->walk.same = member->walk.depth;
-    return sampler_tell_sample(sampler, &sample, why);
+    return sampler_tell_sample(sampler, &event, why);
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)

@@ -96,15 +96,17 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
     }
     if (!entry->thread)
         begin_task(sampler, task, time_ns);
-    struct sample sample = { .thread = entry->thread, .time_ns = time_ns, .task = task->number };
+    struct event event;
+    struct sample *sample = sampler_begin_sample(&event, entry->thread, time_ns);
+    sample->task = task->number;
     if (entry->same) {
-        sample.keep = (uint32_t)entry->told.count;
+        sample->keep = (uint32_t)entry->told.count;
     } else {
         truncate_middle(sampler, &entry->stack);
-        take_stack(&entry->stack, &entry->told, &sample);
+        take_stack(&entry->stack, &entry->told, sample);
         entry->same = true; /* when the tick is repeated */
     }
-    return sampler_tell_sample(sampler, &sample, why);
+    return sampler_tell_sample(sampler, &event, why);
 }
 
 bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault *why)

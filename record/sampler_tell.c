@@ -18,20 +18,15 @@ void sampler_note(struct sampler *sampler, struct event event)
     give(sampler, &event, &unused);
 }
 
-/* Samples and ticks are told thousands of times a second: only what is told of them is set, not all that an event can
- * hold. */
-bool sampler_tell_sample(struct sampler *sampler, const struct sample *sample, struct fault *why)
+bool sampler_tell_sample(struct sampler *sampler, struct event *event, struct fault *why)
 {
-    struct event event;
-    event.kind = EVENT_SAMPLE;
-    event.sample = *sample;
     sampler->samples++;
-    return give(sampler, &event, why);
+    return give(sampler, event, why);
 }
 
 bool sampler_tell_tick(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
-    struct event event;
+    struct event event; /* only what is told of a tick is set: there are thousands a second */
     event.kind = EVENT_TICK;
     event.tick_ns = time_ns;
     event.more_ticks = 0;

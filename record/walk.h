@@ -72,21 +72,23 @@ struct doubts {
 
 /* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
 struct walk {
-    struct snapshot snapshot;
-    struct mark *marks; /* MARKS of them, each where its address tells */
+    /* Of a thread that has not moved these are looked at alone. */
+    struct gil since; /* the interpreter's lock at a time before the sample since which the thread did not move */
+    uint32_t depth;
+    uint32_t same; /* so many of them, nearest the root, are as they were told to the sink */
+
     struct link *links; /* the stack of the last accepted sample, root first */
     size_t links_room;
-    uint32_t depth;
-    uint32_t same;          /* so many of them, nearest the root, are as they were told to the sink */
     bool sampled;           /* there was one */
-    uint32_t root_function; /* of links[0] */
-    struct doubts doubts;   /* of the last copy, if it is one for this sample */
     bool cut;               /* the sample is without calls that could not be seen for sure */
+    uint32_t root_function; /* of links[0] */
     uint32_t looked_at;     /* the link whose instruction was looked at again last */
     uint64_t epoch;         /* of the code objects that the links point to, see code.h */
     uint64_t root;    /* the mark of an entry from C that was above the first frame, with none above it; 0: none yet */
     uint64_t checked; /* the code generation + 1 for which they are known to be right; 0: none */
-    struct gil since; /* the interpreter's lock at a time before the sample since which the thread did not move */
+    struct doubts doubts; /* of the last copy, if it is one for this sample */
+    struct mark *marks;   /* MARKS of them, each where its address tells */
+    struct snapshot snapshot;
 };
 
 /* Room for the frames of one sample. */
