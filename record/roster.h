@@ -11,8 +11,8 @@ enum threads { THREADS_ALL, THREADS_MAIN, THREADS_GIL /* the one that holds the 
 /* What users call them. */
 extern const char *const threads_names[THREADS_KINDS];
 
-/* A thread state of the target, by its address. It is used again when another thread gets the address. What is looked at
- * in each tick stands together, with the beginning of the walk. */
+/* A thread state of the target, by its address. It is used again when another thread gets the address. First stands
+ * what is looked at in each tick, together with the beginning of the walk. */
 struct member {
     uint64_t address;
     uint64_t tick;      /* the one for which `state` holds */
