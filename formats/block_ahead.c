@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define SLOTS 4
+#define SLOTS      32
+#define BYTES_MOST ((size_t)256 << 10) /* of payloads that wait: more than that leaves the processor's caches */
 
 /* What block_in_order() brought. */
 struct slot {
@@ -27,7 +28,10 @@ struct block_ahead {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot slots[SLOTS];
-    uint64_t found, given; /* how many; the one given last is still in use */
+    uint64_t found, given;      /* how many; the one given last is still in use */
+    size_t bytes;               /* of those that wait */
+    struct bytes spares[SLOTS]; /* room for payloads: what was used last is used next */
+    size_t spares_count;
     bool stopped;
 };
 
@@ -38,29 +42,50 @@ static void fill(struct block_ahead *ahead, struct slot *slot)
     slot->why.text[0] = '\0';
     slot->found = block_in_order(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
     slot->progress = block_progress(&ahead->blocks);
+    slot->payload.size = 0;
     if (slot->found != BLOCK_FOUND)
         return;
-    slot->payload.size = 0;
     put_bytes(&slot->payload, slot->block.payload.at, cursor_left(&slot->block.payload));
     slot->block.payload = cursor_of(slot->payload.at, slot->payload.size);
+}
+
+/* Whether so many slots, and so many bytes, may still be filled. */
+static bool has_room(const struct block_ahead *ahead, size_t slots, size_t bytes)
+{
+    const uint64_t waiting = ahead->found - ahead->given;
+    return waiting == 0 || (waiting + slots < SLOTS && ahead->bytes + bytes <= BYTES_MOST);
 }
 
 /* A slot to be filled; NULL: no more are wanted. */
 static struct slot *wait_for_room(struct block_ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
-    while (!ahead->stopped && ahead->found >= ahead->given + SLOTS - (ahead->given > 0))
+    while (!ahead->stopped && !has_room(ahead, 1, 1))
         pthread_cond_wait(&ahead->changed, &ahead->lock);
     struct slot *slot = ahead->stopped ? NULL : &ahead->slots[ahead->found % SLOTS];
+    if (slot)
+        slot->payload = ahead->spares_count ? ahead->spares[--ahead->spares_count] : (struct bytes){ 0 };
     pthread_mutex_unlock(&ahead->lock);
     return slot;
 }
 
-static void count(struct block_ahead *ahead, uint64_t *counter)
+static void tell_found(struct block_ahead *ahead, size_t bytes)
 {
     pthread_mutex_lock(&ahead->lock);
-    ++*counter;
+    ahead->found++;
+    ahead->bytes += bytes;
     pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+/* To wake a thread costs as much as to decode a small block: there has to be something to do for a while. */
+static void tell_given(struct block_ahead *ahead, size_t bytes)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->given++;
+    ahead->bytes -= bytes;
+    if (has_room(ahead, SLOTS / 2, BYTES_MOST / 2))
+        pthread_cond_signal(&ahead->changed);
     pthread_mutex_unlock(&ahead->lock);
 }
 
@@ -70,7 +95,7 @@ static void *find_blocks(void *self)
     for (struct slot *slot; (slot = wait_for_room(ahead));) {
         fill(ahead, slot);
         const bool last = slot->found != BLOCK_FOUND;
-        count(ahead, &ahead->found);
+        tell_found(ahead, slot->payload.size);
         if (last)
             break;
     }
@@ -109,9 +134,15 @@ static void show_progress(struct block_ahead *ahead, struct block_reader *blocks
     block_show_progress(blocks, &progress);
 }
 
+/* What was given last is not used any more. */
 static struct slot *wait_for_block(struct block_ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
+    struct bytes *used = ahead->given > 0 ? &ahead->slots[(ahead->given - 1) % SLOTS].payload : NULL;
+    if (used && used->at) {
+        ahead->spares[ahead->spares_count++] = *used;
+        *used = (struct bytes){ 0 };
+    }
     while (ahead->found == ahead->given)
         pthread_cond_wait(&ahead->changed, &ahead->lock);
     pthread_mutex_unlock(&ahead->lock);
@@ -131,7 +162,7 @@ enum block_found block_ahead_next(struct block_ahead *ahead, struct block_order 
     *block = slot->block;
     *skipped = slot->skipped;
     order->next = (uint64_t)block->sequence + 1;
-    count(ahead, &ahead->given);
+    tell_given(ahead, slot->payload.size);
     return BLOCK_FOUND;
 }
 
@@ -148,6 +179,8 @@ void block_ahead_end(struct block_ahead *ahead)
     pthread_mutex_destroy(&ahead->lock);
     for (size_t i = 0; i < SLOTS; i++)
         bytes_free(&ahead->slots[i].payload);
+    for (size_t i = 0; i < ahead->spares_count; i++)
+        bytes_free(&ahead->spares[i]);
     block_order_free(&ahead->order);
     block_reader_close(&ahead->blocks);
     free(ahead);

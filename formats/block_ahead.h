@@ -2,7 +2,7 @@
 /* The blocks of one recording in their order (block_order.h), found ahead of who decodes them: to read, check and
  * decompress a block takes about as long as to decode it, so a thread does it while the block before is decoded.
  *
- *     the thread  --->  slot  slot  slot  slot  --->  stream reader
+ *     the thread  --->  slot  slot ... slot  --->  stream reader
  *                       each a block that is whole, and how far the file was read when it was found
  *
  * Who decodes sees what the reader of blocks would show if it had gone no further than this block. */
