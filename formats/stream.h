@@ -12,6 +12,7 @@
 #define STREAM_STORED_SIZE_AT 12
 #define STREAM_CHECKSUM_AT    20
 #define STREAM_BLOCK_LIMIT    (64 << 20) /* bytes of a block's payload, stored or plain */
+#define STREAM_FRAMES_LIMIT   (64 << 20) /* frames that its records name, repeated ones too */
 
 enum stream_block { BLOCK_HEADER = 1, BLOCK_EVENTS, BLOCK_END };
 

@@ -206,7 +206,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
                           .why = why,
                           .ticks_left = 2000000000u / reader->interval_ns + 2,
                           .samples_left = SAMPLES_LIMIT,
-                          .frames_left = STREAM_BLOCK_LIMIT };
+                          .frames_left = STREAM_FRAMES_LIMIT };
     const uint64_t before_units = reader->tick_units;
     reader->tick_units = take_number(&d.from);
     bool going = !d.from.bad && reader->tick_units <= reader->most_units ? true : broken(&d);

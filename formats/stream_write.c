@@ -154,6 +154,7 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     if (good && !writer->blocks.full)
         writer->kept = writer->now;
     writer->open.size = 0;
+    writer->named = 0;
     writer->block++;
     return good;
 }
@@ -165,10 +166,11 @@ static bool room_is_short(const struct stream_writer *writer)
     return block_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
 }
 
-/* Whether one more interval would keep the block's first samples in memory for longer than a second. */
+/* Whether one more interval would keep the block's first samples in memory for longer than a second, or be more than
+ * the block may hold. */
 static bool block_due(const struct stream_writer *writer)
 {
-    if (room_is_short(writer))
+    if (room_is_short(writer) || writer->named > STREAM_FRAMES_LIMIT / 2)
         return true;
     const uint64_t age_units = due(writer) - writer->block_units;
     return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns > BLOCK_NS;
@@ -210,6 +212,7 @@ static uint32_t repeated(const uint32_t *frames, uint32_t count, uint32_t at, ui
 /* A recursion repeats a few frames many times: they are told once. */
 static void put_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
 {
+    writer->named += count;
     put_number(&writer->open, count);
     for (uint32_t at = 0; at < count;) {
         uint32_t distance = 0, length = 0;
@@ -301,7 +304,8 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         return fault(why, "a sample keeps more frames than its thread had");
     const uint32_t pop = thread->depth - sample->keep;
     const bool changed = follow_stack(thread, sample);
-    if (writer->open.size + RECORD_ROOM(thread->depth) > STREAM_BLOCK_LIMIT) {
+    if (writer->open.size + RECORD_ROOM(thread->depth) > STREAM_BLOCK_LIMIT ||
+        writer->named + thread->depth > STREAM_FRAMES_LIMIT) {
         thread->block = 0; /* whoever reads the block does not know this stack */
         put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
         return true;

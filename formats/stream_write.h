@@ -37,6 +37,7 @@ struct stream_writer {
     uint32_t mark;        /* in each block, as it is in the header */
     uint64_t block;       /* which one is open, from 1 */
     uint64_t block_units; /* time of its base */
+    uint64_t named;       /* frames that its records name, repeated ones too */
     uint64_t last_units;  /* time of the latest tick that is written or waits in `idle` */
     uint64_t tick;        /* the open tick or the next one, from 1 */
     bool tick_open;       /* its TICK record is written */

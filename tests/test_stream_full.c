@@ -2,6 +2,7 @@
 /* What a writer leaves when there is no more room: below its own limit, on a full disk, in a pipe that nobody reads. */
 #include "formats/stream_write.h"
 
+#include "formats/stream_read.h"
 #include "tests/story.h"
 #include "tests/testing.h"
 
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -216,6 +218,80 @@ static void a_pipe_that_nobody_reads_is_an_error(void **state)
     close(ends[1]);
 }
 
+/* What a reader is told: samples, failed ones, and the frames of both. */
+struct counted {
+    uint64_t samples, failed;
+};
+
+static bool count(void *self, struct event *event, struct fault *why)
+{
+    struct counted *counted = self;
+    (void)why;
+    counted->samples += event->kind == EVENT_SAMPLE;
+    counted->failed += event->kind == EVENT_FAILED;
+    return true;
+}
+
+static void take(struct making *making, struct event event)
+{
+    assert_true(stream_write(&making->writer, &event, &making->why));
+}
+
+/* All that was written can be read. */
+static struct counted read_back(int fd)
+{
+    struct counted counted = { 0 };
+    const struct sink sink = { count, &counted };
+    struct stream_reader reader;
+    struct fault why = { 0 };
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_true(stream_reader_open(&reader, fd, &sink, &why));
+    while (stream_read_block(&reader, &sink, &why) == STREAM_MORE)
+        ;
+    assert_string_equal(why.text, "");
+    assert_string_equal(reader.blocks.damage.first.text, "");
+    assert_true(reader.complete);
+    stream_reader_close(&reader);
+    return counted;
+}
+
+/* A recursion takes few bytes, so that a block may come to name more frames than a reader takes. It is closed before;
+ * what is more than that within one tick is told as failed. */
+static void a_block_names_no_more_frames_than_are_read(void **state)
+{
+    (void)state;
+    enum { DEPTH = STACK_DEPTH_LIMIT, FIT = STREAM_FRAMES_LIMIT / DEPTH, TICKS = FIT + FIT / 2, MORE = 3 };
+    uint32_t *frames = alloc_zeroed(DEPTH, sizeof(*frames));
+    const int fd = memfd_create("frames", MFD_CLOEXEC);
+    struct making making;
+    begin(&making, fd, 0);
+    take(&making, (struct event)FRAME(1, 1, 1));
+    take(&making, (struct event)FRAME(2, 1, 2));
+    for (uint32_t tick = 1; tick <= TICKS; tick++) {
+        const uint64_t now = tick * (MS / 50);
+        for (uint32_t i = 0; i < DEPTH; i++)
+            frames[i] = 1 + tick % 2;
+        take(&making, (struct event){ EVENT_SAMPLE,
+                                      .sample = { .thread = 1, .pushed = DEPTH, .frames = frames, .time_ns = now } });
+        take(&making, (struct event)TICK(now));
+    }
+    for (uint32_t thread = 1; thread <= FIT + MORE; thread++) {
+        if (thread > THREADS)
+            take(&making, (struct event)THREAD(thread, 1, 100 + thread, "t"));
+        take(&making,
+             (struct event){ EVENT_SAMPLE,
+                             .sample = { .thread = thread, .pushed = DEPTH, .frames = frames, .time_ns = MS } });
+    }
+    take(&making, (struct event)TICK(MS));
+    take(&making, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .time_ns = MS, .wait_status = -1 } });
+    const struct counted counted = read_back(fd);
+    assert_in_range(counted.failed, MORE, FIT / 2 + MORE);
+    assert_int_equal(counted.samples + counted.failed, TICKS + FIT + MORE);
+    stream_writer_close(&making.writer);
+    close(fd);
+    free(frames);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -224,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_whole_blocks_and_an_end_that_says_so),
         cmocka_unit_test(a_full_quota_ends_as_a_full_disk),
         cmocka_unit_test(a_pipe_that_nobody_reads_is_an_error),
+        cmocka_unit_test(a_block_names_no_more_frames_than_are_read),
     };
     return run_all(tests);
 }
