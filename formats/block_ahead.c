@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #define SLOTS      32
-#define BYTES_MOST ((size_t)256 << 10) /* of payloads that wait: more than that leaves the processor's caches */
+#define BYTES_MOST ((size_t)1 << 20) /* of payloads that wait: some of the largest that a writer makes */
+#define ROOM_MOST  BYTES_MOST        /* of a payload that is kept to be used again */
 
 /* What block_in_order() brought. */
 struct slot {
@@ -134,11 +135,14 @@ static void show_progress(struct block_ahead *ahead, struct block_reader *blocks
     block_show_progress(blocks, &progress);
 }
 
-/* What was given last is not used any more. */
+/* What was given last is not used any more. A file can be made whose blocks are all very large: that much memory is not
+ * kept. */
 static struct slot *wait_for_block(struct block_ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     struct bytes *used = ahead->given > 0 ? &ahead->slots[(ahead->given - 1) % SLOTS].payload : NULL;
+    if (used && used->room > ROOM_MOST)
+        bytes_free(used);
     if (used && used->at) {
         ahead->spares[ahead->spares_count++] = *used;
         *used = (struct bytes){ 0 };

@@ -8,7 +8,7 @@
 
 #define ROOM_LEAST_BITS 8
 
-/* How many places were looked at. */
+/* How many places were looked at in vain. */
 static size_t take_in(struct number_index *index, const void *things, uint32_t number, number_index_hash *hash)
 {
     const size_t mask = index->room - 1, first = hash(&index->spread, things, number) >> index->shift;

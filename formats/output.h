@@ -26,7 +26,7 @@ struct output {
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why);
 
 #define OUTPUT_BUFFER ((size_t)256 << 10) /* bytes given to the file at once */
-#define OUTPUT_ROOM   ((size_t)64)       /* that are there for what comes next, always */
+#define OUTPUT_ROOM   ((size_t)64)        /* that are there for what comes next, always */
 
 /* Where the next bytes go, OUTPUT_ROOM at most: to be filled from the front, and then told. For what is short and comes
  * by the million. */

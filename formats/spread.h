@@ -2,8 +2,9 @@
 /* How hash tables of numbers spread what they hold: each number times a factor of its own, and the upper bits of the
  * sum tell where to look. Those of a product depend on all bits of a number, and those of neighbours lie far apart.
  *
- * Numbers in a file may have been chosen to fall on one place. So a table that finds what it looks for far from its
- * place takes other factors, which nobody can have known. Some of those spread numbers that count up badly: the sum is
+ * Numbers in a file may have been chosen to fall on one place. So a table that adds something far from its place takes
+ * other factors, which nobody can have known. Who looks for much that is not there, and does not add it, is not helped
+ * by that. Some of those spread numbers that count up badly: the sum is
  * mixed then, which takes longer. */
 #ifndef PYREEL_FORMATS_SPREAD_H
 #define PYREEL_FORMATS_SPREAD_H

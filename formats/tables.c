@@ -202,14 +202,21 @@ static bool take_frame(struct tables *tables, const struct frame *given, struct 
     return true;
 }
 
-/* The stack that `frame` called from `caller` makes. A new one on lost ground is lost. */
+/* A frame that is not defined. Only after a loss may one be missing between others. */
+static bool is_lost_frame(const struct tables *tables, uint32_t frame)
+{
+    return frame == 0 || frame >= tables->frames_count || (tables->forgiving && !tables->frames[frame].number);
+}
+
+/* The stack that `frame` called from `caller` makes. A new one on lost ground is lost, and not even looked for: what is
+ * not found is not added, and so is never the reason to spread the others anew, however far it was looked for. */
 static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
 {
+    if (caller == STACK_LOST || is_lost_frame(tables, frame))
+        return STACK_LOST;
     const uint32_t known = stack_index_find(&tables->stack_index, tables->stacks, caller, frame);
     if (known)
         return known;
-    if (caller == STACK_LOST || frame >= tables->frames_count || !tables->frames[frame].number)
-        return STACK_LOST;
     const uint32_t number = tables->stacks_count ? (uint32_t)tables->stacks_count : 1;
     tables->stacks_count = (size_t)number + 1;
     stack_index_add(&tables->stack_index, &tables->stacks, &tables->stacks_room, number,

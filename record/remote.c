@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define SMALL_PIECE 2048 /* bytes */
+
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why)
 {
     *remote = (struct remote){ .pid = pid };
@@ -75,7 +77,8 @@ static enum remote_state read_vector(struct remote *remote, const struct piece *
 }
 
 /* The kernel finds the process, and asks whether we may read it, at each process_vm_readv(); of the open file it has
- * been asked. For one piece that is a quarter less (tests/bench/reads). */
+ * been asked. For a small piece that is a quarter less. A large one is copied twice, page by page: that takes longer,
+ * and is less of one moment (tests/bench/reads). */
 static enum remote_state read_file(struct remote *remote, const struct piece *piece, size_t *good)
 {
     const ssize_t got = pread(remote->memory, piece->into, piece->size, (off_t)piece->address);
@@ -86,10 +89,10 @@ static enum remote_state read_file(struct remote *remote, const struct piece *pi
 
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
 {
-    return count == 1 ? read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
+    const bool small = count == 1 && pieces->size <= SMALL_PIECE;
+    return small ? read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
 }
 
-/* By the system call that most reads are made with, so that who may not use it is told at once. */
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size)
 {
     return read_vector(remote, &(struct piece){ address, (uint32_t)size, into }, 1, NULL);

@@ -38,15 +38,15 @@ struct remote {
 enum remote_state {
     REMOTE_READ,       /* all pieces */
     REMOTE_UNREADABLE, /* some memory is not there; `good` pieces at the front are */
-    REMOTE_GONE,       /* the process has ended */
+    REMOTE_GONE,       /* the process has ended, or runs another program by now */
     REMOTE_DENIED,     /* we may not */
 };
 
 /* Takes hold of a process. False with the reason; errno tells the kind. */
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
 
-/* Reads up to REMOTE_PIECES pieces with one system call. *good says how many at the front are whole; may be NULL. A
- * single piece is only ever of the program that ran at remote_open(): REMOTE_GONE once it is replaced. */
+/* Reads up to REMOTE_PIECES pieces with one system call. *good says how many at the front are whole; may be NULL. What
+ * tells that another program was started meanwhile is remote_same_program(). */
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
 /* One more piece; the call must have room for it. */
@@ -56,7 +56,7 @@ static inline void call_add(struct call *call, uint64_t address, uint32_t size, 
     call->pieces[call->count++] = (struct piece){ address, size, into };
 }
 
-/* Reads one piece. */
+/* Reads one piece, by the system call that reads several: who may not use that is told at the first read. */
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size);
 
 /* Whether the process still runs the program that it ran at remote_open(): neither ended nor replaced by execve. Reads

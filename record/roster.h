@@ -18,16 +18,16 @@ struct member {
     uint64_t tick;      /* the one for which `state` holds */
     size_t interpreter; /* its place in target->interpreters */
     uint64_t interpreter_id;
-    uint32_t native_id;      /* as the process calls the thread; 0 while it is starting */
-    enum unwind_state state; /* UNWIND_WANTED: not one of the threads that were asked for */
-    struct walk walk;
-    enum failure cause;         /* when it failed */
+    uint32_t native_id;         /* as the process calls the thread; 0 while it is starting */
+    enum unwind_state state;    /* UNWIND_WANTED: not one of the threads that were asked for */
     uint32_t status;            /* of enum status: what its state tells of it */
     enum attachment attachment; /* the same */
     uint32_t twin;              /* the place + 1 of the next state of the same thread, in a ring; 0: it has no other */
     uint64_t held;              /* the tick in which it was last seen to have the lock */
-    uint64_t listed;            /* when it was last in a list: the list's number */
-    uint64_t previous, next;    /* its neighbours in the list */
+    struct walk walk;
+    enum failure cause;      /* when it failed */
+    uint64_t listed;         /* when it was last in a list: the list's number */
+    uint64_t previous, next; /* its neighbours in the list */
 };
 
 struct roster {

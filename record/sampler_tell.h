@@ -9,7 +9,7 @@ bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why
 /* What is told by a note only waits in the open block, and can't fail. */
 void sampler_note(struct sampler *sampler, struct event event);
 
-/* These two count what they tell. A sample is made in its event, by sampler_begin_sample(): to copy it takes longer
+/* What is told is counted, too. A sample is made in its event, by sampler_begin_sample(): to copy it takes longer
  * than all else that is done for a thread which has not moved. */
 bool sampler_tell_sample(struct sampler *sampler, struct event *event, struct fault *why);
 bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,

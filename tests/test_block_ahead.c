@@ -10,23 +10,31 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECONDS 40 /* a block each, more than fit between the two threads */
+#define SECONDS 100 /* a block each, more than fit between the two threads */
 
-static void play_second(struct stream_writer *writer, uint32_t second)
+/* With a text of so many bytes. */
+static void play_second(struct stream_writer *writer, uint32_t second, size_t size)
 {
+    static char text[1 << 20];
     struct fault why = { 0 };
     const uint64_t time_ns = (second + 1) * (uint64_t)1000 * MS;
-    const struct event events[] = { STRING(second + 3, "f"), FUNCTION(second + 2, second + 3, 2, second + 1),
-                                    FRAME(second + 2, second + 2, 7), SAMPLE(time_ns, 1, second ? 1 : 0, second + 2),
+    for (size_t i = 0; i < size; i++)
+        text[i] = (char)('a' + i * i % 23);
+    const struct event events[] = { { EVENT_STRING, .string = { second + 3, { text, size } } },
+                                    FUNCTION(second + 2, second + 3, 2, second + 1),
+                                    FRAME(second + 2, second + 2, 7),
+                                    SAMPLE(time_ns, 1, second ? 1 : 0, second + 2),
                                     TICK(time_ns) };
     for (size_t i = 0; i < countof(events); i++)
         assert_true(stream_write(writer, &events[i], &why));
 }
 
-static struct bytes record(void)
+/* `large`: some blocks are so large that only a few of them wait, or one; one second in seven has such a one. */
+static struct bytes record(bool large)
 {
     static const struct event begin[] = { ONE_THREAD_BEGINS };
-    static const struct event end = { EVENT_END, .end = { END_TARGET, 50000 * (uint64_t)MS, 7, 9, 0, 0, 0 } };
+    static const struct event end = { EVENT_END,
+                                      .end = { END_TARGET, (SECONDS + 10) * 1000 * (uint64_t)MS, 7, 9, 0, 0, 0 } };
     const int fd = memory_file("", 0);
     struct stream_writer writer;
     struct fault why = { 0 };
@@ -34,7 +42,7 @@ static struct bytes record(void)
     for (size_t i = 0; i < countof(begin); i++)
         assert_true(stream_write(&writer, &begin[i], &why));
     for (uint32_t second = 0; second < SECONDS; second++)
-        play_second(&writer, second);
+        play_second(&writer, second, large && second % 7 == 0 ? 1000 + second * (size_t)10000 : 1);
     assert_true(stream_write(&writer, &end, &why));
     stream_writer_close(&writer);
     return file_bytes(fd);
@@ -67,7 +75,7 @@ static void assert_same(const void *bytes, size_t size)
 static void a_damaged_one_says_the_same(void **state)
 {
     (void)state;
-    struct bytes whole = record(), damaged = { 0 };
+    struct bytes whole = record(false), damaged = { 0 };
     assert_same(whole.at, whole.size);
     for (size_t i = 1; i < 200; i++) {
         const size_t at = whole.size * i / 200;
@@ -86,11 +94,20 @@ static void a_damaged_one_says_the_same(void **state)
     bytes_free(&damaged);
 }
 
+static void large_blocks_come_as_well(void **state)
+{
+    (void)state;
+    struct bytes whole = record(true);
+    for (size_t i = 0; i < 8; i++)
+        assert_same(whole.at, whole.size - i * whole.size / 9);
+    bytes_free(&whole);
+}
+
 /* Who takes events stops after some blocks; the thread is at work then, or waits for room. */
 static void it_can_be_stopped_anywhere(void **state)
 {
     (void)state;
-    struct bytes whole = record();
+    struct bytes whole = record(false);
     for (int blocks = 0; blocks < SECONDS; blocks++) {
         struct journal journal = { 0 };
         struct stream_reader reader;
@@ -113,7 +130,7 @@ static void it_can_be_stopped_anywhere(void **state)
 static void what_came_before_a_failure_is_given(void **state)
 {
     (void)state;
-    struct bytes whole = record();
+    struct bytes whole = record(false);
     static const unsigned char nothing[1 << 20];
     put_bytes(&whole, nothing, sizeof(nothing));
     for (int ahead = 0; ahead < 2; ahead++) {
@@ -142,6 +159,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_one_says_the_same),
+        cmocka_unit_test(large_blocks_come_as_well),
         cmocka_unit_test(it_can_be_stopped_anywhere),
         cmocka_unit_test(what_came_before_a_failure_is_given),
     };

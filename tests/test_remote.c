@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static pid_t start_child(void)
         pattern[i] = (unsigned char)(i * 7 + i / 256);
     const pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves it behind */
         for (;;)
             pause();
     }
@@ -82,12 +84,17 @@ static void one_piece_is_read(void **state)
     size_t good = 99;
     const pid_t child = start_child();
     assert_true(remote_open(&remote, child, NULL));
-    assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern, whole, sizeof(whole), &good), REMOTE_READ);
-    assert_true(is_pattern(whole, 0, sizeof(whole)));
-    assert_int_equal(good, 1);
-    assert_int_equal(remote.calls, 1);
-    assert_int_equal(remote.pieces, 1);
-    assert_int_equal(remote.bytes, sizeof(whole));
+    static const size_t sizes[] = { 1, 8, 688, 2048, 2049, 4096, sizeof(whole) - 8 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < countof(sizes); i++) {
+        assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern + i, whole, sizes[i] - i % 2, &good), REMOTE_READ);
+        assert_true(is_pattern(whole, i, sizes[i] - i % 2));
+        assert_int_equal(good, 1);
+        bytes += sizes[i] - i % 2;
+        assert_int_equal(remote.calls, i + 1);
+        assert_int_equal(remote.pieces, i + 1);
+        assert_int_equal(remote.bytes, bytes);
+    }
     assert_int_equal(read_one_piece(&remote, (uintptr_t)pattern, whole, 0, &good), REMOTE_READ);
     const uint64_t nowhere[] = { 0x10, UINT64_MAX - 3, (uint64_t)1 << 63 };
     for (size_t i = 0; i < countof(nowhere); i++) {

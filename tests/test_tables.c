@@ -284,13 +284,53 @@ static void deep_stacks_cost_what_changed(void **state)
     tables_free(&tables);
 }
 
+/* Stacks that lie side by side in the table of all, and frames that are looked for at its front and are not there: with
+ * a walk over the whole table for each of them this would take minutes. */
+static void what_is_not_there_is_not_looked_for(void **state)
+{
+    (void)state;
+    enum { BITS = 16, RUN = 1 << (BITS - 1), FRAMES = 1 << 18 };
+    static bool taken[RUN];
+    static uint32_t frames[STACK_DEPTH_LIMIT];
+    const struct spread usual = SPREAD_USUAL;
+    struct tables tables = { .forgiving = true };
+    define(&tables);
+    for (uint32_t number = 5; number <= FRAMES; number++) {
+        struct event frame = FRAME(number, 1, number);
+        const uint64_t place = spread_pair(&usual, 0, number) >> (64 - BITS);
+        assert_true(tables_take(&tables, &frame, NULL));
+        if (place >= RUN || taken[place])
+            continue;
+        taken[place] = true;
+        struct event sample = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 1, .frames = &number } };
+        assert_true(tables_take(&tables, &sample, NULL));
+    }
+    assert_in_range(tables.stacks_count, RUN - RUN / 50, RUN + 1);
+    uint32_t missing = FRAMES + 1;
+    while (spread_pair(&usual, STACK_LOST, missing) >> (64 - BITS) > 100)
+        missing++;
+    for (size_t i = 0; i < countof(frames); i++)
+        frames[i] = missing;
+    for (int i = 0; i < 10; i++) {
+        struct event sample = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(frames), .frames = frames } };
+        assert_true(tables_take(&tables, &sample, NULL));
+        assert_int_equal(sample.sample.stack, STACK_LOST);
+    }
+    tables_free(&tables);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folds_stacks_into_a_tree),      cmocka_unit_test(refuses_what_breaks_a_rule),
-        cmocka_unit_test(a_recording_is_described_once), cmocka_unit_test(forgives_what_a_lost_block_took),
-        cmocka_unit_test(jumps_are_bounded_in_all),      cmocka_unit_test(counts_what_happened),
-        cmocka_unit_test(names_can_be_looked_up),        cmocka_unit_test(deep_stacks_cost_what_changed),
+        cmocka_unit_test(folds_stacks_into_a_tree),
+        cmocka_unit_test(refuses_what_breaks_a_rule),
+        cmocka_unit_test(a_recording_is_described_once),
+        cmocka_unit_test(forgives_what_a_lost_block_took),
+        cmocka_unit_test(jumps_are_bounded_in_all),
+        cmocka_unit_test(counts_what_happened),
+        cmocka_unit_test(names_can_be_looked_up),
+        cmocka_unit_test(deep_stacks_cost_what_changed),
+        cmocka_unit_test(what_is_not_there_is_not_looked_for),
     };
     return run_all(tests);
 }

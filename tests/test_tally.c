@@ -97,6 +97,66 @@ static void counts_all_that_wait(void **state)
     }
 }
 
+/* Also where numbers have several digits, as sorting takes them. */
+static void rows_are_in_order(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = { 1,
+                                        2,
+                                        2046,
+                                        2047,
+                                        2048,
+                                        2049,
+                                        1u << 21,
+                                        1u << 22,
+                                        1u << 23,
+                                        99u << 22,
+                                        UINT32_MAX - 2049,
+                                        UINT32_MAX - 1,
+                                        UINT32_MAX };
+    enum { NUMBERS = countof(numbers), ROWS = NUMBERS * NUMBERS * NUMBERS };
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
+        const struct tally_row row = {
+            numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], { k }
+        };
+        tally_add(&tally, &row);
+    }
+    tally_sort(&tally);
+    assert_int_equal(tally.count, ROWS);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint32_t thread = i / NUMBERS / NUMBERS, task = i / NUMBERS % NUMBERS, stack = i % NUMBERS;
+        assert_int_equal(tally.rows[i].thread, numbers[thread]);
+        assert_int_equal(tally.rows[i].task, numbers[task]);
+        assert_int_equal(tally.rows[i].stack, numbers[stack]);
+        assert_int_equal(tally.rows[i].sums[0], thread + NUMBERS * task + NUMBERS * NUMBERS * stack);
+    }
+    tally_free(&tally);
+}
+
+/* Rows that are made to fall on one place are spread anew, and still found. */
+static void rows_that_were_chosen_are_counted_once(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    const uint64_t factor = SPREAD_USUAL.b;
+    uint32_t step = 1;
+    for (uint32_t i = 2; i < UINT32_MAX / MANY; i++)
+        step = factor * i < factor * step ? i : step;
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        const struct sample sample = { .thread = 1, .stack = i % MANY * step };
+        tally_sample(&tally, &sample);
+    }
+    assert_int_not_equal(tally.index.spread.b, factor);
+    tally_sort(&tally);
+    assert_int_equal(tally.count, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(tally.rows[i].sums[SUM_SAMPLES], 2);
+    tally_free(&tally);
+}
+
 /* What is known is what some sample told: without a status, bits that are not set say nothing. */
 static void sums_up_what_samples_did(void **state)
 {
@@ -164,6 +224,8 @@ int main(void)
         cmocka_unit_test(counts_each_stack_of_each_thread),
         cmocka_unit_test(tells_tasks_apart),
         cmocka_unit_test(counts_all_that_wait),
+        cmocka_unit_test(rows_are_in_order),
+        cmocka_unit_test(rows_that_were_chosen_are_counted_once),
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
     };

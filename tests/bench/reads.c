@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* reads [SECONDS]: what the kernel takes to read 1 to MOST pieces of another process, in each way that there is, beside
- * the cheapest system call. The process changes them all the time. The ways take turns, and medians are told. */
+/* reads [SECONDS [BYTES]]: what the kernel takes to read 1 to MOST pieces of so many bytes of another process, in each
+ * way that there is, beside the cheapest system call. The process changes them all the time. The ways take turns, and
+ * medians are told. */
 #include "formats/alloc.h"
 #include "formats/start.h"
 #include "record/clock.h"
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #define MOST   4
-#define SIZE   512         /* of a piece */
 #define APART  (64u << 10) /* pieces of a call lie in different pages */
 #define REPEAT 50          /* between two looks at the clock */
 #define TURNS  20000
@@ -30,7 +30,8 @@ struct reading {
 };
 
 static unsigned char *shared;
-static unsigned char room[MOST * SIZE];
+static unsigned char room[MOST * APART];
+static size_t size = 512; /* of a piece */
 
 /* ---- ways ---- */
 
@@ -54,7 +55,7 @@ static ssize_t read_from_file(const struct reading *r)
 {
     ssize_t got = 0;
     for (size_t i = 0; i < r->pieces && got >= 0; i++)
-        got = pread(r->memory, r->here[i].iov_base, SIZE, (off_t)(uintptr_t)r->there[i].iov_base);
+        got = pread(r->memory, r->here[i].iov_base, size, (off_t)(uintptr_t)r->there[i].iov_base);
     return got;
 }
 
@@ -91,8 +92,8 @@ static bool begin_reading(struct reading *reading, pid_t pid)
     snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     *reading = (struct reading){ .pid = pid, .memory = open(path, O_RDONLY | O_CLOEXEC) };
     for (size_t i = 0; i < MOST; i++) {
-        reading->there[i] = (struct iovec){ shared + i * APART, SIZE };
-        reading->here[i] = (struct iovec){ room + i * SIZE, SIZE };
+        reading->there[i] = (struct iovec){ shared + i * APART, size };
+        reading->here[i] = (struct iovec){ room + i * size, size };
     }
     return reading->memory >= 0;
 }
@@ -123,7 +124,7 @@ static bool take_turn(struct reading *reading, size_t turn)
 {
     for (size_t i = 0; i < MOST; i++) {
         reading->pieces = i + 1;
-        reading->joined = (struct iovec){ room, (i + 1) * SIZE };
+        reading->joined = (struct iovec){ room, (i + 1) * size };
         for (size_t way = 0; way < countof(ways); way++)
             if ((times[i][way][turn] = nanoseconds_of(way, reading)) < 0)
                 return false;
@@ -148,8 +149,9 @@ static void print(size_t turns)
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? atof(argv[1]) : 4;
-    if (argc > 2 || !(seconds > 0 && seconds <= 3600)) {
-        fprintf(stderr, "usage: reads [SECONDS]\n");
+    size = argc > 2 ? strtoul(argv[2], NULL, 10) : size;
+    if (argc > 3 || !(seconds > 0 && seconds <= 3600) || size == 0 || size > APART) {
+        fprintf(stderr, "usage: reads [SECONDS [BYTES]]\n");
         return EXIT_MISUSE;
     }
     struct reading reading;
