@@ -3,9 +3,8 @@
  * sum tell where to look. Those of a product depend on all bits of a number, and those of neighbours lie far apart.
  *
  * Numbers in a file may have been chosen to fall on one place. So a table that adds something far from its place takes
- * other factors, which nobody can have known. Who looks for much that is not there, and does not add it, is not helped
- * by that. Some of those spread numbers that count up badly: the sum is
- * mixed then, which takes longer. */
+ * other factors, which nobody can have known. Some of those spread numbers that count up badly: the sum is mixed then,
+ * which takes longer. Who looks for much that is not there, and does not add it, is not helped by all this. */
 #ifndef PYREEL_FORMATS_SPREAD_H
 #define PYREEL_FORMATS_SPREAD_H
 
@@ -13,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPREAD_FAR 1024 /* places. Tables that are not crowded have no search of a tenth of that */
+#define SPREAD_FAR 1024 /* places. Where things fall by chance no search is a quarter as long */
 
 struct spread {
     uint64_t a, b, c;
