@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/numbers.h"
 
+#include "tests/chosen.h"
 #include "tests/testing.h"
 
 #include <stdio.h>
@@ -85,15 +86,11 @@ static void pairs_lie_near_where_they_are_looked_for(void **state)
     }
 }
 
-/* Pairs that are made to fall on one place, by who knows how they are usually spread: they count up by a number whose
- * product with its factor is hardly larger than 0. */
 static void pairs_that_were_chosen_are_found_soon(void **state)
 {
     (void)state;
     const uint64_t factor = SPREAD_USUAL.b;
-    uint32_t step = 1;
-    for (uint32_t i = 2; i < UINT32_MAX / MANY; i++)
-        step = factor * i < factor * step ? i : step;
+    const uint32_t step = chosen_step(factor, MANY);
     struct pairs pairs = { 0 };
     for (uint32_t i = 0; i < MANY; i++)
         pairs_add(&pairs, 3, i * step, i + 1);

@@ -2,6 +2,7 @@
 #include "formats/stack_index.h"
 
 #include "formats/alloc.h"
+#include "tests/chosen.h"
 #include "tests/testing.h"
 
 #include <stdlib.h>
@@ -91,9 +92,7 @@ static void stacks_that_were_chosen_are_found_soon(void **state)
     (void)state;
     enum { MANY = 20000 };
     const uint64_t factor = SPREAD_USUAL.b;
-    uint32_t step = 1;
-    for (uint32_t i = 2; i < UINT32_MAX / MANY; i++)
-        step = factor * i < factor * step ? i : step;
+    const uint32_t step = chosen_step(factor, MANY);
     struct found found = { 0 };
     for (uint32_t i = 0; i < MANY; i++)
         add(&found, (struct stack){ 0, i * step });

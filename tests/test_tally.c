@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/tally.h"
 
+#include "tests/chosen.h"
 #include "tests/story.h"
 #include "tests/testing.h"
 
@@ -141,9 +142,7 @@ static void rows_that_were_chosen_are_counted_once(void **state)
     (void)state;
     enum { MANY = 20000 };
     const uint64_t factor = SPREAD_USUAL.b;
-    uint32_t step = 1;
-    for (uint32_t i = 2; i < UINT32_MAX / MANY; i++)
-        step = factor * i < factor * step ? i : step;
+    const uint32_t step = chosen_step(factor, MANY);
     struct tally tally = { 0 };
     for (uint32_t i = 0; i < 2 * MANY; i++) {
         const struct sample sample = { .thread = 1, .stack = i % MANY * step };
