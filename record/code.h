@@ -76,6 +76,12 @@ static inline uint32_t code_kind(const struct code *code, uint64_t instruction)
     return unit < code->units ? (uint32_t)code->kinds[unit] << OPCODE_SHIFT : 0;
 }
 
+/* Whether a call of its function makes a generator, a coroutine or an asynchronous generator. */
+static inline bool code_is_generator(const struct code *code)
+{
+    return code->flags & 0x2a0; /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
+}
+
 /* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
 

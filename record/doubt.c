@@ -12,12 +12,6 @@
 #define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
 #define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
 
-/* Of the frame at `i`; NULL: it has none. */
-static const struct link *caller_of(const struct unwinder *u, const struct link *above, uint32_t i)
-{
-    return i > 0 ? &u->fresh[i - 1] : above;
-}
-
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
     return !caller || edges_known(&u->edges, caller->frame, callee->frame);
@@ -32,17 +26,32 @@ static uint32_t copies_needed(const struct unwinder *u, const struct link *calle
     return edges_odd(&u->edges, caller->frame, callee->code->function) ? SURE_ODD : SURE_COPIES;
 }
 
+/* Whether it is known that the generator `callee`, which another one drives, is there below the function that drives
+ * them all: generators stay where they are while others drive them. */
+static bool is_known_below(const struct unwinder *u, const struct link *driver, const struct link *caller,
+                           const struct link *callee)
+{
+    return !driver || driver == caller || !code_is_generator(callee->code) ||
+           edges_known(&u->edges, driver->frame, callee->frame | EDGES_DRIVEN);
+}
+
+/* Who drives what the frame calls, when `driver` drives the frame. */
+static const struct link *driver_below(const struct link *driver, const struct link *link)
+{
+    return code_is_generator(link->code) ? driver : link;
+}
+
 /* The first frame that its caller is not known to call; fresh_count: there is none. */
 static uint32_t first_unknown(const struct unwinder *u, const struct link *above)
 {
     uint32_t known_caller = 0, known_callee = 0;
-    const struct link *caller = above;
-    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++) {
+    const struct link *caller = above, *driver = above;
+    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], driver = driver_below(driver, caller), i++) {
         const struct link *callee = &u->fresh[i];
         /* In a recursion one look is enough. */
         if (!caller || (caller->frame == known_caller && callee->frame == known_callee))
             continue;
-        if (!is_known(u, caller, callee))
+        if (!is_known(u, caller, callee) || !is_known_below(u, driver, caller, callee))
             return i;
         known_caller = caller->frame;
         known_callee = callee->frame;
@@ -63,10 +72,13 @@ static bool is_odd(const struct unwinder *u, const struct walk *walk, const stru
     return u->fresh_count == 0 || (walk->sampled && walk->root_function != root_function(u));
 }
 
-static bool is_sure_root(const struct unwinder *u, struct walk *walk)
+/* So many copies show the root. */
+static uint32_t sure_of_root(const struct unwinder *u, struct walk *walk)
 {
     const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
-    return walk->snapshot.twice && (!root || walker_sure(&u->walker, walk, root, root));
+    if (!walk->snapshot.twice)
+        return 0;
+    return root ? walker_sure(&u->walker, walk, root, root) : 1;
 }
 
 /* Whether the thread is elsewhere than in its last sample. */
@@ -100,6 +112,7 @@ struct look {
     bool root;                   /* enough copies showed the root, or it is not odd, ... */
     uint32_t shown;              /* ... and this is the first frame of which that is not so; fresh_count: none */
     bool unlikely;               /* a call needs more than SURE_COPIES */
+    bool near;                   /* the frames of that call are in one piece */
 };
 
 /* How many copies in a row showed a call before this one. */
@@ -115,54 +128,92 @@ static uint32_t shown_before(struct look *look, uint32_t caller, uint32_t callee
     return 0;
 }
 
-/* Notes a call that is not known, and whether this copy shows it for sure. Returns how many in a row do. */
-static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, bool sure)
+/* Notes a call that is not known, and how many copies showed it for sure now. Returns how many in a row do; *before:
+ * how many did before this one. */
+static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, uint32_t sure, uint32_t *before)
 {
     struct doubts *now = look->now;
-    const uint32_t before = shown_before(look, caller, callee), copies = sure ? before + 1 : 0;
+    *before = shown_before(look, caller, callee);
+    const uint32_t copies = sure == WALKER_UNSEEN ? *before : sure ? *before + sure : 0;
     now->calls = alloc_grow(now->calls, &now->room, now->count + 1, sizeof(*now->calls));
     now->calls[now->count++] = (struct doubted){ caller, callee, copies };
     return copies;
 }
 
-/* At a call of the frame at `i`. */
-static void look_at(const struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
-                    uint32_t i)
+static bool is_shown_root(struct unwinder *u, struct walk *walk, struct look *look)
+{
+    uint32_t before;
+    return note_call(look, 0, root_function(u), sure_of_root(u, walk), &before) >= SURE_COPIES;
+}
+
+/* How many copies show the call at the frame at `i`, of those that are made twice. */
+static uint32_t sure_copies(const struct unwinder *u, struct walk *walk, const struct link *caller, uint32_t i)
+{
+    if (!walk->snapshot.twice)
+        return 0;
+    const uint32_t sure = walker_sure(&u->walker, walk, caller, &u->fresh[i]);
+    return sure > 1 && sure != WALKER_UNSEEN && u->fresh_count - i > NEAR_LEAF ? 1 : sure;
+}
+
+/* The frame at `i` has not been shown often enough. */
+static void note_not_shown(const struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
+                           uint32_t i)
+{
+    if (i >= look->shown)
+        return;
+    look->shown = i;
+    look->near = walker_near(&u->walker, walk, caller, &u->fresh[i]);
+}
+
+/* At a call of the frame at `i`. It counts as seen also when the sample is given up for another call's sake, else calls
+ * that are mostly shown together with a short one would never be known. */
+static void look_at(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller, uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
     const uint32_t needed = copies_needed(u, caller, callee, u->fresh_count - i);
-    const bool sure = walk->snapshot.twice && walker_sure(&u->walker, walk, caller, callee);
-    if (note_call(look, caller->frame, callee->frame, sure) < needed && i < look->shown)
-        look->shown = i;
+    uint32_t before;
+    const uint32_t copies = note_call(look, caller->frame, callee->frame, sure_copies(u, walk, caller, i), &before);
+    if (copies < needed)
+        note_not_shown(u, walk, look, caller, i);
+    else if (copies >= needed && before < needed && !callee->suspended)
+        edges_see(&u->edges, caller->frame, callee->frame, callee->code->function, u->tick);
+    if (walker_together(&u->walker, walk, caller, callee))
+        edges_show(&u->edges, caller->frame, callee->frame, callee->code->function, u->tick);
     look->unlikely |= needed > SURE_COPIES;
+}
+
+/* At the generator at `i`, of which it is not known that it is there below its driver. */
+static void look_below(struct unwinder *u, struct walk *walk, struct look *look, const struct link *driver, uint32_t i)
+{
+    const struct link *callee = &u->fresh[i];
+    uint32_t before;
+    const uint32_t copies = note_call(look, driver->frame, callee->frame | EDGES_DRIVEN,
+                                      sure_copies(u, walk, driver, i), &before);
+    if (copies < SURE_COPIES)
+        note_not_shown(u, walk, look, driver, i);
+    else if (copies >= SURE_COPIES && before < SURE_COPIES && !callee->suspended)
+        edges_see_driven(&u->edges, driver->frame, callee->frame, u->tick);
 }
 
 /* At all of them; `first` is the first callee. The next copy is compared with this one. */
 static struct look look_at_calls(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first,
                                  bool odd)
 {
-    struct look look = { .before = &walk->doubts, .now = &u->doubts, .shown = u->fresh_count };
+    struct look look = { .before = &walk->doubts, .now = &u->doubts, .shown = u->fresh_count, .near = true };
     look.now->count = 0;
     look.now->looks = look.before->looks + 1;
-    look.root = !odd || note_call(&look, 0, root_function(u), is_sure_root(u, walk)) >= SURE_COPIES;
-    for (uint32_t i = first; i < u->fresh_count; i++) {
-        const struct link *caller = caller_of(u, above, i);
-        if (!is_known(u, caller, &u->fresh[i]))
+    look.root = !odd || is_shown_root(u, walk, &look);
+    const struct link *caller = above, *driver = above;
+    for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], driver = driver_below(driver, caller), i++) {
+        if (i >= first && !is_known(u, caller, &u->fresh[i]))
             look_at(u, walk, &look, caller, i);
+        if (i >= first && !is_known_below(u, driver, caller, &u->fresh[i]))
+            look_below(u, walk, &look, driver, i);
     }
     const struct doubts before = walk->doubts;
     walk->doubts = u->doubts;
     u->doubts = before;
     return look;
-}
-
-static void see_calls(struct unwinder *u, const struct link *above, uint32_t first)
-{
-    for (uint32_t i = first; i < u->fresh_count; i++) {
-        const struct link *caller = caller_of(u, above, i), *callee = &u->fresh[i];
-        if (!is_known(u, caller, callee) && !callee->suspended)
-            edges_see(&u->edges, caller->frame, callee->frame, callee->code->function);
-    }
 }
 
 bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
@@ -185,9 +236,9 @@ bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
     /* Some places are left too soon to be seen twice. What is above them is still true. */
     walk->cut = look.shown < u->fresh_count;
     walk->snapshot.twice = !look.root || (walk->cut && (attempts < CUT_ATTEMPTS || walk->doubts.looks < CUT_LOOKS));
+    walk->snapshot.near = look.near;
     if (walk->snapshot.twice)
         return false;
     u->fresh_count = look.shown;
-    see_calls(u, above, first);
     return true;
 }

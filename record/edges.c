@@ -5,13 +5,15 @@
 
 #include <stdlib.h>
 
-#define ENOUGH      3          /* times that a call is to be seen for sure */
-#define EDGES_LIMIT (1u << 20) /* remembered at once; then we start anew */
+#define ENOUGH       3          /* times that a call is to be seen for sure, ... */
+#define SHOWN_ENOUGH 8          /* ... or shown by single copies, ... */
+#define SHOWN_WITHIN 16384      /* ... in so many ticks */
+#define EDGES_LIMIT  (1u << 20) /* remembered at once; then we start anew */
 
 bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee)
 {
     const uint32_t place = pairs_find(&edges->pairs, caller, callee);
-    return place && edges->seen[place - 1] >= ENOUGH;
+    return place && edges->edges[place - 1].seen >= ENOUGH;
 }
 
 bool edges_odd(const struct edges *edges, uint32_t caller, uint32_t function)
@@ -19,7 +21,7 @@ bool edges_odd(const struct edges *edges, uint32_t caller, uint32_t function)
     return pairs_find(&edges->functions, caller, 0) && !pairs_find(&edges->functions, caller, function);
 }
 
-void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function)
+static struct edge *edge_of(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t tick)
 {
     if (edges->pairs.count >= EDGES_LIMIT) {
         pairs_free(&edges->pairs);
@@ -27,21 +29,55 @@ void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t f
     }
     bool added;
     const uint32_t place = pairs_number(&edges->pairs, caller, callee, &added);
-    edges->seen = alloc_grow(edges->seen, &edges->seen_room, place, 1);
+    edges->edges = alloc_grow(edges->edges, &edges->room, place, sizeof(*edges->edges));
     if (added)
-        edges->seen[place - 1] = 0;
-    if (edges->seen[place - 1] < ENOUGH)
-        edges->seen[place - 1]++;
-    if (edges->seen[place - 1] == ENOUGH) {
+        edges->edges[place - 1] = (struct edge){ .seen_last = tick - 1, .shown_last = tick - 1 };
+    return &edges->edges[place - 1];
+}
+
+static void see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t tick)
+{
+    struct edge *edge = edge_of(edges, caller, callee, tick);
+    edge->seen += edge->seen < ENOUGH && edge->seen_last != tick;
+    edge->seen_last = tick;
+}
+
+void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function, uint32_t tick)
+{
+    see(edges, caller, callee, tick);
+    see(edges, caller, function | EDGES_FUNCTION, tick);
+    if (edges_known(edges, caller, callee)) {
+        bool added;
         pairs_number(&edges->functions, caller, 0, &added);
         pairs_number(&edges->functions, caller, function, &added);
     }
+}
+
+void edges_see_driven(struct edges *edges, uint32_t driver, uint32_t callee, uint32_t tick)
+{
+    see(edges, driver, callee | EDGES_DRIVEN, tick);
+}
+
+void edges_show(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function, uint32_t tick)
+{
+    if (!edges_known(edges, caller, function | EDGES_FUNCTION))
+        return;
+    struct edge *edge = edge_of(edges, caller, callee, tick);
+    if (edge->shown_last == tick)
+        return;
+    edge->shown_last = tick;
+    if (edge->shown == 0 || tick - edge->shown_since > SHOWN_WITHIN) {
+        edge->shown_since = tick;
+        edge->shown = 0;
+    }
+    if (++edge->shown >= SHOWN_ENOUGH)
+        edge->seen = ENOUGH;
 }
 
 void edges_free(struct edges *edges)
 {
     pairs_free(&edges->pairs);
     pairs_free(&edges->functions);
-    free(edges->seen);
+    free(edges->edges);
     *edges = (struct edges){ 0 };
 }

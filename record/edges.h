@@ -14,27 +14,49 @@
  * row.
  *
  * Far from the leaf, where a copy takes longer, a recursion may have returned and another one begun between the two
- * frames, and again between those of the second copy. There, too, several copies in a row have to show the call. */
+ * frames, and again between those of the second copy. There, too, several copies in a row have to show the call.
+ *
+ * A function of a tenth of a microsecond is never seen in two copies. Its caller is, in time, and the function; that it
+ * was at this line then is believed when single copies have shown it often. What a copy that was torn shows, two calls
+ * of one function mixed, is a few in a hundred thousand. A generator's frame stays where it was suspended while its
+ * caller goes on, so this is not for generators: of those that drive each other each has to be known to be there below
+ * the function that drives them all, too. */
 #ifndef PYREEL_RECORD_EDGES_H
 #define PYREEL_RECORD_EDGES_H
 
 #include "formats/numbers.h"
 
+/* How often a call was seen. */
+struct edge {
+    uint32_t seen_last, shown_last; /* in this tick: it counts once in each */
+    uint32_t shown_since;           /* shown by copies that were made once, since this tick, ... */
+    uint8_t shown;                  /* ... so often */
+    uint8_t seen;                   /* for sure */
+};
+
 /* `= {0}` knows none. */
 struct edges {
-    struct pairs pairs; /* (frame, frame) → place in seen + 1 */
-    uint8_t *seen;      /* how often, for sure */
-    size_t seen_room;
+    struct pairs pairs; /* (frame, frame), (frame, frame | EDGES_DRIVEN), (frame, function it
+                           calls | EDGES_FUNCTION) → place in what follows + 1 */
+    struct edge *edges;
+    size_t room;
     struct pairs functions; /* (frame, function that it is known to call), and (frame, 0) where there is one: functions
                                count from 1 */
 };
+
+#define EDGES_FUNCTION (UINT32_C(1) << 31)
+#define EDGES_DRIVEN   (UINT32_C(1) << 30) /* a generator's frame below others' that the caller drives */
 
 /* Whether it is known that the caller at this place has the callee at that. */
 bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee);
 /* Whether all that is known of the caller's place is that it calls other functions than this one. */
 bool edges_odd(const struct edges *edges, uint32_t caller, uint32_t function);
-/* It was seen for sure; the callee is in this function. */
-void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function);
+/* It was seen for sure in this tick; the callee is in this function. */
+void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function, uint32_t tick);
+/* The same of EDGES_DRIVEN. */
+void edges_see_driven(struct edges *edges, uint32_t driver, uint32_t callee, uint32_t tick);
+/* A copy that was made once, and has both frames in one chunk, shows it; the callee is in this function. */
+void edges_show(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function, uint32_t tick);
 void edges_free(struct edges *edges);
 
 #endif

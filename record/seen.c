@@ -4,10 +4,9 @@
 #include "formats/alloc.h"
 #include "record/opcodes.h"
 
-#define GENERATOR_FLAGS 0x2a0 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
-#define MARK_TRIES      16    /* places where a mark may be remembered */
-#define AHEAD_STEPS     256   /* frames that are looked at for code objects that are not known */
-#define TAGS            3u    /* low bits of a word on a stack of values */
+#define MARK_TRIES  16  /* places where a mark may be remembered */
+#define AHEAD_STEPS 256 /* frames that are looked at for code objects that are not known */
+#define TAGS        3u  /* low bits of a word on a stack of values */
 
 static bool has_instruction(const struct code *code, uint64_t instruction)
 {
@@ -35,12 +34,14 @@ static enum life life_of(const struct layout *l, const struct seen *seen)
 }
 
 /* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
- * once. One that is being made still has the instruction of the one that was there before, which mostly was about to
- * return: whoever returns counts as returned. */
-static bool is_begun(const struct seen *seen)
+ * once. Before 3.14, one that is being made still has the instruction of the one that was there before, which mostly
+ * was about to return: whoever returns counts as returned. Later versions take the code object from a frame that has.
+ */
+static bool is_begun(const struct layout *l, const struct seen *seen)
 {
-    return !(seen->code->flags & GENERATOR_FLAGS) && has_instruction(seen->code, seen->instruction) &&
-           !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
+    if (code_is_generator(seen->code) || !has_instruction(seen->code, seen->instruction))
+        return false;
+    return l->stack_is_pointer || !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
 }
 
 static void note_met(struct walker *w, struct code *code)
@@ -112,7 +113,7 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
     seen->life = life_of(l, seen);
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, (uint32_t)seen_bytes(l, seen->code));
-    else if (!is_begun(seen))
+    else if (!is_begun(l, seen))
         seen->life = DEAD;
     /* It is left out for what its code object says: that must be the one it has. */
     if (seen->life == DEAD || seen->life == PAUSED)
@@ -259,6 +260,12 @@ static struct mark *place_of_mark(struct walk *walk, uint64_t address)
     return &walk->marks[first % MARKS];
 }
 
+bool seen_known_mark(struct walk *walk, uint64_t mark, uint64_t above)
+{
+    const struct mark *known = place_of_mark(walk, mark);
+    return mark && known->address == mark && known->above == above;
+}
+
 bool seen_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const struct seen *callee, uint64_t *above)
 {
     const struct layout *l = w->layout;
@@ -283,11 +290,11 @@ bool seen_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const s
 
 /* ---- two copies, one after the other ---- */
 
-static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, bool exactly)
+static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, const unsigned char *again,
+                       bool exactly)
 {
     const struct layout *l = w->layout;
     const unsigned char *here = snapshot_find(&walk->snapshot, l, frame);
-    const unsigned char *again = snapshot_find_again(&walk->snapshot, l, frame);
     return !here || !again ||
            (word_at(again, l->frame_previous) == word_at(here, l->frame_previous) &&
             word_at(again, l->frame_executable) == word_at(here, l->frame_executable) &&
@@ -300,8 +307,44 @@ static bool is_generator(const struct walker *w, struct walk *walk, uint64_t fra
     return here && walk->snapshot.found_stray;
 }
 
-bool walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+/* Whether the call was there in both copies; the second ones of its frames are these. */
+static bool same_call(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee,
+                      const unsigned char *again_caller, const unsigned char *again_callee)
 {
-    return same_again(w, walk, caller->address, true) &&
-           same_again(w, walk, callee->address, is_generator(w, walk, callee->address));
+    return same_again(w, walk, caller->address, again_caller, true) &&
+           same_again(w, walk, callee->address, again_callee, is_generator(w, walk, callee->address));
+}
+
+uint32_t walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    const struct snapshot *s = &walk->snapshot;
+    const struct layout *l = w->layout;
+    for (uint32_t i = 0; s->near && i < NEAR_COPIES; i++) {
+        size_t caller_piece, callee_piece;
+        const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i, &caller_piece);
+        const unsigned char *near_callee = snapshot_find_near(s, l, callee->address, i, &callee_piece);
+        if (!near_caller || !near_callee || caller_piece != callee_piece)
+            return WALKER_UNSEEN;
+        if (!same_call(w, walk, caller, callee, near_caller, near_callee))
+            return i;
+    }
+    return s->near ? NEAR_COPIES
+                   : same_call(w, walk, caller, callee, snapshot_find_again(s, l, caller->address),
+                               snapshot_find_again(s, l, callee->address));
+}
+
+bool walker_together(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    struct snapshot *s = &walk->snapshot;
+    if (!snapshot_find(s, w->layout, caller->address) || s->found_stray)
+        return false;
+    const size_t chunk = s->found_chunk;
+    return snapshot_find(s, w->layout, callee->address) && !s->found_stray && s->found_chunk == chunk;
+}
+
+bool walker_near(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    struct snapshot *s = &walk->snapshot;
+    const size_t caller_piece = snapshot_near_piece(s, w->layout, caller->address);
+    return caller_piece && caller_piece == snapshot_near_piece(s, w->layout, callee->address);
 }

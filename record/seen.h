@@ -58,6 +58,8 @@ enum attempt seen_called(struct walker *walker, struct walk *walk, const struct 
 /* Whether a neighbour of a stray is the same frame after the strays were read; `exactly`: and at the same place. */
 bool seen_still_there(const struct walker *walker, const struct walk *walk, const struct seen *seen, bool exactly);
 
+/* Whether a mark at this address is known to lead to the frame `above`. */
+bool seen_known_mark(struct walk *walk, uint64_t mark, uint64_t above);
 /* The frame above a mark of an entry that a plain frame was called through: not read with the copy, since it does not
  * change while its frames are there, and their place tells whether it is right. False when it leads elsewhere. */
 bool seen_above_mark(struct walker *walker, struct walk *walk, uint64_t mark, const struct seen *callee,

@@ -53,7 +53,7 @@ static bool read_at(struct snapshot *s, struct remote *remote, uint64_t address,
 
 static void forget_chunks(struct snapshot *s, size_t from)
 {
-    s->chunks_count = from;
+    s->chunks_count = from < s->chunks_count ? from : s->chunks_count;
     s->newest = s->newest < from ? s->newest : 0;
     s->comparable = false;
 }
@@ -138,23 +138,33 @@ static void drop_stray(struct snapshot *s, size_t i)
     memmove(&s->strays[i], &s->strays[i + 1], (s->strays_count - i) * sizeof(*s->strays));
 }
 
+/* Those of one piece. */
+static void drop_strays(struct snapshot *s, size_t piece)
+{
+    for (size_t i = s->strays_count; i > 0; i--)
+        if (s->strays[i - 1].piece == piece)
+            drop_stray(s, i - 1);
+}
+
 /* Piece k of the thread's own is the first that did not come. True when the walk may do without: chunks are taken away
  * while a recursion returns, and the older ones have come. */
 static bool lacks_piece(struct snapshot *s, size_t k)
 {
     const size_t first_chunk = 1 + s->cframes_count;
-    const size_t first_stray = first_chunk + s->chunks_came;
+    const size_t copies = s->near_at ? 1 + NEAR_COPIES : 1;
+    const size_t first_stray = first_chunk + s->chunks_came + copies - 1;
     if (k < first_chunk) {
         s->cframes_count = 0;
     } else if (k < first_stray) {
-        s->chunks_came = k - first_chunk;
+        s->chunks_came = k - first_chunk < s->chunks_came ? k - first_chunk
+                                                          : s->chunks_came; /* or it was there twice */
         s->chunks_gone = true;
         s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
         if (s->chunks_came == 0)
             forget_chunks(s, 0);
         return s->chunks_came > 0 && s->strays_count == 0 && !s->twice;
-    } else if (k < first_stray + s->strays_count) {
-        drop_stray(s, k - first_stray);
+    } else if ((k - first_stray) / copies < s->stray_pieces) {
+        drop_strays(s, (k - first_stray) / copies);
     }
     return false;
 }
@@ -322,6 +332,13 @@ void snapshot_begin(struct snapshot *s)
     s->twice = false;
 }
 
+/* A frame that was left leads to whatever is there by now, and what is learned once is read with many samples. */
+static bool may_be_frame(const struct layout *l, uint64_t frame, const unsigned char *head)
+{
+    return frame % 8 == 0 && head[l->frame_owner] <= l->owner_shim + 1 && word_at(head, l->frame_previous) % 8 == 0 &&
+           word_at(head, l->frame_previous) != frame;
+}
+
 enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
 {
     bool learned = false;
@@ -330,6 +347,8 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
         const unsigned char *here = snapshot_find(s, l, frame);
         if (!here) {
             if (!read_at(s, remote, frame, head, l->frame_size))
+                break;
+            if (!may_be_frame(l, frame, head))
                 break;
             here = head;
             if (grow_chunk(s, l, frame))
@@ -364,7 +383,7 @@ enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t
         const uint64_t size = end - s->found_stray->frame;
         if (size > CHUNK_LIMIT)
             return TORN;
-        s->found_stray->next = (uint32_t)size;
+        s->found_stray->next = size > s->found_stray->next ? (uint32_t)size : s->found_stray->next;
         return changed_plan(s);
     }
     return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : TORN;

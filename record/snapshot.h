@@ -8,6 +8,9 @@
  *
  *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
+ * Strays that lie close together are one piece: a piece takes as long as some kilobytes, and what is read sooner fits
+ * to the data stack more often. Nothing is learned from what can't be a frame: one that has returned leads anywhere.
+ *
  * A deep stack that keeps returning and calling has chunks that come and go. A call ends at the first piece that is not
  * there, so where some may be gone, and the call is for one thread only, the state of the interpreters is asked for
  * before the chunks, which stay side by side, and once more after all:
@@ -18,6 +21,12 @@
  * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
  * copied; see walk.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what lies
  * in two pieces has to be shown to belong together: that is why the frames next to strays are read again after them.
+ *
+ * Two frames of one piece are shown to belong together by copies of that piece made at once, a fraction of a
+ * microsecond apart; others by a second copy of all:
+ *
+ *     near:      state │ chunks │ newest chunk, NEAR_COPIES times │ stray, NEAR_COPIES + 1 times │ ... │ end again
+ *     not near:  state │ chunks │ strays │ chunks again │ strays again
  *
  * The last copy is kept. What lies below the first byte that differs has not changed and is not looked at again.
  *
@@ -45,7 +54,10 @@ struct stray {
     uint32_t size; /* bytes from its start that are in the copy */
     uint32_t next; /* that are read next time */
     uint32_t at, again_at;
-    uint32_t idle; /* samples since it was last part of the stack */
+    uint32_t span; /* bytes of the piece that begins with it; 0: it is in that of one before */
+    uint32_t piece;
+    uint32_t near_at, near_step; /* where its piece was read again at once, and how far apart those copies are */
+    uint32_t idle;               /* samples since it was last part of the stack */
 };
 
 /* What became of an attempt to read a thread. */
@@ -60,7 +72,9 @@ enum attempt {
     ELSEWHERE, /* there is no thread of this interpreter here any more */
 };
 
-#define CFRAMES 2
+#define CFRAMES       2
+#define NEAR_COPIES   3
+#define SNAPSHOT_NEAR 8192 /* bytes at the end of the newest chunk of which near copies are made */
 
 /* Of one thread; lives as long as that. `= {0}` knows nothing yet. */
 struct snapshot {
@@ -81,19 +95,23 @@ struct snapshot {
 
     unsigned char *copy, *last; /* what the last call brought, and the last one accepted */
     size_t copy_room, last_room;
-    bool twice;                      /* all is to be read once more */
-    bool comparable;                 /* both are of the same pieces */
-    size_t first, pieces;            /* where its pieces are in the call, and how many there are */
-    size_t rest_first, rest;         /* where the rest of them is, after the interpreters' pieces; 0: none */
-    size_t spare_first;              /* where those are that were tried for at its end; 0: none */
-    size_t until;                    /* all pieces that are used come before this one of the call */
-    size_t chunks_came, strays_read; /* so many are in the copy */
-    bool chunks_gone;                /* others were asked for and are gone */
-    bool strays_again;               /* the strays were read once more, too */
-    size_t same_chunk;               /* chunks before this one are the same as last time, ... */
-    uint32_t same_until;             /* ... and so many bytes of this one; see snapshot_compare() */
-    struct stray *found_stray;       /* of the last snapshot_find(); NULL: it was in a chunk, ... */
-    size_t found_chunk;              /* ... in this one */
+    bool twice;                             /* all is to be read once more, ... */
+    bool near;                              /* ... each piece at once, or all after all */
+    bool comparable;                        /* both are of the same pieces */
+    size_t first, pieces;                   /* where its pieces are in the call, and how many there are */
+    size_t rest_first, rest;                /* where the rest of them is, after the interpreters' pieces; 0: none */
+    size_t spare_first;                     /* where those are that were tried for at its end; 0: none */
+    size_t until;                           /* all pieces that are used come before this one of the call */
+    size_t chunks_came, strays_read;        /* so many are in the copy */
+    bool chunks_gone;                       /* others were asked for and are gone */
+    bool strays_again;                      /* the strays were read once more, too */
+    uint32_t near_from, near_at, near_step; /* the end of chunk near_chunk, read again at once; 0: it was not */
+    size_t near_chunk;
+    size_t stray_pieces;       /* so many pieces the strays are, without what is read again */
+    size_t same_chunk;         /* chunks before this one are the same as last time, ... */
+    uint32_t same_until;       /* ... and so many bytes of this one; see snapshot_compare() */
+    struct stray *found_stray; /* of the last snapshot_find(); NULL: it was in a chunk, ... */
+    size_t found_chunk;        /* ... in this one */
 };
 
 /* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left.
@@ -123,6 +141,12 @@ uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *
 const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* The same as it was when all had been read; NULL when it was not read again. */
 const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+/* A frame as it was a fraction of a microsecond later, in copy 0 to NEAR_COPIES - 1 of the piece that it is in; NULL
+ * when that was not read again at once. *piece is a number for the piece. */
+const unsigned char *snapshot_find_near(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame,
+                                        size_t copy, size_t *piece);
+/* A number for the piece that a frame is in, if near copies can be made of it; 0: they can't. */
+size_t snapshot_near_piece(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* Words of the copy from `address` on, in the piece that snapshot_find() found last: at most `room`. Returns how many
  * there are. */
 size_t snapshot_words(const struct snapshot *snapshot, uint64_t address, uint64_t *words, size_t room);

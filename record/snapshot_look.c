@@ -55,6 +55,34 @@ const unsigned char *snapshot_find_again(const struct snapshot *s, const struct 
     return NULL;
 }
 
+const unsigned char *snapshot_find_near(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy,
+                                        size_t *piece)
+{
+    *piece = 0;
+    if (!s->near_at)
+        return NULL;
+    if (s->newest == s->near_chunk && s->newest < s->chunks_came && has_frame(&s->chunks[s->newest], l, frame)) {
+        const uint64_t offset = frame - s->chunks[s->newest].address;
+        return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
+    }
+    for (size_t i = 0; i < s->strays_read; i++) {
+        *piece = 1 + s->strays[i].piece;
+        if (s->strays[i].frame == frame)
+            return s->copy + s->strays[i].near_at + copy * s->strays[i].near_step;
+    }
+    return NULL;
+}
+
+size_t snapshot_near_piece(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    if (!snapshot_find(s, l, frame))
+        return 0;
+    if (s->found_stray)
+        return 2 + s->found_stray->piece;
+    const struct chunk *newest = &s->chunks[s->newest];
+    return s->found_chunk == s->newest && newest->used - (frame - newest->address) <= SNAPSHOT_NEAR ? 1 : 0;
+}
+
 size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *words, size_t room)
 {
     const struct stray *stray = s->found_stray;

@@ -9,6 +9,10 @@
 #define ALONE_LIMIT  700         /* the same of a thread whose pieces come after the target's own */
 #define TWICE_LIMIT  100         /* strays that are read twice in one call; if there are more, only chunks are */
 
+#define PAGE      4096u /* of memory: all of it is there, or nothing */
+#define SPAN_GAP  1024  /* bytes between strays that are read rather than two pieces, ... */
+#define SPAN_MOST 8192  /* ... of so many bytes at most */
+
 static uint32_t aligned(uint32_t size)
 {
     return (size + 7u) & ~7u;
@@ -17,22 +21,91 @@ static uint32_t aligned(uint32_t size)
 /* The end of the newest chunk is read again when strays were read after it; or all is. */
 static uint64_t place_again(struct snapshot *s, uint64_t at)
 {
-    const size_t first = s->twice ? 0 : s->newest;
+    const bool all = s->twice && !s->near;
+    const size_t first = all ? 0 : s->newest;
     for (size_t i = 0; i < s->chunks_count; i++) {
         struct chunk *chunk = &s->chunks[i];
         chunk->again_at = 0;
-        if (i < first || i > s->newest || (!s->twice && s->strays_count == 0))
+        if (i < first || i > s->newest || (!all && s->strays_count == 0))
             continue;
-        chunk->again_from = s->twice || chunk->used < AGAIN ? 0 : chunk->used - AGAIN;
+        chunk->again_from = all || chunk->used < AGAIN ? 0 : chunk->used - AGAIN;
         chunk->again_at = (uint32_t)at;
         at += aligned(chunk->used - chunk->again_from);
     }
-    s->strays_again = s->twice && s->strays_count <= TWICE_LIMIT;
+    s->strays_again = all && s->strays_count <= TWICE_LIMIT;
+    const uint64_t moved = at - (s->strays_count > 0 ? s->strays[0].at : 0);
     for (size_t i = 0; s->strays_again && i < s->strays_count; i++) {
-        s->strays[i].again_at = (uint32_t)at;
-        at += aligned(s->strays[i].size);
+        s->strays[i].again_at = s->strays[i].at + (uint32_t)moved;
+        at += aligned(s->strays[i].span);
     }
     return at;
+}
+
+/* They are few and mostly in order. */
+static void sort_strays(struct snapshot *s)
+{
+    for (size_t i = 1; i < s->strays_count; i++) {
+        const struct stray stray = s->strays[i];
+        size_t place = i;
+        for (; place > 0 && s->strays[place - 1].frame > stray.frame; place--)
+            s->strays[place] = s->strays[place - 1];
+        s->strays[place] = stray;
+    }
+}
+
+/* Whether a stray is read in one piece with those from `first` on: that is quicker, so it is more of one moment. */
+static bool in_span(const struct stray *first, uint64_t end, const struct stray *stray)
+{
+    const uint64_t size = stray->frame + stray->size - first->frame;
+    return stray->frame - first->frame < SPAN_MOST && size <= SPAN_MOST && stray->frame <= end + SPAN_GAP &&
+           stray->frame / PAGE <= (end - 1) / PAGE + 1;
+}
+
+static uint64_t place_strays(struct snapshot *s, uint64_t at)
+{
+    struct stray *first = NULL;
+    s->stray_pieces = 0;
+    sort_strays(s);
+    for (size_t i = 0; i < s->strays_count; i++) {
+        struct stray *stray = &s->strays[i];
+        stray->size = stray->next;
+        stray->span = 0;
+        if (!first || !in_span(first, first->frame + first->span, stray)) {
+            at += first ? aligned(first->span) : 0;
+            first = stray;
+            s->stray_pieces++;
+        }
+        stray->piece = (uint32_t)s->stray_pieces - 1;
+        const uint32_t offset = (uint32_t)(stray->frame - first->frame);
+        first->span = offset + stray->size > first->span ? offset + stray->size : first->span;
+        stray->at = (uint32_t)at + offset;
+    }
+    return at + (first ? aligned(first->span) : 0);
+}
+
+/* What is to be seen twice may last for less than it takes to read all. */
+static uint64_t place_near(struct snapshot *s, uint64_t at)
+{
+    const bool near = s->twice && s->near && s->newest < s->chunks_count;
+    const uint32_t used = near ? s->chunks[s->newest].used : 0;
+    s->near_from = used < SNAPSHOT_NEAR ? 0 : used - SNAPSHOT_NEAR;
+    s->near_step = aligned(used - s->near_from);
+    s->near_at = near ? (uint32_t)at : 0;
+    s->near_chunk = s->newest;
+    at += NEAR_COPIES * (uint64_t)s->near_step;
+    uint32_t step = 0;
+    const struct stray *first = NULL;
+    for (size_t i = 0; i < s->strays_count; i++) {
+        struct stray *stray = &s->strays[i];
+        if (stray->span) {
+            at += NEAR_COPIES * (uint64_t)step;
+            step = near ? aligned(stray->span) : 0;
+            first = stray;
+        }
+        stray->near_at = near ? (uint32_t)(at + stray->frame - first->frame) : 0;
+        stray->near_step = step;
+    }
+    return at + NEAR_COPIES * (uint64_t)step;
 }
 
 /* Gives each piece its place in the copy. Returns the size of all. */
@@ -45,12 +118,7 @@ static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
         s->chunks[i].used = s->chunks[i].next;
         at += aligned(s->chunks[i].used);
     }
-    for (size_t i = 0; i < s->strays_count; i++) {
-        s->strays[i].at = (uint32_t)at;
-        s->strays[i].size = s->strays[i].next;
-        at += aligned(s->strays[i].size);
-    }
-    return place_again(s, at);
+    return place_again(s, place_near(s, place_strays(s, at)));
 }
 
 static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct call *call)
@@ -62,8 +130,16 @@ static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct
 /* What is read after the chunks. */
 static void add_others(const struct snapshot *s, struct call *call)
 {
-    for (size_t i = 0; i < s->strays_count; i++)
-        call_add(call, s->strays[i].frame, s->strays[i].size, s->copy + s->strays[i].at);
+    for (size_t i = 0; i < NEAR_COPIES && s->near_at; i++)
+        call_add(call, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
+                 s->copy + s->near_at + i * s->near_step);
+    for (size_t i = 0; i < s->strays_count; i++) {
+        const struct stray *stray = &s->strays[i];
+        if (stray->span)
+            call_add(call, stray->frame, stray->span, s->copy + stray->at);
+        for (size_t near = 0; near < NEAR_COPIES && stray->span && stray->near_at; near++)
+            call_add(call, stray->frame, stray->span, s->copy + stray->near_at + near * stray->near_step);
+    }
     for (size_t i = 0; i < s->chunks_count; i++) {
         const struct chunk *chunk = &s->chunks[i];
         if (chunk->again_at)
@@ -71,19 +147,32 @@ static void add_others(const struct snapshot *s, struct call *call)
                      s->copy + chunk->again_at);
     }
     for (size_t i = 0; s->strays_again && i < s->strays_count; i++)
-        call_add(call, s->strays[i].frame, s->strays[i].size, s->copy + s->strays[i].again_at);
+        if (s->strays[i].span)
+            call_add(call, s->strays[i].frame, s->strays[i].span, s->copy + s->strays[i].again_at);
+}
+
+static size_t most_pieces(const struct snapshot *s)
+{
+    const size_t near = s->twice && s->near ? NEAR_COPIES : 0;
+    return 3 + CFRAMES + near + 2 * s->chunks_count + s->strays_count * (1 + near) + TWICE_LIMIT;
 }
 
 bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call, bool alone)
 {
-    const size_t wanted = 3 + CFRAMES + 2 * s->chunks_count + s->strays_count + TWICE_LIMIT;
+    if (call->count + most_pieces(s) > PIECES_LIMIT)
+        s->near = false;
+    const size_t wanted = most_pieces(s);
     if (call->count + wanted > PIECES_LIMIT) {
         s->twice = false;
         return false;
     }
     if (s->newest >= s->chunks_count)
         s->newest = s->chunks_count ? s->chunks_count - 1 : 0;
-    const uint64_t size = place_pieces(s, l);
+    uint64_t size = place_pieces(s, l);
+    if (size > COPY_LIMIT && s->twice) {
+        s->twice = false;
+        size = place_pieces(s, l);
+    }
     if (size > COPY_LIMIT) {
         snapshot_free(s);
         return false;

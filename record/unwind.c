@@ -243,6 +243,8 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         instructions_gather(u);
     else
         gather(u, walk);
+    if (slow && wanted->attempts < SLOW_ATTEMPTS) /* nothing is learned from it */
+        return ACCEPTED;
     return doubt_settled(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
 }
 
@@ -357,6 +359,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
 {
     bool came = false; /* the state of the interpreters, at least once */
     *same = true;
+    u->tick++;
     codes_trim(u->codes);
     const uint64_t give_up_ns = now_ns + PATIENCE_NS;
     size_t left = count;

@@ -83,6 +83,7 @@ struct unwinder {
     uint64_t generation;  /* of the code objects of the thread's interpreter, after its copy was made; 0: not known */
     uint64_t generations; /* those of all interpreters, added up */
     uint64_t calm;        /* calls since that changed */
+    uint32_t tick;        /* counts ticks */
     uint64_t sample;      /* counts samples; marks what was seen in this one */
     struct unwind_figures figures;
 };

@@ -3,7 +3,7 @@
 
 #include "formats/alloc.h"
 #include "record/opcodes.h"
-#include "record/seen.h"
+#include "record/walk_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,94 +256,19 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
     return found ? ACCEPTED : check_root(w, walk, &climb, from == base);
 }
 
-/* ---- on from the leaf ---- */
-
-/* The generator that a frame resumes: ACCEPTED when it is in the copy. */
-static enum attempt find_resumed(struct walker *w, struct walk *walk, const struct seen *caller, uint32_t kind,
-                                 struct seen *callee)
+/* The frame of the last sample that is nearest the leaf, on the data stack, and not below one there; 0: anywhere. */
+static uint64_t last_plain_frame(const struct walker *w, struct walk *walk, uint64_t below)
 {
-    const struct layout *l = w->layout;
-    struct values values;
-    const enum attempt done = seen_values(w, walk, caller, &values);
-    if (done != ACCEPTED)
-        return done;
-    for (size_t i = 0; i < walk->snapshot.strays_read; i++) {
-        const uint64_t frame = walk->snapshot.strays[i].frame;
-        if (!values_have(l, &values, frame))
+    struct snapshot *s = &walk->snapshot;
+    const bool plain = below && snapshot_find(s, w->layout, below) && !s->found_stray;
+    const size_t chunk = s->found_chunk;
+    for (uint32_t i = walk->epoch == w->codes->epoch ? walk->depth : 0; i > 0; i--) {
+        const uint64_t frame = walk->links[i - 1].address;
+        if (!snapshot_find(s, w->layout, frame) || s->found_stray)
             continue;
-        const enum attempt looked = seen_look(w, walk, frame, callee);
-        if (looked == LEARNED)
-            return LEARNED;
-        if (looked != ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
-            continue;
-        /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
-        callee->suspended = callee->previous != caller->address;
-        const bool resumed = !callee->suspended || !(kind & OPCODE_HIDES);
-        return resumed && seen_still_there(w, walk, caller, false) ? ACCEPTED : TORN;
+        if (!plain || s->found_chunk != chunk || frame < below)
+            return frame;
     }
-    return TORN;
-}
-
-/* Whether a frame that nothing leads to from below has not returned. While it is traced, before 3.14, one that has may
- * seem to wait: where it returns, another instruction hides that. */
-static bool is_alive(const struct walker *w, const struct seen *seen)
-{
-    if (seen->life != CALLING)
-        return seen->life == RUNNING;
-    return w->layout->stack_is_pointer || !(seen_kind(seen) & OPCODE_HIDES);
-}
-
-/* The frame that a waiting one has called. ACCEPTED: it is in the copy; TORN: there is none, the caller is in C or
- * about to go on. `behind` is where the data stack goes on. */
-static enum attempt find_callee(struct walker *w, struct walk *walk, const struct seen *caller, uint64_t behind,
-                                struct seen *callee)
-{
-    const struct layout *l = w->layout;
-    const uint32_t kind = seen_kind(caller);
-    if (!(kind & OPCODE_CALLS || caller->code->hidden) || !snapshot_find(&walk->snapshot, l, caller->address))
-        return TORN;
-    const enum attempt resumed = kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
-    if (resumed != TORN)
-        return resumed;
-    /* What is there may be the rest of any frame. Only one that names the caller is looked at further. */
-    const unsigned char *here = seen_calls_plainly(caller, kind) ? snapshot_find(&walk->snapshot, l, behind) : NULL;
-    if (!here || word_at(here, l->frame_previous) != caller->address || here[l->frame_owner] >= l->owner_generator)
-        return TORN;
-    const enum attempt looked = seen_look(w, walk, behind, callee);
-    if (looked != ACCEPTED)
-        return looked == LEARNED ? LEARNED : TORN;
-    return !callee->stray && is_alive(w, callee) ? ACCEPTED : TORN;
-}
-
-static enum attempt go_down(struct walker *w, struct walk *walk, struct seen leaf)
-{
-    const struct layout *l = w->layout;
-    w->down_count = 0;
-    struct seen callee;
-    for (uint32_t steps = 0; steps < DEPTH_LIMIT && leaf.life == CALLING; steps++) {
-        const enum attempt found = find_callee(w, walk, &leaf, w->behind, &callee);
-        if (found != ACCEPTED)
-            return found == LEARNED ? LEARNED : ACCEPTED;
-        w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
-        if (!callee.code->hidden)
-            w->down[w->down_count++] = (struct link){ .address = callee.address,
-                                                      .code = callee.code,
-                                                      .instruction = callee.instruction,
-                                                      .from_c = l->frame_entry && callee.here[l->frame_entry],
-                                                      .suspended = callee.suspended };
-        if (!callee.stray)
-            w->behind = callee.address + seen_bytes(l, callee.code);
-        leaf = callee;
-    }
-    return ACCEPTED;
-}
-
-/* The frame of the last sample that is nearest the leaf and on the data stack. */
-static uint64_t last_plain_frame(const struct walker *w, struct walk *walk)
-{
-    for (uint32_t i = walk->epoch == w->codes->epoch ? walk->depth : 0; i > 0; i--)
-        if (snapshot_find(&walk->snapshot, w->layout, walk->links[i - 1].address) && !walk->snapshot.found_stray)
-            return walk->links[i - 1].address;
     return 0;
 }
 
@@ -388,6 +313,16 @@ static bool is_astray(const struct walker *w, struct walk *walk, enum attempt fi
     return first == NO_CODE || (here[l->frame_owner] != l->owner_generator && here[l->frame_owner] < l->owner_shim);
 }
 
+/* Whether there are generators that may be at work. */
+static bool has_generators(const struct walker *w, const struct walk *walk)
+{
+    const struct snapshot *s = &walk->snapshot;
+    for (size_t i = 0; i < s->strays_read; i++)
+        if (s->copy[s->strays[i].at + w->layout->frame_owner] == w->layout->owner_generator)
+            return true;
+    return false;
+}
+
 /* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
 static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t frame, enum attempt first)
 {
@@ -395,22 +330,24 @@ static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t fram
     const enum attempt up = go_up(w, walk, frame, &leaf);
     if (up != ACCEPTED || w->up_count == 0)
         return first == ACCEPTED ? find_none(w, walk) : up == ACCEPTED ? TORN : up;
-    const enum attempt down = go_down(w, walk, leaf);
+    const enum attempt down = walk_down(w, walk, leaf);
     if (down != ACCEPTED)
         return down;
     if (w->layout->thread_cframe && is_astray(w, walk, first))
         return find_fresh(w, walk);
     /* To leave out a generator at work that was not found from above would tell too much of the frame. */
-    return first != ACCEPTED && may_drive(w) ? TORN : ACCEPTED;
+    return first != ACCEPTED && has_generators(w, walk) && may_drive(w) ? TORN : ACCEPTED;
 }
 
 /* Whether the thread may have frames although its current one leads to none: that was a generator's, and is suspended
  * by now; or none was noted for a moment. */
-static bool may_have_others(const struct walker *w, const struct walk *walk, enum attempt first)
+static bool may_have_others(const struct walker *w, struct walk *walk, uint64_t current, enum attempt first)
 {
     if (first == ACCEPTED)
         return !w->layout->thread_cframe || !has_no_data(w, walk);
-    return first == TORN || first == NO_CODE || (first == NO_MEMORY && w->layout->thread_cframe);
+    if (first == NO_MEMORY && !w->layout->thread_cframe) /* it has returned, and others lie where it was */
+        return snapshot_find(&walk->snapshot, w->layout, current) && !walk->snapshot.found_stray;
+    return first == TORN || first == NO_CODE || first == NO_MEMORY;
 }
 
 enum attempt walker_find(struct walker *w, struct walk *walk)
@@ -425,8 +362,10 @@ enum attempt walker_find(struct walker *w, struct walk *walk)
     struct seen leaf = { 0 };
     const enum attempt first = current ? go_up(w, walk, current, &leaf) : ACCEPTED;
     if (first == ACCEPTED && w->up_count > 0)
-        return go_down(w, walk, leaf);
-    const uint64_t other = may_have_others(w, walk, first) ? last_plain_frame(w, walk) : 0;
+        return walk_down(w, walk, leaf);
+    const uint64_t below = first == NO_MEMORY ? current : 0;
+    const uint64_t last = may_have_others(w, walk, current, first) ? last_plain_frame(w, walk, below) : 0;
+    const uint64_t other = last ? walk_last_alive(w, walk, last) : 0;
     if (other == 0 || other == current)
         return first == ACCEPTED ? find_none(w, walk) : first;
     const enum attempt found = find_from(w, walk, other, first);

@@ -26,11 +26,12 @@
  * stack ends with it. In 3.11 a thread whose outermost function has returned, and is long in dropping what it had, has
  * neither: it is not read meanwhile.
  *
- * Generators' frames lie elsewhere and are read after the data stack. Their neighbours on it are
- * read once more after them and must not have been replaced meanwhile.
+ * When the current frame has returned and what is there by now leads nowhere, the search begins at the last sample's,
+ * from 3.14 on at the last frame behind it on the data stack that has not returned.
  *
- * What is left: a generator that is driven and suspended by turns from different lines within about half a microsecond
- * may be shown below the other line. */
+ * Generators' frames lie elsewhere and are read after the data stack. Their neighbours on it are read once more after
+ * them and must not have been replaced meanwhile. That a generator which is driven by turns from different lines is not
+ * shown below the other line is for edges.h. */
 #ifndef PYREEL_RECORD_WALK_H
 #define PYREEL_RECORD_WALK_H
 
@@ -119,9 +120,18 @@ void walker_close(struct walker *walker);
  * backwards, then `down`. */
 enum attempt walker_find(struct walker *walker, struct walk *walk);
 
-/* Whether neither frame changed from the copy to the second one of the same: the caller is at the same instruction, and
- * the callee is the same frame. True for what was not read twice. */
-bool walker_sure(const struct walker *walker, struct walk *walk, const struct link *caller, const struct link *callee);
+/* Whether both are in one piece, of which near copies are made (snapshot.h). */
+bool walker_near(const struct walker *walker, struct walk *walk, const struct link *caller, const struct link *callee);
+/* Whether both are in one chunk of the copy, and so of one moment. */
+bool walker_together(const struct walker *walker, struct walk *walk, const struct link *caller,
+                     const struct link *callee);
+
+/* How many more copies show both frames unchanged: the caller is at the same instruction, and the callee is the same
+ * frame. 1 for what was not read again. WALKER_UNSEEN: these copies are of each piece by itself, and the frames are not
+ * in one piece. */
+#define WALKER_UNSEEN UINT32_MAX
+uint32_t walker_sure(const struct walker *walker, struct walk *walk, const struct link *caller,
+                     const struct link *callee);
 
 /* Frees what is remembered of a thread. */
 void walk_free(struct walk *walk);

@@ -5,7 +5,9 @@
 #include "tests/fake_remote.h"
 #include "tests/testing.h"
 
-/* What the thread shows to one call after the other; then it stands still. */
+#define COPIES (1 + NEAR_COPIES) /* of the data stack, in a call that is to show each thing more than once */
+
+/* What the thread shows to one copy of its data stack after the other; then it stands still. */
 struct showing {
     struct moving moving;
     const struct frames *shown;
@@ -14,8 +16,9 @@ struct showing {
 
 static void show_next(void *self, const struct piece *piece, size_t i)
 {
+    (void)i;
     struct showing *showing = self;
-    if (i > 0 || piece->address != showing->moving.p->threads[0].address || showing->next == showing->count)
+    if (piece->address != showing->moving.p->threads[0].chunks[0] || showing->next == showing->count)
         return;
     moving_show(&showing->moving, &showing->shown[showing->next++]);
 }
@@ -31,31 +34,31 @@ static struct showing start(struct fake_python *p)
     return showing;
 }
 
-/* It is seen at the last of them, and not before. */
-static void assert_seen_last(struct showing *showing, const struct frames *shown, size_t count, const char *wanted)
+/* It is seen in so many attempts, of which all but the first copy the data stack COPIES times. */
+static void assert_seen(struct showing *showing, const struct frames *shown, size_t attempts, const char *wanted)
 {
     struct fake_python *p = showing->moving.p;
     showing->shown = shown;
-    showing->count = count;
+    showing->count = 1 + (attempts - 1) * COPIES;
     showing->next = 0;
     fake_remote_hook(show_next, showing);
     fake_assert_seen(p, wanted);
     fake_remote_hook(NULL, NULL);
-    if (p->threads[0].attempts != count)
+    if (p->threads[0].attempts != attempts)
         fail_msg("Python %x: %s after %u attempts of %zu", fake_layout(p)->version, wanted, p->threads[0].attempts,
-                 count);
+                 attempts);
 }
 
+/* The caller is at another call in each copy, and calls the same function. */
 static void show_others(struct fake_python *p)
 {
     struct showing showing = start(p);
-    const uint64_t m = showing.moving.m, f = showing.moving.f;
-    const struct frames shown[] = {
-        FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }), FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 2 }),
-        FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 3 }), FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 2 }),
-        FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 4 }), FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 4 })
-    };
-    assert_seen_last(&showing, shown, countof(shown), "m:2 f:24");
+    const uint64_t m = showing.moving.m, f = showing.moving.f, g = showing.moving.g;
+    const int units[1 + 3 * COPIES] = { 1, 2, 3, 2, 3, 4, 2, 3, 4, 4, 4, 4, 4 };
+    struct frames shown[countof(units)];
+    for (size_t i = 0; i < countof(units); i++)
+        shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, units[i] }, { PLAIN, g, 1 });
+    assert_seen(&showing, shown, 4, "m:2 f:24 g:31");
 }
 
 static void calls_do_not_vouch_for_each_other(void **state)
@@ -64,15 +67,35 @@ static void calls_do_not_vouch_for_each_other(void **state)
     fake_each_version(show_others);
 }
 
-static void show_less(struct fake_python *p)
+/* One copy more shows it, each time. */
+static void show_in_a_row(struct fake_python *p)
 {
     struct showing showing = start(p);
     const uint64_t m = showing.moving.m, f = showing.moving.f, g = showing.moving.g;
-    const struct frames shown[] = { FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 1 }),
-                                    FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 2 }),
-                                    FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 3 }),
-                                    FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }) };
-    assert_seen_last(&showing, shown, countof(shown), "m:2 f:21");
+    const int units[1 + 2 * COPIES] = { 1, 2, 2, 3, 3, 2, 2, 3, 3 };
+    struct frames shown[countof(units)];
+    for (size_t i = 0; i < countof(units); i++)
+        shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, units[i] }, { PLAIN, g, 1 });
+    assert_seen(&showing, shown, 3, "m:2 f:22 g:31");
+}
+
+static void copies_in_a_row_add_up(void **state)
+{
+    (void)state;
+    fake_each_version(show_in_a_row);
+}
+
+/* Another function is called in each copy. */
+static void show_less(struct fake_python *p)
+{
+    struct showing showing = start(p);
+    const uint64_t m = showing.moving.m, f = showing.moving.f, called[] = { showing.moving.g, showing.moving.h };
+    struct frames shown[1 + 2 * COPIES];
+    for (size_t i = 0; i < 1 + COPIES; i++)
+        shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, called[i % 2], 1 });
+    for (size_t i = 1 + COPIES; i < countof(shown); i++)
+        shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 });
+    assert_seen(&showing, shown, 3, "m:2 f:21");
 }
 
 static void a_call_counts_whatever_else_changes(void **state)
@@ -85,13 +108,14 @@ static void a_call_counts_whatever_else_changes(void **state)
 static void keep_busy(struct fake_python *p)
 {
     struct showing showing = start(p);
-    const uint64_t f = showing.moving.f, g = showing.moving.g, roots[] = { showing.moving.m, showing.moving.h };
+    const uint64_t f = showing.moving.f, roots[] = { showing.moving.m, showing.moving.h };
+    const uint64_t called[] = { showing.moving.g, showing.moving.h };
     static const char *const wanted[] = { "m:2 f:21", "h:41 f:22" };
     for (int other = 0; other < 2; other++) {
-        struct frames shown[40];
-        for (int i = 0; i < 40; i++)
-            shown[i] = FRAMES({ PLAIN, roots[other], 1 }, { PLAIN, f, 1 + other }, { PLAIN, g, 1 + i % 6 });
-        assert_seen_last(&showing, shown, countof(shown), wanted[other]);
+        struct frames shown[1 + 39 * COPIES];
+        for (size_t i = 0; i < countof(shown); i++)
+            shown[i] = FRAMES({ PLAIN, roots[other], 1 }, { PLAIN, f, 1 + other }, { PLAIN, called[i % 2], 1 });
+        assert_seen(&showing, shown, 40, wanted[other]);
     }
 }
 
@@ -137,9 +161,8 @@ static void a_call_that_comes_late_is_looked_at(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_do_not_vouch_for_each_other),
-        cmocka_unit_test(a_call_counts_whatever_else_changes),
-        cmocka_unit_test(what_was_shown_is_kept),
+        cmocka_unit_test(calls_do_not_vouch_for_each_other),   cmocka_unit_test(copies_in_a_row_add_up),
+        cmocka_unit_test(a_call_counts_whatever_else_changes), cmocka_unit_test(what_was_shown_is_kept),
         cmocka_unit_test(a_call_that_comes_late_is_looked_at),
     };
     return run_all(tests);

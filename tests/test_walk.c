@@ -40,6 +40,36 @@ static void frames_that_were_called_since_are_found(void **state)
     fake_each_version(call_meanwhile);
 }
 
+/* It returned, and where it was are the variables of another one: they lead nowhere. (Before 3.13 the current frame is
+ * noted a moment late, and what leads nowhere is taken for that.) */
+static void leave_rubbish(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    if (l->thread_cframe)
+        return;
+    struct moving s = moving_start(p);
+    const struct frames before = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 });
+    const struct frames after = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.k, 2 });
+    for (int i = 0; i < 20; i++) {
+        moving_show(&s, i % 2 ? &before : &after);
+        fake_sample(p, 0);
+    }
+    moving_show(&s, &before);
+    fake_assert_seen(p, "m:2 f:22 g:33");
+    const uint64_t left = fake_frame_address(p, 0, 2), m = fake_frame_address(p, 0, 0);
+    fake_frames(p, 0, after.frames, after.count);
+    fake_poke(p, left + l->frame_executable, fake_peek(p, m + l->frame_executable));
+    fake_poke(p, left + l->frame_instruction, fake_peek(p, m + l->frame_instruction));
+    fake_poke(p, left + l->frame_previous, 16);
+    fake_assert_seen(p, "m:2 k:52");
+}
+
+static void what_lies_where_a_frame_was_is_left_out(void **state)
+{
+    (void)state;
+    fake_each_version(leave_rubbish);
+}
+
 /* It returned, and another frame is at its place. */
 static void replace_meanwhile(struct fake_python *p)
 {
@@ -294,6 +324,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_returned_is_none),
         cmocka_unit_test(frames_that_were_called_since_are_found),
+        cmocka_unit_test(what_lies_where_a_frame_was_is_left_out),
         cmocka_unit_test(a_frame_at_the_same_place_is_seen_as_it_is),
         cmocka_unit_test(a_frame_that_covers_the_leaf_is_seen),
         cmocka_unit_test(above_a_frame_that_runs_is_none),
