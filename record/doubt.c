@@ -4,7 +4,7 @@
 #include "formats/alloc.h"
 
 #define NEAR_LEAF     8  /* frames */
-#define SURE_COPIES   2  /* made twice, in a row, that show a call which is not known */
+#define SURE_COPIES   2  /* more, in a row, that show a call which is not known */
 #define SURE_ODD      3  /* the same of another function than its caller is known to call */
 #define SURE_FAR      4  /* the same far from the leaf */
 #define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
@@ -112,7 +112,7 @@ struct look {
     bool root;                   /* enough copies showed the root, or it is not odd, ... */
     uint32_t shown;              /* ... and this is the first frame of which that is not so; fresh_count: none */
     bool unlikely;               /* a call needs more than SURE_COPIES */
-    bool near;                   /* the frames of that call are in one piece */
+    bool near;                   /* what is not shown, the root or that call, is in one piece */
 };
 
 /* How many copies in a row showed a call before this one. */
@@ -142,7 +142,9 @@ static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, u
 
 static bool is_shown_root(struct unwinder *u, struct walk *walk, struct look *look)
 {
+    const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
     uint32_t before;
+    look->near = !root || walker_near(&u->walker, walk, root, root);
     return note_call(look, 0, root_function(u), sure_of_root(u, walk), &before) >= SURE_COPIES;
 }
 
@@ -162,7 +164,8 @@ static void note_not_shown(const struct unwinder *u, struct walk *walk, struct l
     if (i >= look->shown)
         return;
     look->shown = i;
-    look->near = walker_near(&u->walker, walk, caller, &u->fresh[i]);
+    if (look->root)
+        look->near = walker_near(&u->walker, walk, caller, &u->fresh[i]);
 }
 
 /* At a call of the frame at `i`. It counts as seen also when the sample is given up for another call's sake, else calls

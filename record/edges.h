@@ -4,10 +4,9 @@
  *
  * Two frames that lie side by side are copied some tens of nanoseconds apart, and the busiest programs return and call
  * again in that time: a copy may show a caller at one call and the frame of its next. So a call that is new to us is
- * only believed in a copy that was made twice, when neither frame changed from the first to the second; after it was
- * seen so a few times, it is known, and the second copy is spared. A call that the program never makes is hardly seen
- * so, and a program that comes by every few microseconds, just as its frames are copied, does not show the same one in
- * the next look: each call has to show in two in a row.
+ * only believed when more copies show it, one right behind the other, and neither frame changed from one to the next;
+ * after it was seen so a few times, in different ticks, it is known, and they are spared. A call that the program never
+ * makes is hardly seen so: it would have to come by with each copy, just as its frames are copied.
  *
  * What the program calls from one place is mostly one function. A call of another is most likely a place that the
  * caller has just come to, with what it called before still below it: such a call has to show in several copies in a

@@ -61,7 +61,7 @@ struct mark {
 /* A call that is not known, see doubt.h. */
 struct doubted {
     uint32_t caller, callee; /* frames; 0 and the function of the root: that it has this root */
-    uint32_t copies;         /* so many in a row that were made twice showed it, and it did not change meanwhile */
+    uint32_t copies;         /* so many more in a row showed it, and it did not change meanwhile */
 };
 
 /* Those that a copy shows, root first, and how many copies for this sample were looked at so. */
