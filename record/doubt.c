@@ -72,12 +72,14 @@ static bool is_odd(const struct unwinder *u, const struct walk *walk, const stru
     return u->fresh_count == 0 || (walk->sampled && walk->root_function != root_function(u));
 }
 
-/* So many copies show the root. */
+/* So many copies show the root. What is above it, and leads to nothing, is another piece than the root. */
 static uint32_t sure_of_root(const struct unwinder *u, struct walk *walk)
 {
     const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
     if (!walk->snapshot.twice)
         return 0;
+    if (walk->snapshot.near)
+        return WALKER_UNSEEN;
     return root ? walker_sure(&u->walker, walk, root, root) : 1;
 }
 
@@ -142,9 +144,8 @@ static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, u
 
 static bool is_shown_root(struct unwinder *u, struct walk *walk, struct look *look)
 {
-    const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
     uint32_t before;
-    look->near = !root || walker_near(&u->walker, walk, root, root);
+    look->near = false;
     return note_call(look, 0, root_function(u), sure_of_root(u, walk), &before) >= SURE_COPIES;
 }
 
