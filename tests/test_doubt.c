@@ -184,8 +184,8 @@ static void a_call_that_comes_late_is_looked_at(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_do_not_vouch_for_each_other),    cmocka_unit_test(copies_in_a_row_add_up),
-        cmocka_unit_test(a_call_counts_whatever_else_changes),  cmocka_unit_test(what_was_shown_is_kept),
+        cmocka_unit_test(calls_do_not_vouch_for_each_other),      cmocka_unit_test(copies_in_a_row_add_up),
+        cmocka_unit_test(a_call_counts_whatever_else_changes),    cmocka_unit_test(what_was_shown_is_kept),
         cmocka_unit_test(another_root_is_shown_by_copies_of_all), cmocka_unit_test(a_call_that_comes_late_is_looked_at),
     };
     return run_all(tests);
