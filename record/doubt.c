@@ -179,7 +179,7 @@ static void look_at(struct unwinder *u, struct walk *walk, struct look *look, co
     const uint32_t copies = note_call(look, caller->frame, callee->frame, sure_copies(u, walk, caller, i), &before);
     if (copies < needed)
         note_not_shown(u, walk, look, caller, i);
-    else if (copies >= needed && before < needed && !callee->suspended)
+    else if (before < needed && !callee->suspended)
         edges_see(&u->edges, caller->frame, callee->frame, callee->code->function, u->tick);
     if (walker_together(&u->walker, walk, caller, callee))
         edges_show(&u->edges, caller->frame, callee->frame, callee->code->function, u->tick);
@@ -195,7 +195,7 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
                                       sure_copies(u, walk, driver, i), &before);
     if (copies < SURE_COPIES)
         note_not_shown(u, walk, look, driver, i);
-    else if (copies >= SURE_COPIES && before < SURE_COPIES && !callee->suspended)
+    else if (before < SURE_COPIES && !callee->suspended)
         edges_see_driven(&u->edges, driver->frame, callee->frame, u->tick);
 }
 

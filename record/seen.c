@@ -315,15 +315,23 @@ static bool same_call(const struct walker *w, struct walk *walk, const struct li
            same_again(w, walk, callee->address, again_callee, is_generator(w, walk, callee->address));
 }
 
+bool walker_near(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    struct snapshot *s = &walk->snapshot;
+    const size_t caller_piece = snapshot_near_piece(s, w->layout, caller->address);
+    return caller_piece && caller_piece == snapshot_near_piece(s, w->layout, callee->address);
+}
+
 uint32_t walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
 {
     const struct snapshot *s = &walk->snapshot;
     const struct layout *l = w->layout;
+    if (s->near && !walker_near(w, walk, caller, callee))
+        return WALKER_UNSEEN;
     for (uint32_t i = 0; s->near && i < NEAR_COPIES; i++) {
-        size_t caller_piece, callee_piece;
-        const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i, &caller_piece);
-        const unsigned char *near_callee = snapshot_find_near(s, l, callee->address, i, &callee_piece);
-        if (!near_caller || !near_callee || caller_piece != callee_piece)
+        const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i);
+        const unsigned char *near_callee = snapshot_find_near(s, l, callee->address, i);
+        if (!near_caller || !near_callee)
             return WALKER_UNSEEN;
         if (!same_call(w, walk, caller, callee, near_caller, near_callee))
             return i;
@@ -340,11 +348,4 @@ bool walker_together(const struct walker *w, struct walk *walk, const struct lin
         return false;
     const size_t chunk = s->found_chunk;
     return snapshot_find(s, w->layout, callee->address) && !s->found_stray && s->found_chunk == chunk;
-}
-
-bool walker_near(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
-{
-    struct snapshot *s = &walk->snapshot;
-    const size_t caller_piece = snapshot_near_piece(s, w->layout, caller->address);
-    return caller_piece && caller_piece == snapshot_near_piece(s, w->layout, callee->address);
 }

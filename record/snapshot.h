@@ -142,9 +142,9 @@ const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layou
 /* The same as it was when all had been read; NULL when it was not read again. */
 const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* A frame as it was a fraction of a microsecond later, in copy 0 to NEAR_COPIES - 1 of the piece that it is in; NULL
- * when that was not read again at once. *piece is a number for the piece. */
+ * when that was not read again at once. */
 const unsigned char *snapshot_find_near(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame,
-                                        size_t copy, size_t *piece);
+                                        size_t copy);
 /* A number for the piece that a frame is in, if near copies can be made of it; 0: they can't. */
 size_t snapshot_near_piece(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* Words of the copy from `address` on, in the piece that snapshot_find() found last: at most `room`. Returns how many

@@ -55,21 +55,17 @@ const unsigned char *snapshot_find_again(const struct snapshot *s, const struct 
     return NULL;
 }
 
-const unsigned char *snapshot_find_near(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy,
-                                        size_t *piece)
+const unsigned char *snapshot_find_near(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy)
 {
-    *piece = 0;
     if (!s->near_at)
         return NULL;
     if (s->newest == s->near_chunk && s->newest < s->chunks_came && has_frame(&s->chunks[s->newest], l, frame)) {
         const uint64_t offset = frame - s->chunks[s->newest].address;
         return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
     }
-    for (size_t i = 0; i < s->strays_read; i++) {
-        *piece = 1 + s->strays[i].piece;
+    for (size_t i = 0; i < s->strays_read; i++)
         if (s->strays[i].frame == frame)
             return s->copy + s->strays[i].near_at + copy * s->strays[i].near_step;
-    }
     return NULL;
 }
 
