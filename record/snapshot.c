@@ -150,23 +150,24 @@ static void drop_strays(struct snapshot *s, size_t piece)
  * while a recursion returns, and the older ones have come. */
 static bool lacks_piece(struct snapshot *s, size_t k)
 {
-    const size_t first_chunk = 1 + s->cframes_count;
-    const size_t copies = s->near_at ? 1 + NEAR_COPIES : 1;
-    const size_t first_stray = first_chunk + s->chunks_came + copies - 1;
-    if (k < first_chunk) {
+    size_t place;
+    switch (snapshot_piece(s, k, &place)) {
+    case PIECE_CFRAME:
         s->cframes_count = 0;
-    } else if (k < first_stray) {
-        s->chunks_came = k - first_chunk < s->chunks_came ? k - first_chunk
-                                                          : s->chunks_came; /* or it was there twice */
+        return false;
+    case PIECE_CHUNK:
+        s->chunks_came = place;
         s->chunks_gone = true;
         s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
         if (s->chunks_came == 0)
             forget_chunks(s, 0);
         return s->chunks_came > 0 && s->strays_count == 0 && !s->twice;
-    } else if ((k - first_stray) / copies < s->stray_pieces) {
-        drop_strays(s, (k - first_stray) / copies);
+    case PIECE_STRAY:
+        drop_strays(s, place);
+        return false;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* How many of the thread's pieces came. Between its first and the rest were those of others. */

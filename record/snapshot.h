@@ -8,6 +8,11 @@
  *
  *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
+ * What is left within these microseconds is given up, so the ends of a generator's steps would be seen too seldom. So
+ * every other call, by turns that no program keeps step with, has the other order, and it is their beginnings:
+ *
+ *     late:      state │ end of the newest chunk again │ strays │ state │ oldest chunk ... newest chunk
+ *
  * Strays that lie close together are one piece: a piece takes as long as some kilobytes, and what is read sooner fits
  * to the data stack more often. Nothing is learned from what can't be a frame: one that has returned leads anywhere.
  *
@@ -98,6 +103,8 @@ struct snapshot {
     bool twice;                             /* all is to be read once more, ... */
     bool near;                              /* ... each piece at once, or all after all */
     bool comparable;                        /* both are of the same pieces */
+    bool late;                              /* in this call the data stack comes after the strays */
+    uint32_t turns;                         /* what tells the order of the next one */
     size_t first, pieces;                   /* where its pieces are in the call, and how many there are */
     size_t rest_first, rest;                /* where the rest of them is, after the interpreters' pieces; 0: none */
     size_t spare_first;                     /* where those are that were tried for at its end; 0: none */
@@ -122,6 +129,16 @@ bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint6
 bool snapshot_plan_rest(struct snapshot *snapshot, struct call *call);
 /* Adds chunks that were there lately: at the end of a call. False when there are none. */
 bool snapshot_plan_spare(struct snapshot *snapshot, struct call *call);
+
+/* What a piece of the thread's own is. */
+enum piece_is {
+    PIECE_STATE,
+    PIECE_CFRAME,
+    PIECE_CHUNK, /* *place: so many chunks came before it */
+    PIECE_STRAY, /* *place: the piece of strays, as stray->piece */
+    PIECE_AGAIN, /* of what came before */
+};
+enum piece_is snapshot_piece(const struct snapshot *snapshot, size_t k, size_t *place);
 
 /* After the call, of which the first `good` pieces came: whether this is a thread of the interpreter at `interpreter`
  * and what the walk needs is there. */

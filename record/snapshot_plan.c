@@ -127,12 +127,8 @@ static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct
         call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
 }
 
-/* What is read after the chunks. */
-static void add_others(const struct snapshot *s, struct call *call)
+static void add_strays(const struct snapshot *s, struct call *call)
 {
-    for (size_t i = 0; i < NEAR_COPIES && s->near_at; i++)
-        call_add(call, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
-                 s->copy + s->near_at + i * s->near_step);
     for (size_t i = 0; i < s->strays_count; i++) {
         const struct stray *stray = &s->strays[i];
         if (stray->span)
@@ -140,6 +136,10 @@ static void add_others(const struct snapshot *s, struct call *call)
         for (size_t near = 0; near < NEAR_COPIES && stray->span && stray->near_at; near++)
             call_add(call, stray->frame, stray->span, s->copy + stray->near_at + near * stray->near_step);
     }
+}
+
+static void add_again(const struct snapshot *s, struct call *call)
+{
     for (size_t i = 0; i < s->chunks_count; i++) {
         const struct chunk *chunk = &s->chunks[i];
         if (chunk->again_at)
@@ -149,6 +149,35 @@ static void add_others(const struct snapshot *s, struct call *call)
     for (size_t i = 0; s->strays_again && i < s->strays_count; i++)
         if (s->strays[i].span)
             call_add(call, s->strays[i].frame, s->strays[i].span, s->copy + s->strays[i].again_at);
+}
+
+/* What is read after the chunks. */
+static void add_others(const struct snapshot *s, struct call *call)
+{
+    for (size_t i = 0; i < NEAR_COPIES && s->near_at; i++)
+        call_add(call, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
+                 s->copy + s->near_at + i * s->near_step);
+    add_strays(s, call);
+    add_again(s, call);
+}
+
+/* The other way round; the state once more, as it was just before the chunks. */
+static void add_late(const struct snapshot *s, const struct layout *l, struct call *call)
+{
+    add_again(s, call);
+    add_strays(s, call);
+    call_add(call, s->thread, l->thread_size, s->copy);
+}
+
+/* By turns that no program keeps step with. */
+static bool next_turn(struct snapshot *s)
+{
+    if (s->turns == 0)
+        s->turns = (uint32_t)(s->thread >> 4) | 1;
+    s->turns ^= s->turns << 13;
+    s->turns ^= s->turns >> 17;
+    s->turns ^= s->turns << 5;
+    return s->turns & 1;
 }
 
 static size_t most_pieces(const struct snapshot *s)
@@ -184,14 +213,17 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     s->thread = thread;
     s->first = call->count;
     s->strays_read = s->strays_count;
-    call_add(call, thread, l->thread_size, s->copy);
-    for (size_t i = 0; i < s->cframes_count; i++)
-        call_add(call, s->cframes[i] + l->cframe_current_frame, 8, s->copy + s->cframe_at + i * 8);
     s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
     const bool whole = !alone || s->firm >= s->chunks_came || wanted > ALONE_LIMIT;
+    s->late = whole && !s->twice && s->strays_count > 0 && next_turn(s);
+    call_add(call, thread, l->thread_size, s->copy);
+    if (s->late)
+        add_late(s, l, call);
+    for (size_t i = 0; i < s->cframes_count; i++)
+        call_add(call, s->cframes[i] + l->cframe_current_frame, 8, s->copy + s->cframe_at + i * 8);
     s->chunks_came = whole ? s->chunks_came : 0;
     add_chunks(s, 0, s->chunks_came, call);
-    if (whole)
+    if (whole && !s->late)
         add_others(s, call);
     s->pieces = call->count - s->first;
     s->rest_first = s->rest = s->spare_first = 0;
@@ -218,4 +250,41 @@ bool snapshot_plan_spare(struct snapshot *s, struct call *call)
     s->spare_first = call->count;
     add_chunks(s, s->chunks_came, s->chunks_count, call);
     return true;
+}
+
+/* state │ chunk ends again │ strays │ state │ places of the current frame │ chunks */
+static enum piece_is late_piece(const struct snapshot *s, size_t k, size_t *place)
+{
+    const size_t first_stray = s->chunks_count > 0 ? 2 : 1, second_state = first_stray + s->stray_pieces;
+    const size_t first_chunk = second_state + 1 + s->cframes_count;
+    if (k < first_stray) {
+        *place = s->newest;
+        return PIECE_CHUNK;
+    }
+    *place = k < second_state ? k - first_stray : k - first_chunk;
+    return k < second_state    ? PIECE_STRAY
+           : k == second_state ? PIECE_STATE
+           : k < first_chunk   ? PIECE_CFRAME
+                               : PIECE_CHUNK;
+}
+
+/* state │ places of the current frame │ chunks │ near copies of the newest │ strays, each with its near copies │ again
+ */
+enum piece_is snapshot_piece(const struct snapshot *s, size_t k, size_t *place)
+{
+    *place = 0;
+    if (k == 0)
+        return PIECE_STATE;
+    if (s->late)
+        return late_piece(s, k, place);
+    const size_t copies = s->near_at ? 1 + NEAR_COPIES : 1;
+    const size_t first_chunk = 1 + s->cframes_count, first_stray = first_chunk + s->chunks_came + copies - 1;
+    if (k < first_chunk)
+        return PIECE_CFRAME;
+    if (k < first_stray) {
+        *place = k - first_chunk < s->chunks_came ? k - first_chunk : s->chunks_came;
+        return PIECE_CHUNK;
+    }
+    *place = (k - first_stray) / copies;
+    return *place < s->stray_pieces ? PIECE_STRAY : PIECE_AGAIN;
 }
