@@ -17,7 +17,10 @@
  *     values; if not, the frame has returned and the caller has called another;
  *   - every stack ends in the thread's base frame (3.15), a mark of an entry from C (3.12 to 3.14) or a frame without a
  *     caller that is no suspended generator's (3.11).
- * Then, from the leaf that was found, on to the frames that it called after the current frame was read.
+ * Then, from the leaf that was found, on to the frames that it called after the current frame was read. A frame that
+ * was entered from C lies behind the one that C was called from, and says that it was (3.11), or there was a mark
+ * between the two before. Up to 3.13 only a frame that runs is believed there: what an exception left may look like any
+ * other.
  *
  * Before 3.13 the current frame is noted on the C stack, a moment after the thread points there. Until it is,
  * anything may be read in its place, and a thread that loses its processor just then stays so. So none is believed only
@@ -60,7 +63,7 @@ struct mark {
 
 /* A call that is not known, see doubt.h. */
 struct doubted {
-    uint32_t caller, callee; /* frames; 0 and the function of the root: that it has this root */
+    uint32_t caller, callee; /* lines; 0 and the function of the root: that it has this root */
     uint32_t copies;         /* so many more in a row showed it, and it did not change meanwhile */
 };
 

@@ -39,61 +39,95 @@ static bool is_alive(const struct walker *w, const struct seen *seen)
     return w->layout->stack_is_pointer || !(seen_kind(seen) & OPCODE_HIDES);
 }
 
-/* Whether what is behind a frame was called by it, or by C code that it called. */
-static bool names_caller(const struct walker *w, struct walk *walk, const unsigned char *here,
-                         const struct seen *caller, uint32_t kind)
+/* Whether what is behind a frame was called by C code that it called. */
+static bool entered_from(const struct layout *l, struct walk *walk, const unsigned char *here,
+                         const struct seen *caller)
 {
-    const uint64_t previous = word_at(here, w->layout->frame_previous);
-    return previous == caller->address ? seen_calls_plainly(caller, kind)
-                                       : w->layout->stack_is_pointer && !(kind & OPCODE_RESUMES) &&
-                                             seen_known_mark(walk, previous, caller->address);
+    const uint64_t previous = word_at(here, l->frame_previous);
+    return l->frame_entry ? here[l->frame_entry] && previous == caller->address
+                          : seen_known_mark(walk, previous, caller->address);
 }
 
-/* The frame that a waiting one has called. ACCEPTED: it is in the copy; TORN: there is none, the caller is in C or
- * about to go on. `behind` is where the data stack goes on. */
+/* Whether what is behind a frame was called by it, or by C code that it called. */
+static bool names_caller(const struct layout *l, struct walk *walk, const unsigned char *here,
+                         const struct seen *caller, uint32_t kind)
+{
+    if (caller->life == RUNNING)
+        return entered_from(l, walk, here, caller);
+    if (word_at(here, l->frame_previous) == caller->address)
+        return seen_calls_plainly(caller, kind);
+    return l->stack_is_pointer && !(kind & OPCODE_RESUMES) && entered_from(l, walk, here, caller);
+}
+
+/* The frame that a waiting one has called, or C code that a running one is in. ACCEPTED: it is in the copy; TORN: there
+ * is none, the caller is in C or about to go on. `behind` is where the data stack goes on. */
 static enum attempt find_callee(struct walker *w, struct walk *walk, const struct seen *caller, uint64_t behind,
                                 struct seen *callee)
 {
     const struct layout *l = w->layout;
     const uint32_t kind = seen_kind(caller);
-    if (!(kind & OPCODE_CALLS || caller->code->hidden) || !snapshot_find(&walk->snapshot, l, caller->address))
+    const bool waits = caller->life == CALLING;
+    if ((waits && !(kind & OPCODE_CALLS || caller->code->hidden)) ||
+        !snapshot_find(&walk->snapshot, l, caller->address))
         return TORN;
-    const enum attempt resumed = kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
+    const enum attempt resumed = waits && kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
     if (resumed != TORN)
         return resumed;
     /* What is there may be the rest of any frame. Only one that names the caller is looked at further. */
     const unsigned char *here = snapshot_find(&walk->snapshot, l, behind);
-    if (!here || here[l->frame_owner] >= l->owner_generator || !names_caller(w, walk, here, caller, kind))
+    if (!here || here[l->frame_owner] >= l->owner_generator || !names_caller(l, walk, here, caller, kind))
         return TORN;
     const enum attempt looked = seen_look(w, walk, behind, callee);
     if (looked != ACCEPTED)
         return looked == LEARNED ? LEARNED : TORN;
-    return !callee->stray && is_alive(w, callee) ? ACCEPTED : TORN;
+    if (callee->stray || !is_alive(w, callee))
+        return TORN;
+    return waits || callee->instruction >= callee->code->first ? ACCEPTED : TORN;
 }
 
-enum attempt walk_down(struct walker *w, struct walk *walk, struct seen leaf)
+static void add_down(struct walker *w, const struct seen *callee, const struct seen *caller)
 {
     const struct layout *l = w->layout;
+    w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
+    if (!callee->code->hidden)
+        w->down[w->down_count++] = (struct link){ .address = callee->address,
+                                                  .code = callee->code,
+                                                  .instruction = callee->instruction,
+                                                  .from_c = l->frame_entry
+                                                                ? callee->here[l->frame_entry]
+                                                                : callee->previous != caller->address && !callee->stray,
+                                                  .suspended = callee->suspended };
+    if (!callee->stray)
+        w->behind = callee->address + seen_bytes(l, callee->code);
+}
+
+/* Before 3.14 a frame that runs may be in C, and that have called others. What an exception has left behind it, all by
+ * itself, may look like frames that wait; but none that has returned looks like one that runs. */
+enum attempt walk_down(struct walker *w, struct walk *walk, struct seen leaf)
+{
     w->down_count = 0;
-    struct seen callee;
-    for (uint32_t steps = 0; steps < DEPTH_LIMIT && leaf.life == CALLING; steps++) {
-        const enum attempt found = find_callee(w, walk, &leaf, w->behind, &callee);
+    uint32_t sure = 0;
+    uint64_t behind = w->behind;
+    bool through_c = false;
+    enum attempt found = ACCEPTED;
+    for (uint32_t steps = 0; steps < DEPTH_LIMIT && (leaf.life == CALLING || leaf.life == RUNNING); steps++) {
+        struct seen callee;
+        if (leaf.life == RUNNING) {
+            through_c = true;
+            sure = w->down_count;
+            behind = w->behind;
+        }
+        found = find_callee(w, walk, &leaf, w->behind, &callee);
         if (found != ACCEPTED)
-            return found == LEARNED ? LEARNED : ACCEPTED;
-        w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
-        if (!callee.code->hidden)
-            w->down[w->down_count++] = (struct link){ .address = callee.address,
-                                                      .code = callee.code,
-                                                      .instruction = callee.instruction,
-                                                      .from_c = l->frame_entry
-                                                                    ? callee.here[l->frame_entry]
-                                                                    : callee.previous != leaf.address && !callee.stray,
-                                                      .suspended = callee.suspended };
-        if (!callee.stray)
-            w->behind = callee.address + seen_bytes(l, callee.code);
+            break;
+        add_down(w, &callee, &leaf);
         leaf = callee;
     }
-    return ACCEPTED;
+    if (through_c && leaf.life != RUNNING) {
+        w->down_count = sure;
+        w->behind = behind;
+    }
+    return found == LEARNED ? LEARNED : ACCEPTED;
 }
 
 uint64_t walk_last_alive(struct walker *w, struct walk *walk, uint64_t frame)

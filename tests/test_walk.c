@@ -40,6 +40,55 @@ static void frames_that_were_called_since_are_found(void **state)
     fake_each_version(call_meanwhile);
 }
 
+static void enter_meanwhile(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    const struct frames two = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 });
+    moving_assert(&s, two, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 }), "m:2 f:22 g:33");
+    moving_assert(&s, two, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 }, { PLAIN, s.h, 4 }),
+                  "m:2 f:22 g:33 h:44");
+    moving_assert(&s, two,
+                  FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 }, shim, { PLAIN, s.h, 4 }),
+                  "m:2 f:22 g:33 h:44");
+}
+
+static void frames_that_were_called_through_c_since_are_found(void **state)
+{
+    (void)state;
+    fake_each_version(enter_meanwhile);
+}
+
+/* What C code called has returned: by an exception, after which it looks as if it waited for another, or no more than
+ * the mark of its caller is left of it. Its caller runs. (From 3.14 on nothing like that is left.) */
+static void leave_entered(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    if (l->stack_is_pointer)
+        return;
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    const struct frames entered = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 });
+    const struct frames two = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 });
+    moving_assert(&s, entered, entered, "m:2 f:22 g:33");
+    const uint64_t g = fake_frame_address(p, 0, 3), previous = fake_peek(p, g + l->frame_previous);
+    moving_show(&s, &two);
+    for (int i = 0; i < 2; i++) {
+        fake_revive(p, g, previous, s.g, 2);
+        if (l->frame_entry)
+            *fake_bytes(p, g + l->frame_entry) = 1;
+        if (i > 0)
+            fake_poke(p, g + l->frame_executable, 0);
+        fake_assert_seen(p, "m:2 f:22");
+    }
+}
+
+static void what_c_called_and_returned_is_none(void **state)
+{
+    (void)state;
+    fake_each_version(leave_entered);
+}
+
 /* It returned, and where it was are the variables of another one: they lead nowhere. (Before 3.13 the current frame is
  * noted a moment late, and what leads nowhere is taken for that.) */
 static void leave_rubbish(struct fake_python *p)
@@ -281,10 +330,11 @@ static void enter_unnoted(struct fake_python *p)
     assert_entering(&s, two, two, fake_room(p, 256), "m:2 f:22"); /* what can be read, and is no frame */
     /* From what is known of it, it can't be told which frames are alive. */
     assert_entering(&s, none, two, 0, "failed: changed while read");
+    const bool is_312 = fake_minor(p) == 12; /* between m and f there is a mark that is not known */
     assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), 0,
-                    "failed: changed while read");
+                    is_312 ? "failed: changed while read" : "m:2 f:22");
     assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), mark,
-                    "failed: memory unreadable");
+                    is_312 ? "failed: memory unreadable" : "m:2 f:22");
     moving_show(&s, &none);
     fake_assert_seen(p, "");
 }
@@ -324,6 +374,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_returned_is_none),
         cmocka_unit_test(frames_that_were_called_since_are_found),
+        cmocka_unit_test(frames_that_were_called_through_c_since_are_found),
+        cmocka_unit_test(what_c_called_and_returned_is_none),
         cmocka_unit_test(what_lies_where_a_frame_was_is_left_out),
         cmocka_unit_test(a_frame_at_the_same_place_is_seen_as_it_is),
         cmocka_unit_test(a_frame_that_covers_the_leaf_is_seen),
