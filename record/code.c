@@ -22,12 +22,14 @@ static void free_code(struct code *code)
     free(code->line_table);
     free(code->kinds);
     free(code->instructions);
+    free(code->loads);
     free(code);
 }
 
 static size_t bytes_of(const struct code *code)
 {
-    return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size;
+    return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size +
+           code->loads_count * sizeof(*code->loads);
 }
 
 static void forget_all(struct codes *codes)
@@ -60,6 +62,8 @@ void codes_close(struct codes *codes)
     intern_free(&codes->strings);
     intern_free(&codes->functions);
     intern_free(&codes->frames);
+    pairs_free(&codes->lines);
+    free(codes->line_of);
     *codes = (struct codes){ 0 };
 }
 
@@ -196,6 +200,13 @@ static uint32_t define_name(struct codes *codes, uint8_t opcode)
     return name ? define_string(codes, (struct text){ name, strlen(name) }) : 0;
 }
 
+static void note_line(struct codes *codes, uint32_t frame, uint32_t function, uint32_t line)
+{
+    bool added;
+    codes->line_of = alloc_grow(codes->line_of, &codes->line_of_room, (size_t)frame + 1, sizeof(*codes->line_of));
+    codes->line_of[frame] = pairs_number(&codes->lines, function, line, &added);
+}
+
 static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place, uint8_t opcode,
                              uint8_t base)
 {
@@ -208,6 +219,8 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
                              define_name(codes, base) };
     bool added;
     const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
+    if (added)
+        note_line(codes, number, function, place->line);
     if (added)
         define(codes, (struct event){ .kind = EVENT_FRAME,
                                       .frame = { .number = number,

@@ -21,6 +21,12 @@
 
 #define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
 
+/* An instruction that takes something by its name. */
+struct load {
+    uint64_t name; /* address of that string */
+    uint32_t unit;
+};
+
 struct code {
     uint64_t address;
     uint32_t copy;     /* which of its copies of the bytecode; each is remembered by itself. 0: the one in it */
@@ -34,11 +40,14 @@ struct code {
     uint32_t locals, stack;           /* words that a frame of it has for variables and for values */
     uint8_t *kinds;                   /* of each unit's instruction, see opcodes.h */
     struct instruction *instructions; /* of each unit, see opcode_marks.h; NULL when they are not recorded */
-    bool hidden;                      /* CPython's own: not a function of the program */
+    struct load *loads;               /* in order */
+    size_t loads_count;
+    bool hidden; /* CPython's own: not a function of the program */
     uint8_t *line_table;
     size_t line_table_size;
     uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
     unsigned char identity[CODE_IDENTITY];
+    uint64_t short_name;  /* address of the one by which it was defined */
     uint64_t interpreter; /* whose it is: as codes->interpreter */
     uint64_t generation;  /* its identity was last right when that had this code generation + 1; 0 never */
     uint64_t mark;        /* the sample that last asked for its identity */
@@ -62,6 +71,9 @@ struct codes {
     bool instructions;  /* may be set after codes_open(): those that frames stand at are recorded, too */
     uint64_t code_type; /* address of the type "code"; 0 until one was seen */
     struct intern strings, functions, frames;
+    struct pairs lines; /* (function, line) → number */
+    uint32_t *line_of;  /* of each frame: number of its line */
+    size_t line_of_room;
     struct pairs places; /* (code number, place and opcode) → frame */
 };
 
@@ -81,6 +93,10 @@ static inline bool code_is_generator(const struct code *code)
 {
     return code->flags & 0x2a0; /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 }
+
+/* Whether the caller's line names the function of `callee` before this instruction in it: `f(x)` and `self.f(x)` name
+ * f. Both were read of one interpreter: there a name is one string (both are interned, in all versions). */
+bool code_names(const struct code *caller, uint64_t instruction, const struct code *callee);
 
 /* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
@@ -122,6 +138,12 @@ int64_t code_instruction(const struct code *code, uint64_t address);
 /* The frame of an instruction, counted in two-byte units from the first; -1 when the function is about to begin.
  * `opcode` is the one that stands there, or 0 for a frame that does not tell. Defines it to the sink if it is new. */
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode);
+
+/* A number for the function and line of a frame. */
+static inline uint32_t codes_line(const struct codes *codes, uint32_t frame)
+{
+    return codes->line_of[frame];
+}
 
 /* A frame that stands for something else than Python code, and has nothing but a name. Defines it if it is new. */
 uint32_t codes_mark(struct codes *codes, struct text name);

@@ -12,18 +12,32 @@
 #define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
 #define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
 
+static uint32_t line_of(const struct unwinder *u, const struct link *link)
+{
+    return codes_line(u->codes, link->frame);
+}
+
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    return !caller || edges_known(&u->edges, caller->frame, callee->frame);
+    return !caller || edges_known(&u->edges, line_of(u, caller), line_of(u, callee));
+}
+
+static struct made_call call_between(const struct unwinder *u, const struct link *caller, const struct link *callee)
+{
+    return (struct made_call){ .caller = line_of(u, caller),
+                               .callee = line_of(u, callee),
+                               .from = caller->code->function,
+                               .instruction = (uint32_t)(caller->instruction - caller->code->first) / 2,
+                               .function = callee->code->function,
+                               .named = code_names(caller->code, caller->instruction, callee->code) };
 }
 
 /* How many copies have to show a call that is not known, see edges.h. */
-static uint32_t copies_needed(const struct unwinder *u, const struct link *caller, const struct link *callee,
-                              uint32_t from_leaf)
+static uint32_t copies_needed(const struct unwinder *u, const struct made_call *call, uint32_t from_leaf)
 {
     if (from_leaf > NEAR_LEAF)
         return SURE_FAR;
-    return edges_odd(&u->edges, caller->frame, callee->code->function) ? SURE_ODD : SURE_COPIES;
+    return edges_odd(&u->edges, call) ? SURE_ODD : SURE_COPIES;
 }
 
 /* Whether it is known that the generator `callee`, which another one drives, is there below the function that drives
@@ -32,7 +46,7 @@ static bool is_known_below(const struct unwinder *u, const struct link *driver, 
                            const struct link *callee)
 {
     return !driver || driver == caller || !code_is_generator(callee->code) ||
-           edges_known(&u->edges, driver->frame, callee->frame | EDGES_DRIVEN);
+           edges_known(&u->edges, line_of(u, driver), line_of(u, callee) | EDGES_DRIVEN);
 }
 
 /* Who drives what the frame calls, when `driver` drives the frame. */
@@ -174,15 +188,16 @@ static void note_not_shown(const struct unwinder *u, struct walk *walk, struct l
 static void look_at(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller, uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
-    const uint32_t needed = copies_needed(u, caller, callee, u->fresh_count - i);
+    const struct made_call call = call_between(u, caller, callee);
+    const uint32_t needed = copies_needed(u, &call, u->fresh_count - i);
     uint32_t before;
-    const uint32_t copies = note_call(look, caller->frame, callee->frame, sure_copies(u, walk, caller, i), &before);
+    const uint32_t copies = note_call(look, call.caller, call.callee, sure_copies(u, walk, caller, i), &before);
     if (copies < needed)
         note_not_shown(u, walk, look, caller, i);
     else if (before < needed && !callee->suspended)
-        edges_see(&u->edges, caller->frame, callee->frame, callee->code->function, u->tick);
+        edges_see(&u->edges, &call, u->tick);
     if (walker_together(&u->walker, walk, caller, callee))
-        edges_show(&u->edges, caller->frame, callee->frame, callee->code->function, u->tick);
+        edges_show(&u->edges, &call, u->tick);
     look->unlikely |= needed > SURE_COPIES;
 }
 
@@ -191,12 +206,12 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
 {
     const struct link *callee = &u->fresh[i];
     uint32_t before;
-    const uint32_t copies = note_call(look, driver->frame, callee->frame | EDGES_DRIVEN,
+    const uint32_t copies = note_call(look, line_of(u, driver), line_of(u, callee) | EDGES_DRIVEN,
                                       sure_copies(u, walk, driver, i), &before);
     if (copies < SURE_COPIES)
         note_not_shown(u, walk, look, driver, i);
     else if (before < SURE_COPIES && !callee->suspended)
-        edges_see_driven(&u->edges, driver->frame, callee->frame, u->tick);
+        edges_see_driven(&u->edges, line_of(u, driver), line_of(u, callee), u->tick);
 }
 
 /* At all of them; `first` is the first callee. The next copy is compared with this one. */

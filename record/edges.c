@@ -16,15 +16,18 @@ bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee)
     return place && edges->edges[place - 1].seen >= ENOUGH;
 }
 
-bool edges_odd(const struct edges *edges, uint32_t caller, uint32_t function)
+bool edges_odd(const struct edges *edges, const struct made_call *call)
 {
-    return pairs_find(&edges->functions, caller, 0) && !pairs_find(&edges->functions, caller, function);
+    const uint32_t site = pairs_find(&edges->sites, call->from, call->instruction);
+    return !call->named && site && pairs_find(&edges->functions, site, 0) &&
+           !pairs_find(&edges->functions, site, call->function);
 }
 
 static struct edge *edge_of(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t tick)
 {
     if (edges->pairs.count >= EDGES_LIMIT) {
         pairs_free(&edges->pairs);
+        pairs_free(&edges->sites);
         pairs_free(&edges->functions);
     }
     bool added;
@@ -42,14 +45,15 @@ static void see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t 
     edge->seen_last = tick;
 }
 
-void edges_see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function, uint32_t tick)
+void edges_see(struct edges *edges, const struct made_call *call, uint32_t tick)
 {
-    see(edges, caller, callee, tick);
-    see(edges, caller, function | EDGES_FUNCTION, tick);
-    if (edges_known(edges, caller, callee)) {
+    see(edges, call->caller, call->callee, tick);
+    see(edges, call->caller, call->function | EDGES_FUNCTION, tick);
+    if (edges_known(edges, call->caller, call->callee)) {
         bool added;
-        pairs_number(&edges->functions, caller, 0, &added);
-        pairs_number(&edges->functions, caller, function, &added);
+        const uint32_t site = pairs_number(&edges->sites, call->from, call->instruction, &added);
+        pairs_number(&edges->functions, site, 0, &added);
+        pairs_number(&edges->functions, site, call->function, &added);
     }
 }
 
@@ -58,11 +62,11 @@ void edges_see_driven(struct edges *edges, uint32_t driver, uint32_t callee, uin
     see(edges, driver, callee | EDGES_DRIVEN, tick);
 }
 
-void edges_show(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t function, uint32_t tick)
+void edges_show(struct edges *edges, const struct made_call *call, uint32_t tick)
 {
-    if (!edges_known(edges, caller, function | EDGES_FUNCTION))
+    if (!call->named && !edges_known(edges, call->caller, call->function | EDGES_FUNCTION))
         return;
-    struct edge *edge = edge_of(edges, caller, callee, tick);
+    struct edge *edge = edge_of(edges, call->caller, call->callee, tick);
     if (edge->shown_last == tick)
         return;
     edge->shown_last = tick;
@@ -77,6 +81,7 @@ void edges_show(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t 
 void edges_free(struct edges *edges)
 {
     pairs_free(&edges->pairs);
+    pairs_free(&edges->sites);
     pairs_free(&edges->functions);
     free(edges->edges);
     *edges = (struct edges){ 0 };

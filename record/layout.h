@@ -73,8 +73,10 @@ struct layout {
     uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
-    uint32_t code_copies;    /* address of its copies of the bytecode, see below; 0: there are none */
-    const uint16_t *opcodes; /* see opcodes.h */
+    uint32_t code_short_name; /* code_name is the qualified one */
+    uint32_t code_names;      /* a tuple */
+    uint32_t code_copies;     /* address of its copies of the bytecode, see below; 0: there are none */
+    const uint16_t *opcodes;  /* see opcodes.h */
     const struct opcode_name *opcode_names;
     uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
     uint32_t code_flags, code_locals, code_stack; /* the last two: how many words a frame of it needs for each */
@@ -89,6 +91,7 @@ struct layout {
     uint32_t string_kind; /* in the state: the bits from this one on are kind 3, compact 1, ascii 1 */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
+    uint32_t tuple_size, tuple_items;
     uint32_t generator_frame; /* where its frame is in a generator, coroutine or asynchronous generator */
     uint32_t type_flags, type_basic_size;
 

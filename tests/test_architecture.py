@@ -35,7 +35,7 @@ RECORD = [
 
 PARTS = {  # of another, which was too long
     "asyncio_all": "asyncio", "asyncio_parts": "asyncio", "asyncio_plan": "asyncio", "asyncio_running": "asyncio", "awaited": "asyncio",
-    "code_parts": "code", "code_read": "code", "coroutine": "tasks", "doubt": "unwind", "instructions": "unwind", "sampler_tasks": "sampler", "sampler_tell": "sampler", "seen": "walk",
+    "code_names": "code", "code_parts": "code", "code_read": "code", "coroutine": "tasks", "doubt": "unwind", "instructions": "unwind", "sampler_tasks": "sampler", "sampler_tell": "sampler", "seen": "walk",
     "walk_down": "walk", "walk_parts": "walk",
     "snapshot_look": "snapshot", "snapshot_plan": "snapshot",
 }

@@ -5,15 +5,23 @@
 
 static uint32_t tick;
 
+/* A call at the caller's only instruction. */
+static const struct made_call *made(uint32_t caller, uint32_t callee, uint32_t function)
+{
+    static struct made_call call;
+    call = (struct made_call){ .caller = caller, .callee = callee, .from = caller, .function = function };
+    return &call;
+}
+
 static void a_call_is_known_when_it_was_seen_a_few_times(void **state)
 {
     (void)state;
     struct edges edges = { 0 };
     assert_false(edges_known(&edges, 1, 2));
-    edges_see(&edges, 1, 2, 20, ++tick);
+    edges_see(&edges, made(1, 2, 20), ++tick);
     assert_false(edges_known(&edges, 1, 2));
     for (int i = 0; i < 300; i++)
-        edges_see(&edges, 1, 2, 20, ++tick);
+        edges_see(&edges, made(1, 2, 20), ++tick);
     assert_true(edges_known(&edges, 1, 2));
     assert_false(edges_known(&edges, 2, 1));
     assert_false(edges_known(&edges, 1, 3));
@@ -26,24 +34,24 @@ static void a_function_is_odd_where_only_others_are_known_to_be_called(void **st
 {
     (void)state;
     struct edges edges = { 0 };
-    edges_see(&edges, 1, 2, 20, ++tick);
-    assert_false(edges_odd(&edges, 1, 30)); /* nothing is known yet */
+    edges_see(&edges, made(1, 2, 20), ++tick);
+    assert_false(edges_odd(&edges, made(1, 2, 30))); /* nothing is known yet */
     for (int i = 0; i < 3; i++)
-        edges_see(&edges, 1, 2, 20, ++tick);
-    assert_true(edges_odd(&edges, 1, 30));
-    assert_false(edges_odd(&edges, 1, 20)); /* at another line */
-    assert_false(edges_odd(&edges, 2, 30));
+        edges_see(&edges, made(1, 2, 20), ++tick);
+    assert_true(edges_odd(&edges, made(1, 2, 30)));
+    assert_false(edges_odd(&edges, made(1, 2, 20))); /* at another line */
+    assert_false(edges_odd(&edges, made(2, 2, 30)));
     for (int i = 0; i < 3; i++)
-        edges_see(&edges, 1, 3, 30, ++tick);
-    assert_false(edges_odd(&edges, 1, 30));
+        edges_see(&edges, made(1, 3, 30), ++tick);
+    assert_false(edges_odd(&edges, made(1, 2, 30)));
     edges_free(&edges);
-    assert_false(edges_odd(&edges, 1, 40));
+    assert_false(edges_odd(&edges, made(1, 2, 40)));
 }
 
 static void show(struct edges *edges, uint32_t callee, uint32_t times, uint32_t from, uint32_t step)
 {
     for (uint32_t i = 0; i < times; i++)
-        edges_show(edges, 1, callee, 20, from + i * step);
+        edges_show(edges, made(1, callee, 20), from + i * step);
 }
 
 static void what_single_copies_show_often_is_known(void **state)
@@ -53,13 +61,13 @@ static void what_single_copies_show_often_is_known(void **state)
     show(&edges, 2, 1000, 1, 1); /* nobody knows that the function is called there */
     assert_false(edges_known(&edges, 1, 2));
     for (int i = 0; i < 3; i++)
-        edges_see(&edges, 1, 3, 20, ++tick);
+        edges_see(&edges, made(1, 3, 20), ++tick);
     assert_false(edges_known(&edges, 1, 2));
     show(&edges, 2, 7, 5000, 100);
     assert_false(edges_known(&edges, 1, 2));
     show(&edges, 2, 1, 6000, 1);
     assert_true(edges_known(&edges, 1, 2));
-    edges_show(&edges, 1, 4, 30, 1); /* another function */
+    edges_show(&edges, made(1, 4, 30), 1); /* another function */
     assert_false(edges_known(&edges, 1, 4));
     edges_free(&edges);
 }
@@ -69,7 +77,7 @@ static void what_single_copies_show_seldom_is_not(void **state)
     (void)state;
     struct edges edges = { 0 };
     for (int i = 0; i < 3; i++)
-        edges_see(&edges, 1, 3, 20, ++tick);
+        edges_see(&edges, made(1, 3, 20), ++tick);
     show(&edges, 2, 1000, 1, 2500);
     assert_false(edges_known(&edges, 1, 2));
     show(&edges, 2, 16, UINT32_MAX - 4, 1); /* the count of copies begins anew */
@@ -82,10 +90,10 @@ static void a_call_counts_once_in_a_tick(void **state)
     (void)state;
     struct edges edges = { 0 };
     for (int i = 0; i < 10; i++)
-        edges_see(&edges, 1, 2, 20, 5);
+        edges_see(&edges, made(1, 2, 20), 5);
     assert_false(edges_known(&edges, 1, 2));
     for (uint32_t i = 6; i < 8; i++)
-        edges_see(&edges, 1, 2, 20, i);
+        edges_see(&edges, made(1, 2, 20), i);
     assert_true(edges_known(&edges, 1, 2));
     show(&edges, 3, 100, 9, 0);
     assert_false(edges_known(&edges, 1, 3));
@@ -100,7 +108,39 @@ static void what_is_driven_is_not_called(void **state)
         edges_see_driven(&edges, 1, 2, ++tick);
     assert_true(edges_known(&edges, 1, 2 | EDGES_DRIVEN));
     assert_false(edges_known(&edges, 1, 2));
-    assert_false(edges_odd(&edges, 1, 20));
+    assert_false(edges_odd(&edges, made(1, 2, 20)));
+    edges_free(&edges);
+}
+
+/* Another instruction of the same line is expected to call another function. */
+static void each_instruction_calls_its_own(void **state)
+{
+    (void)state;
+    struct edges edges = { 0 };
+    for (int i = 0; i < 3; i++)
+        edges_see(&edges, made(1, 2, 20), ++tick);
+    struct made_call other = *made(1, 3, 30);
+    assert_true(edges_odd(&edges, &other));
+    other.instruction = 7;
+    assert_false(edges_odd(&edges, &other));
+    edges_free(&edges);
+}
+
+/* The line says that it calls the function: that is not to be learned. */
+static void a_call_that_the_line_names_is_not_odd(void **state)
+{
+    (void)state;
+    struct edges edges = { 0 };
+    for (int i = 0; i < 3; i++)
+        edges_see(&edges, made(1, 2, 20), ++tick);
+    struct made_call named = *made(1, 3, 30);
+    named.named = true;
+    assert_false(edges_odd(&edges, &named));
+    for (uint32_t i = 0; i < 7; i++)
+        edges_show(&edges, &named, 100 + i);
+    assert_false(edges_known(&edges, 1, 3));
+    edges_show(&edges, &named, 200);
+    assert_true(edges_known(&edges, 1, 3));
     edges_free(&edges);
 }
 
@@ -111,12 +151,12 @@ static void memory_is_bounded(void **state)
     struct edges edges = { 0 };
     const uint32_t many = 1100000;
     for (uint32_t i = 1; i <= many; i++)
-        edges_see(&edges, i, i + 1, 1, ++tick);
+        edges_see(&edges, made(i, i + 1, 1), ++tick);
     assert_true(edges.pairs.count <= 1 << 20);
     for (uint32_t i = 1; i <= many; i += 1000)
         assert_false(edges_known(&edges, i, i + 1));
     for (int i = 0; i < 3; i++)
-        edges_see(&edges, many, many + 1, 1, ++tick);
+        edges_see(&edges, made(many, many + 1, 1), ++tick);
     assert_true(edges_known(&edges, many, many + 1));
     edges_free(&edges);
 }
@@ -130,6 +170,8 @@ int main(void)
         cmocka_unit_test(what_single_copies_show_seldom_is_not),
         cmocka_unit_test(a_call_counts_once_in_a_tick),
         cmocka_unit_test(what_is_driven_is_not_called),
+        cmocka_unit_test(each_instruction_calls_its_own),
+        cmocka_unit_test(a_call_that_the_line_names_is_not_odd),
         cmocka_unit_test(memory_is_bounded),
     };
     return run_all(tests);
