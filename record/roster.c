@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define THREADS_LIMIT 8192 /* of a target */
-#define LIST_ATTEMPTS 8    /* to read a list that changes while we do */
+#define LIST_ATTEMPTS 24   /* to read a list that changes while we do */
 #define PASSES        4    /* through the threads, each for those that moved during the last one */
 
 const char *const threads_names[THREADS_KINDS] = { "all", "main", "gil" };
