@@ -3,6 +3,7 @@
 #include "record/snapshot.h"
 
 #include "tests/fake_python.h"
+#include "tests/fake_remote.h"
 #include "tests/testing.h"
 
 static const struct stray *stray_at(struct fake_python *p, uint64_t frame)
@@ -60,11 +61,113 @@ static void what_is_no_frame_is_not_learned(void **state)
     fake_each_version(lead_astray);
 }
 
+/* ---- in which order ---- */
+
+static void show_driven(struct fake_python *p, bool driven)
+{
+    static uint64_t m, f, gen;
+    if (driven) {
+        m = fake_code(p, "m", 1, 9);
+        f = fake_code(p, "f", 20, 9);
+        gen = fake_generator(p, "gen", 60, 9);
+    }
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 1 }, { PLAIN, f, 2 }, { GENERATOR, gen, 3 } }, driven ? 3 : 2);
+}
+
+static void take_turns(struct fake_python *p)
+{
+    const struct snapshot *s = &p->threads[0].walk.snapshot;
+    unsigned late = 0;
+    show_driven(p, true);
+    for (int i = 0; i < 100; i++) {
+        fake_assert_seen(p, "m:2 f:22 gen:63");
+        late += s->late;
+    }
+    assert_in_range(late, 25, 75);
+    show_driven(p, false);
+    for (int i = 0; i < 100; i++) {
+        fake_assert_seen(p, "m:2 f:22");
+        assert_true(i < 50 || !s->late); /* by now the generator is forgotten */
+    }
+}
+
+static void both_orders_have_their_turns(void **state)
+{
+    (void)state;
+    fake_each_version(take_turns);
+}
+
+/* What the k-th piece is said to be, it is. */
+static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k)
+{
+    size_t place;
+    const enum piece_is is = snapshot_piece(s, k, &place);
+    const struct chunk *chunk = &s->chunks[place < s->chunks_came ? place : s->newest];
+    const uint64_t in_chunk = piece->address - chunk->address;
+    if (is == PIECE_STATE && piece->address != s->thread)
+        fail_msg("piece %zu is not the state", k);
+    if (is == PIECE_CHUNK && in_chunk >= chunk->used)
+        fail_msg("piece %zu is not of chunk %zu", k, place);
+    for (size_t i = 0; is == PIECE_STRAY && i < s->strays_count; i++)
+        if (s->strays[i].piece == place && s->strays[i].span && s->strays[i].frame != piece->address)
+            fail_msg("piece %zu is not that of strays %zu", k, place);
+    for (size_t i = 0; is != PIECE_STRAY && is != PIECE_AGAIN && i < s->strays_count; i++)
+        if (s->strays[i].frame == piece->address)
+            fail_msg("piece %zu is one of strays", k);
+}
+
+static void name_pieces(struct fake_python *p)
+{
+    struct snapshot *s = &p->threads[0].walk.snapshot;
+    struct call call;
+    show_driven(p, true);
+    fake_assert_seen(p, "m:2 f:22 gen:63");
+    for (unsigned i = 0; i < 60; i++) {
+        s->twice = i % 3 > 0;
+        s->near = i % 3 > 1;
+        call.count = 0;
+        assert_true(snapshot_plan(s, fake_layout(p), s->thread, &call, false));
+        for (size_t k = 0; k < s->pieces; k++)
+            assert_piece(s, &call.pieces[k], k);
+    }
+}
+
+static void pieces_are_what_they_are_said_to_be(void **state)
+{
+    (void)state;
+    fake_each_version(name_pieces);
+}
+
+/* A generator's memory is given back, in whichever order it is read. */
+static void free_memory(struct fake_python *p)
+{
+    p->threads[0].strays[2] = fake_pages(p, FAKE_PAGE) + 64;
+    for (int i = 0; i < 30; i++) {
+        show_driven(p, true);
+        for (int k = 0; k < 3; k++)
+            fake_assert_seen(p, "m:2 f:22 gen:63");
+        show_driven(p, false);
+        fake_remote_hide(p->threads[0].strays[2] - 64, FAKE_PAGE);
+        fake_assert_seen(p, "m:2 f:22");
+        assert_in_range(p->threads[0].attempts, 1, 3);
+        fake_remote_hide(0, 0);
+    }
+}
+
+static void what_is_not_there_any_more_is_not_read_again(void **state)
+{
+    (void)state;
+    fake_each_version(free_memory);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_that_lie_together_are_one_piece),
         cmocka_unit_test(what_is_no_frame_is_not_learned),
+        cmocka_unit_test(both_orders_have_their_turns),
+        cmocka_unit_test(pieces_are_what_they_are_said_to_be),
+        cmocka_unit_test(what_is_not_there_any_more_is_not_read_again),
     };
     return run_all(tests);
 }
