@@ -204,7 +204,7 @@ static void note_line(struct codes *codes, uint32_t frame, uint32_t function, ui
 {
     bool added;
     codes->line_of = alloc_grow(codes->line_of, &codes->line_of_room, (size_t)frame + 1, sizeof(*codes->line_of));
-    codes->line_of[frame] = pairs_number(&codes->lines, function, line, &added);
+    codes->line_of[frame] = (struct line){ pairs_number(&codes->lines, function, line, &added), line };
 }
 
 static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place, uint8_t opcode,

@@ -24,7 +24,7 @@
 /* An instruction that takes something by its name. */
 struct load {
     uint64_t name; /* address of that string */
-    uint32_t unit;
+    uint32_t unit, line;
 };
 
 struct code {
@@ -54,6 +54,10 @@ struct code {
     struct code *next;    /* in its bucket */
 };
 
+struct line {
+    uint32_t number, line;
+};
+
 #define CODE_BUCKETS  4096
 #define CODES_AT_ONCE 16 /* that are read together at most */
 
@@ -71,8 +75,8 @@ struct codes {
     bool instructions;  /* may be set after codes_open(): those that frames stand at are recorded, too */
     uint64_t code_type; /* address of the type "code"; 0 until one was seen */
     struct intern strings, functions, frames;
-    struct pairs lines; /* (function, line) → number */
-    uint32_t *line_of;  /* of each frame: number of its line */
+    struct pairs lines;   /* (function, line) → number */
+    struct line *line_of; /* of each frame */
     size_t line_of_room;
     struct pairs places; /* (code number, place and opcode) → frame */
 };
@@ -93,10 +97,6 @@ static inline bool code_is_generator(const struct code *code)
 {
     return code->flags & 0x2a0; /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 }
-
-/* Whether the caller's line names the function of `callee` before this instruction in it: `f(x)` and `self.f(x)` name
- * f. Both were read of one interpreter: there a name is one string (both are interned, in all versions). */
-bool code_names(const struct code *caller, uint64_t instruction, const struct code *callee);
 
 /* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
@@ -142,8 +142,14 @@ uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit,
 /* A number for the function and line of a frame. */
 static inline uint32_t codes_line(const struct codes *codes, uint32_t frame)
 {
-    return codes->line_of[frame];
+    return codes->line_of[frame].number;
 }
+
+/* Whether the line of this frame of the caller's names the function of `callee` up to this instruction: `f(x)` and
+ * `self.f(x)` name f. (Not `self.__f(x)`, which has another name there.) Both code objects are of one interpreter:
+ * there a name is one string, since both places have interned ones in all versions. */
+bool codes_names(const struct codes *codes, const struct code *caller, uint32_t frame, uint64_t instruction,
+                 const struct code *callee);
 
 /* A frame that stands for something else than Python code, and has nothing but a name. Defines it if it is new. */
 uint32_t codes_mark(struct codes *codes, struct text name);

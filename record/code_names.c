@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKED_AT 64 /* instructions before a call that take something by its name */
-#define COMPARED  8  /* of them that take it by the name of the function, and whose lines are looked at */
+#define LOADS_MOST 65536 /* of a code object that are remembered */
+#define LOOKED_AT  64    /* before a call */
 
 /* An instruction that takes something by its name: its argument, without so many of the low bits, is the place of the
  * name in co_names. Source: Python/bytecodes.c of each version. */
@@ -35,29 +35,27 @@ void code_names_make(const struct layout *l, struct code *code, const unsigned c
                      const unsigned char *items, size_t count)
 {
     const bool is_311 = (l->version >> 16 & 0xff) == 11;
+    struct linetable lines = linetable_open(code->line_table, code->line_table_size, code->first_line);
     size_t room = 0;
     uint32_t argument = 0;
     for (uint32_t at = 0; at < code->units; at += 1 + (l->opcodes[instructions[at * 2]] & OPCODE_CACHES)) {
         const uint8_t opcode = instructions[at * 2];
+        if (l->opcodes[opcode] & OPCODE_HIDES || !l->opcode_names[opcode].name || code->loads_count == LOADS_MOST)
+            break; /* what it hides is not known, nor where the next one begins */
         const char *base = l->opcode_names[l->opcode_names[opcode].base].name;
-        if (l->opcodes[opcode] & OPCODE_HIDES || !base)
-            return; /* what it hides is not known, nor where the next one begins */
         argument = argument << 8 | instructions[at * 2 + 1];
         if (strcmp(base, "EXTENDED_ARG") == 0)
             continue;
         const int bits = bits_before_name(base, is_311);
-        if (bits >= 0 && argument >> bits < count) {
+        struct place place;
+        if (bits >= 0 && argument >> bits < count && linetable_go(&lines, at, &place)) {
             code->loads = alloc_grow(code->loads, &room, code->loads_count + 1, sizeof(*code->loads));
-            code->loads[code->loads_count++] = (struct load){ word_at(items, (argument >> bits) * 8), at };
+            code->loads[code->loads_count++] = (struct load){ word_at(items, (argument >> bits) * 8), at, place.line };
         }
         argument = 0;
     }
-}
-
-static uint32_t line_of(const struct code *code, uint32_t unit)
-{
-    struct place place;
-    return linetable_find(code->line_table, code->line_table_size, code->first_line, unit, &place) ? place.line : 0;
+    if (code->loads_count > 0)
+        code->loads = alloc_resize(code->loads, code->loads_count, sizeof(*code->loads));
 }
 
 /* How many of the loads are before a unit. */
@@ -74,20 +72,16 @@ static size_t loads_before(const struct code *code, uint64_t unit)
     return low;
 }
 
-bool code_names(const struct code *caller, uint64_t instruction, const struct code *callee)
+bool codes_names(const struct codes *codes, const struct code *caller, uint32_t frame, uint64_t instruction,
+                 const struct code *callee)
 {
     const uint64_t unit = (instruction - caller->first) / 2;
-    if (unit >= caller->units)
+    const uint32_t line = codes->line_of[frame].line;
+    if (unit >= caller->units || line == 0)
         return false;
-    uint32_t line = 0, compared = 0;
     const size_t before = loads_before(caller, unit + 1);
-    for (size_t i = before; i > 0 && before - i < LOOKED_AT && compared < COMPARED; i--) {
-        if (caller->loads[i - 1].name != callee->short_name)
-            continue;
-        line = line ? line : line_of(caller, (uint32_t)unit);
-        if (line && line == line_of(caller, caller->loads[i - 1].unit))
+    for (size_t i = before; i > 0 && before - i < LOOKED_AT; i--)
+        if (caller->loads[i - 1].name == callee->short_name && caller->loads[i - 1].line == line)
             return true;
-        compared++;
-    }
     return false;
 }

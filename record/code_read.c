@@ -215,7 +215,7 @@ static void take_names(const struct layout *l, struct reading *r)
     if (!r->names.address)
         return;
     const uint64_t count = word_at(r->names.bytes, l->tuple_size);
-    if (count > NAMES_LIMIT)
+    if (count > NAMES_LIMIT || !is_wanted(r, l->tuple_items + count * 8))
         r->names.address = 0;
     else
         r->names.size = l->tuple_items + count * 8;

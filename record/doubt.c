@@ -3,14 +3,15 @@
 
 #include "formats/alloc.h"
 
-#define NEAR_LEAF     8  /* frames */
-#define SURE_COPIES   2  /* more, in a row, that show a call which is not known */
-#define SURE_ODD      3  /* the same of another function than its caller is known to call */
-#define SURE_FAR      4  /* the same far from the leaf */
-#define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
-#define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out, ... */
-#define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
-#define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
+#define NEAR_LEAF     8   /* frames */
+#define NAMED_NEAR    512 /* bytes from a frame to the one it called, that are copied at once: see edges.h */
+#define SURE_COPIES   2   /* more, in a row, that show a call which is not known */
+#define SURE_ODD      3   /* the same of another function than its caller is known to call */
+#define SURE_FAR      4   /* the same far from the leaf */
+#define SURE_ATTEMPTS 3   /* before this one, calls that need more than SURE_COPIES are not looked at twice */
+#define CUT_ATTEMPTS  40  /* after so many, calls that could not be seen for sure are left out, ... */
+#define CUT_LOOKS     6   /* ... if there were so many looks at them: attempts are also for learning where things are */
+#define GONE_CALLS    16  /* that one copy showed and the next one does not, before those are looked for in vain */
 
 static uint32_t line_of(const struct unwinder *u, const struct link *link)
 {
@@ -19,17 +20,17 @@ static uint32_t line_of(const struct unwinder *u, const struct link *link)
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    return !caller || edges_known(&u->edges, line_of(u, caller), line_of(u, callee));
+    return !caller || edges_known(&u->edges, caller->frame, line_of(u, callee));
 }
 
 static struct made_call call_between(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    return (struct made_call){ .caller = line_of(u, caller),
+    const bool close = callee->address - caller->address <= NAMED_NEAR;
+    return (struct made_call){ .caller = caller->frame,
                                .callee = line_of(u, callee),
-                               .from = caller->code->function,
-                               .instruction = (uint32_t)(caller->instruction - caller->code->first) / 2,
                                .function = callee->code->function,
-                               .named = code_names(caller->code, caller->instruction, callee->code) };
+                               .named = close && codes_names(u->codes, caller->code, caller->frame, caller->instruction,
+                                                             callee->code) };
 }
 
 /* How many copies have to show a call that is not known, see edges.h. */
@@ -46,7 +47,7 @@ static bool is_known_below(const struct unwinder *u, const struct link *driver, 
                            const struct link *callee)
 {
     return !driver || driver == caller || !code_is_generator(callee->code) ||
-           edges_known(&u->edges, line_of(u, driver), line_of(u, callee) | EDGES_DRIVEN);
+           edges_known(&u->edges, driver->frame, line_of(u, callee) | EDGES_DRIVEN);
 }
 
 /* Who drives what the frame calls, when `driver` drives the frame. */
@@ -206,12 +207,12 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
 {
     const struct link *callee = &u->fresh[i];
     uint32_t before;
-    const uint32_t copies = note_call(look, line_of(u, driver), line_of(u, callee) | EDGES_DRIVEN,
+    const uint32_t copies = note_call(look, driver->frame, line_of(u, callee) | EDGES_DRIVEN,
                                       sure_copies(u, walk, driver, i), &before);
     if (copies < SURE_COPIES)
         note_not_shown(u, walk, look, driver, i);
     else if (before < SURE_COPIES && !callee->suspended)
-        edges_see_driven(&u->edges, line_of(u, driver), line_of(u, callee), u->tick);
+        edges_see_driven(&u->edges, driver->frame, line_of(u, callee), u->tick);
 }
 
 /* At all of them; `first` is the first callee. The next copy is compared with this one. */

@@ -18,16 +18,14 @@ bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee)
 
 bool edges_odd(const struct edges *edges, const struct made_call *call)
 {
-    const uint32_t site = pairs_find(&edges->sites, call->from, call->instruction);
-    return !call->named && site && pairs_find(&edges->functions, site, 0) &&
-           !pairs_find(&edges->functions, site, call->function);
+    return !call->named && pairs_find(&edges->functions, call->caller, 0) &&
+           !pairs_find(&edges->functions, call->caller, call->function);
 }
 
 static struct edge *edge_of(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t tick)
 {
     if (edges->pairs.count >= EDGES_LIMIT) {
         pairs_free(&edges->pairs);
-        pairs_free(&edges->sites);
         pairs_free(&edges->functions);
     }
     bool added;
@@ -51,9 +49,8 @@ void edges_see(struct edges *edges, const struct made_call *call, uint32_t tick)
     see(edges, call->caller, call->function | EDGES_FUNCTION, tick);
     if (edges_known(edges, call->caller, call->callee)) {
         bool added;
-        const uint32_t site = pairs_number(&edges->sites, call->from, call->instruction, &added);
-        pairs_number(&edges->functions, site, 0, &added);
-        pairs_number(&edges->functions, site, call->function, &added);
+        pairs_number(&edges->functions, call->caller, 0, &added);
+        pairs_number(&edges->functions, call->caller, call->function, &added);
     }
 }
 
@@ -81,7 +78,6 @@ void edges_show(struct edges *edges, const struct made_call *call, uint32_t tick
 void edges_free(struct edges *edges)
 {
     pairs_free(&edges->pairs);
-    pairs_free(&edges->sites);
     pairs_free(&edges->functions);
     free(edges->edges);
     *edges = (struct edges){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which calls a program has been seen to make: from this line of a function to that one, in the function it called
- * (lines are numbers that codes_line() gives).
+/* Which calls a program has been seen to make: from this place (a frame: function, line and columns) to that line of
+ * the function it called (a number that codes_line() gives).
  *
  * Two frames that lie side by side are copied some tens of nanoseconds apart, and the busiest programs return and call
  * again in that time: a copy may show a caller at one call and the frame of its next. So a call that is new to us is
@@ -8,18 +8,20 @@
  * after it was seen so a few times, in different ticks, it is known, and they are spared. A call that the program never
  * makes is hardly seen so: it would have to come by with each copy, just as its frames are copied.
  *
- * What an instruction calls is mostly one function. A call of another is most likely one that the caller has just come
- * to, with what it called before still below it: such a call has to show in several copies in a row.
+ * What the program calls from one place is mostly one function. A call of another is most likely a place that the
+ * caller has just come to, with what it called before still below it: such a call has to show in several copies in a
+ * row.
  *
  * Far from the leaf, where a copy takes longer, a recursion may have returned and another one begun between the two
  * frames, and again between those of the second copy. There, too, several copies in a row have to show the call.
  *
- * A function of a tenth of a microsecond is never seen in two copies. That a line calls it is known when the line has
- * its name, else in time, by other samples. That it was at this line then is believed when single copies have shown it
- * often. What a copy that was torn shows, two calls
- * of one function mixed, is a few in a hundred thousand. A generator's frame stays where it was suspended while its
- * caller goes on, so this is not for generators: of those that drive each other each has to be known to be there below
- * the function that drives them all, too. */
+ * A function of a tenth of a microsecond is never seen in two copies. Its caller is, in time, and the function; and
+ * that they belong together the program says itself where the line of the call has the function's name, if their
+ * frames lie so close together that they are copied at once: else it may be the next line's, which has been called
+ * before the copy came there. That the function was at this line then is believed when single copies have shown it
+ * often. What a copy that was torn shows, two calls of one function mixed, is a few in a hundred thousand. A
+ * generator's frame stays where it was suspended while its caller goes on, so this is not for generators: of those that
+ * drive each other each has to be known to be there below the function that drives them all, too. */
 #ifndef PYREEL_RECORD_EDGES_H
 #define PYREEL_RECORD_EDGES_H
 
@@ -35,29 +37,28 @@ struct edge {
 
 /* A call that a copy shows. */
 struct made_call {
-    uint32_t caller, callee;    /* lines */
-    uint32_t from, instruction; /* the caller's function, and which of its instructions it stands at */
-    uint32_t function;          /* the callee's */
-    bool named;                 /* the caller's line names it */
+    uint32_t caller;   /* frame */
+    uint32_t callee;   /* line */
+    uint32_t function; /* the callee's */
+    bool named;        /* the caller's line names it, and both frames lie close together */
 };
 
 /* `= {0}` knows none. */
 struct edges {
-    struct pairs pairs; /* (line, line), (line, line | EDGES_DRIVEN), (line, function it
+    struct pairs pairs; /* (frame, line), (frame, line | EDGES_DRIVEN), (frame, function it
                            calls | EDGES_FUNCTION) → place in what follows + 1 */
     struct edge *edges;
     size_t room;
-    struct pairs sites;     /* (function, instruction) → number */
-    struct pairs functions; /* (site, function that it is known to call), and (site, 0) where there is one: functions
+    struct pairs functions; /* (frame, function that it is known to call), and (frame, 0) where there is one: functions
                                count from 1 */
 };
 
 #define EDGES_FUNCTION (UINT32_C(1) << 31)
 #define EDGES_DRIVEN   (UINT32_C(1) << 30) /* a line of a generator below others that the caller drives */
 
-/* Whether it is known that the caller at this line has the callee at that. */
+/* Whether it is known that the caller at this place has the callee at that line. */
 bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee);
-/* Whether all that is known of the caller's instruction is that it calls other functions. */
+/* Whether all that is known of the caller's place is that it calls other functions, and its line names none. */
 bool edges_odd(const struct edges *edges, const struct made_call *call);
 /* It was seen for sure in this tick. */
 void edges_see(struct edges *edges, const struct made_call *call, uint32_t tick);

@@ -281,7 +281,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     complete(layout, minor);
     if (layout->thread_native_id < 48)
         return fault(why, "its table of offsets is damaged (threads)");
-    if (layout->code_first_line < 4 || layout->code_instructions < 24 ||
+    if (layout->code_name < 8 || layout->code_first_line < 4 || layout->code_instructions < 24 ||
         layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
         layout->code_identity_size > LAYOUT_IDENTITY_MAX)
         return fault(why, "its table of offsets is damaged (code objects)");

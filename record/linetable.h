@@ -27,4 +27,16 @@ struct place {
  * it, or is broken before it, returns false and *place is unknown. */
 bool linetable_find(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit, struct place *place);
 
+/* The same for units in rising order, each entry of the table being passed once. */
+struct linetable {
+    const uint8_t *at, *end;
+    bool bad;
+    int64_t line;
+    uint64_t covered;   /* units before the next entry */
+    struct place place; /* of those before them */
+};
+
+struct linetable linetable_open(const uint8_t *table, size_t size, uint32_t first_line);
+bool linetable_go(struct linetable *table, uint32_t unit, struct place *place);
+
 #endif

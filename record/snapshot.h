@@ -9,7 +9,8 @@
  *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
  * What is left within these microseconds is given up, so the ends of a generator's steps would be seen too seldom. So
- * every other call, by turns that no program keeps step with, has the other order, and it is their beginnings:
+ * half of the calls that read strays once, by turns that no program keeps step with, have the other order, and it is
+ * their beginnings:
  *
  *     late:      state │ end of the newest chunk again │ strays │ state │ oldest chunk ... newest chunk
  *
@@ -25,7 +26,8 @@
  * A piece is copied upwards, root first, faster than a thread can call: while the copier covers the distance between
  * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
  * copied; see walk.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what lies
- * in two pieces has to be shown to belong together: that is why the frames next to strays are read again after them.
+ * in two pieces has to be shown to belong together: that is why the frames next to strays are read on both sides of
+ * them.
  *
  * Two frames of one piece are shown to belong together by copies of that piece made at once, a fraction of a
  * microsecond apart; others by a second copy of all:
@@ -156,7 +158,7 @@ uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *
 
 /* The layout->frame_size bytes of a frame in the copy; NULL when it is not there. */
 const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
-/* The same as it was when all had been read; NULL when it was not read again. */
+/* The same as it was when it was read once more: after all, or in a late call before; NULL when it was not. */
 const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* A frame as it was a fraction of a microsecond later, in copy 0 to NEAR_COPIES - 1 of the piece that it is in; NULL
  * when that was not read again at once. */

@@ -32,9 +32,9 @@
  * When the current frame has returned and what is there by now leads nowhere, the search begins at the last sample's,
  * from 3.14 on at the last frame behind it on the data stack that has not returned.
  *
- * Generators' frames lie elsewhere and are read after the data stack. Their neighbours on it are read once more after
- * them and must not have been replaced meanwhile. That a generator which is driven by turns from different lines is not
- * shown below the other line is for edges.h. */
+ * Generators' frames lie elsewhere and are read after the data stack or before it. Their neighbours on it are read on
+ * both sides of them and must not have been replaced meanwhile. That a generator which is driven by turns from
+ * different lines is not shown below the other line is for edges.h. */
 #ifndef PYREEL_RECORD_WALK_H
 #define PYREEL_RECORD_WALK_H
 
@@ -50,8 +50,8 @@ struct link {
     uint64_t instruction; /* address */
     uint32_t frame;       /* as defined to the sink; 0: not looked up yet */
     bool from_c;          /* C code called it */
-    bool suspended;       /* a generator that was when it was read: its caller may have gone on long before */
-    uint8_t opcode;       /* that stands there; 0: not known, or not asked for */
+    bool suspended; /* a generator that was when it was read: its caller may have left it, or not been there yet */
+    uint8_t opcode; /* that stands there; 0: not known, or not asked for */
 };
 
 #define MARKS 1024

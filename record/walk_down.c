@@ -41,11 +41,12 @@ static bool is_alive(const struct walker *w, const struct seen *seen)
 
 /* Whether what is behind a frame was called by C code that it called. */
 static bool entered_from(const struct layout *l, struct walk *walk, const unsigned char *here,
-                         const struct seen *caller)
+                         const struct seen *caller, uint32_t kind)
 {
     const uint64_t previous = word_at(here, l->frame_previous);
-    return l->frame_entry ? here[l->frame_entry] && previous == caller->address
-                          : seen_known_mark(walk, previous, caller->address);
+    if (l->frame_entry)
+        return here[l->frame_entry] && previous == caller->address;
+    return !(kind & OPCODE_RESUMES) && seen_known_mark(walk, previous, caller->address);
 }
 
 /* Whether what is behind a frame was called by it, or by C code that it called. */
@@ -53,10 +54,10 @@ static bool names_caller(const struct layout *l, struct walk *walk, const unsign
                          const struct seen *caller, uint32_t kind)
 {
     if (caller->life == RUNNING)
-        return entered_from(l, walk, here, caller);
+        return entered_from(l, walk, here, caller, kind);
     if (word_at(here, l->frame_previous) == caller->address)
         return seen_calls_plainly(caller, kind);
-    return l->stack_is_pointer && !(kind & OPCODE_RESUMES) && entered_from(l, walk, here, caller);
+    return l->stack_is_pointer && entered_from(l, walk, here, caller, kind);
 }
 
 /* The frame that a waiting one has called, or C code that a running one is in. ACCEPTED: it is in the copy; TORN: there
@@ -80,7 +81,7 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
     const enum attempt looked = seen_look(w, walk, behind, callee);
     if (looked != ACCEPTED)
         return looked == LEARNED ? LEARNED : TORN;
-    if (callee->stray || !is_alive(w, callee))
+    if (callee->stray || !is_alive(w, callee) || (caller->stray && !seen_still_there(w, walk, callee, false)))
         return TORN;
     return waits || callee->instruction >= callee->code->first ? ACCEPTED : TORN;
 }

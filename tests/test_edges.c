@@ -5,11 +5,10 @@
 
 static uint32_t tick;
 
-/* A call at the caller's only instruction. */
 static const struct made_call *made(uint32_t caller, uint32_t callee, uint32_t function)
 {
     static struct made_call call;
-    call = (struct made_call){ .caller = caller, .callee = callee, .from = caller, .function = function };
+    call = (struct made_call){ .caller = caller, .callee = callee, .function = function };
     return &call;
 }
 
@@ -112,20 +111,6 @@ static void what_is_driven_is_not_called(void **state)
     edges_free(&edges);
 }
 
-/* Another instruction of the same line is expected to call another function. */
-static void each_instruction_calls_its_own(void **state)
-{
-    (void)state;
-    struct edges edges = { 0 };
-    for (int i = 0; i < 3; i++)
-        edges_see(&edges, made(1, 2, 20), ++tick);
-    struct made_call other = *made(1, 3, 30);
-    assert_true(edges_odd(&edges, &other));
-    other.instruction = 7;
-    assert_false(edges_odd(&edges, &other));
-    edges_free(&edges);
-}
-
 /* The line says that it calls the function: that is not to be learned. */
 static void a_call_that_the_line_names_is_not_odd(void **state)
 {
@@ -170,7 +155,6 @@ int main(void)
         cmocka_unit_test(what_single_copies_show_seldom_is_not),
         cmocka_unit_test(a_call_counts_once_in_a_tick),
         cmocka_unit_test(what_is_driven_is_not_called),
-        cmocka_unit_test(each_instruction_calls_its_own),
         cmocka_unit_test(a_call_that_the_line_names_is_not_odd),
         cmocka_unit_test(memory_is_bounded),
     };

@@ -90,6 +90,8 @@ static const struct {
     ROW(owner_shim, 3, 3, 3, 3, 3, 3, 3, 3),
     ROW(root_is_shim, 0, 1, 1, 1, 1, 1, 1, 1),
     ROW(code_name, 128, 128, 128, 128, 128, 144, 144, 144),
+    ROW(code_short_name, 120, 120, 120, 120, 120, 136, 136, 136),
+    ROW(code_names, 32, 32, 32, 32, 32, 48, 48, 48),
     ROW(code_file, 112, 112, 112, 112, 112, 128, 128, 128),
     ROW(code_line_table, 136, 136, 136, 136, 136, 152, 152, 152),
     ROW(code_first_line, 72, 68, 68, 68, 68, 84, 84, 84),
@@ -104,6 +106,8 @@ static const struct {
     ROW(string_compact, 72, 56, 56, 56, 56, 72, 72, 72),
     ROW(bytes_size, 16, 16, 16, 16, 16, 32, 32, 32),
     ROW(bytes_data, 32, 32, 32, 32, 32, 48, 48, 48),
+    ROW(tuple_size, 16, 16, 16, 16, 16, 32, 32, 32),
+    ROW(tuple_items, 24, 24, 24, 32, 32, 40, 48, 48),
     ROW(chunk_previous, 0, 0, 0, 0, 0, 0, 0, 0),
     ROW(chunk_size, 8, 8, 8, 8, 8, 8, 8, 8),
     ROW(chunk_top, 16, 16, 16, 16, 16, 16, 16, 16),
@@ -224,17 +228,34 @@ static void damaged_tables_are_refused_or_harmless(void **state)
                                     l.frame_owner < l.frame_size && l.code_first_traceable + 4 <= l.code_size &&
                                     l.code_locals + 4 <= l.code_size && l.code_copies + 8 <= l.code_size &&
                                     l.frame_copy + 4 <= l.frame_size && l.thread_attachment + 4 <= l.thread_size &&
-                                    l.code_flags + 4 <= l.code_size && l.frame_size <= 128 && l.code_size <= 512 &&
-                                    l.code_name + 8 <= l.code_size && l.code_file + 8 <= l.code_size &&
-                                    l.code_line_table + 8 <= l.code_size && l.code_first_line + 4 <= l.code_size &&
-                                    l.object_type + 8 <= l.code_size && l.string_length + 8 <= 128 &&
-                                    l.string_state + 4 <= 128;
+                                    l.code_flags + 4 <= l.code_size && l.code_short_name + 8 <= l.code_size &&
+                                    l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
+                                    l.code_file + 8 <= l.code_size && l.code_line_table + 8 <= l.code_size &&
+                                    l.code_first_line + 4 <= l.code_size && l.object_type + 8 <= l.code_size &&
+                                    l.string_length + 8 <= 128 && l.string_state + 4 <= 128;
                 if (!within)
                     fail_msg("%x: word %zu may be %lu", versions[v].version, word, damage[d]);
             }
             table[word] = was;
         }
         assert_true(refused > 100);
+    }
+}
+
+/* What lies in front of a name is looked for there. */
+static void a_name_has_something_in_front_of_it(void **state)
+{
+    (void)state;
+    static const size_t words[] = { 37, 42, 50 }; /* the name of a code object, from 3.13 on */
+    for (size_t i = 0; i < countof(words); i++) {
+        uint64_t table[200];
+        struct layout l;
+        struct fault why = { 0 };
+        memcpy(table, versions[2 + i].published, versions[2 + i].size);
+        assert_true(layout_load(&l, versions[2 + i].version, table, versions[2 + i].size, &why));
+        table[words[i]] = 0;
+        assert_false(layout_load(&l, versions[2 + i].version, table, versions[2 + i].size, &why));
+        assert_non_null(strstr(why.text, "code objects"));
     }
 }
 
@@ -246,6 +267,7 @@ int main(void)
         cmocka_unit_test(tables_are_recognised),
         cmocka_unit_test(a_cut_table_is_refused),
         cmocka_unit_test(damaged_tables_are_refused_or_harmless),
+        cmocka_unit_test(a_name_has_something_in_front_of_it),
     };
     return run_all(tests);
 }

@@ -154,6 +154,29 @@ static void neighbours_of_generators_may_not_be_replaced(void **state)
     fake_each_version(drive_from_elsewhere);
 }
 
+/* The generator was not at this line when the data stack, which has what C code called from it, was copied. */
+static void replace_what_c_called(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    const struct frames known = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 4 }, shim,
+                                       { PLAIN, s.h, 5 });
+    s.attempts = 0;
+    moving_assert(&s, known, known, "m:2 f:22 gen:64 h:45"); /* that happens, too */
+    s.piece = p->threads[0].strays[2];
+    s.first = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }, shim, { PLAIN, s.h, 5 });
+    for (int i = 0; i < 8; i++) /* in either order */
+        moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }),
+                      FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 4 }, shim, { PLAIN, s.g, 5 }),
+                      "m:2 f:22 gen:63|m:2 f:22 gen:63 h:45|m:2 f:22 gen:64|m:2 f:22 gen:64 g:35|m:2 f:22");
+}
+
+static void what_a_generator_calls_through_c_may_not_be_replaced(void **state)
+{
+    (void)state;
+    fake_each_version(replace_what_c_called);
+}
+
 /* The frames on both sides of an entry from C are of one copy. */
 static void enter_from_elsewhere(struct fake_python *p)
 {
@@ -311,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_generator_that_is_suspended_is_none),
         cmocka_unit_test(calls_above_an_entry_from_c_are_found),
         cmocka_unit_test(neighbours_of_generators_may_not_be_replaced),
+        cmocka_unit_test(what_a_generator_calls_through_c_may_not_be_replaced),
         cmocka_unit_test(a_generator_is_on_the_stack_of_who_drives_it),
         cmocka_unit_test(who_drives_stands_where_that_can_be),
         cmocka_unit_test(neighbours_of_entries_may_not_have_gone_on),
