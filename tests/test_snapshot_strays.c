@@ -127,8 +127,12 @@ static void name_pieces(struct fake_python *p)
         s->near = i % 3 > 1;
         call.count = 0;
         assert_true(snapshot_plan(s, fake_layout(p), s->thread, &call, false));
-        for (size_t k = 0; k < s->pieces; k++)
+        unsigned states = 0;
+        for (size_t k = 0; k < s->pieces; k++) {
             assert_piece(s, &call.pieces[k], k);
+            states += call.pieces[k].address == s->thread;
+        }
+        assert_int_equal(states, s->late ? 2 : 1); /* the second as late as the data stack */
     }
 }
 
