@@ -146,8 +146,9 @@ static inline uint32_t codes_line(const struct codes *codes, uint32_t frame)
 }
 
 /* Whether the line of this frame of the caller's names the function of `callee` up to this instruction: `f(x)` and
- * `self.f(x)` name f. (Not `self.__f(x)`, which has another name there.) Both code objects are of one interpreter:
- * there a name is one string, since both places have interned ones in all versions. */
+ * `self.f(x)` name f. (Not `self.__f(x)`, which has another name there, nor what a variable of a function has.) Both
+ * code objects are of one interpreter: there a name is one string, since both places have interned ones in all
+ * versions. */
 bool codes_names(const struct codes *codes, const struct code *caller, uint32_t frame, uint64_t instruction,
                  const struct code *callee);
 

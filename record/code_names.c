@@ -41,7 +41,7 @@ void code_names_make(const struct layout *l, struct code *code, const unsigned c
     for (uint32_t at = 0; at < code->units; at += 1 + (l->opcodes[instructions[at * 2]] & OPCODE_CACHES)) {
         const uint8_t opcode = instructions[at * 2];
         if (l->opcodes[opcode] & OPCODE_HIDES || !l->opcode_names[opcode].name || code->loads_count == LOADS_MOST)
-            break; /* what it hides is not known, nor where the next one begins */
+            break; /* what one hides is not known, nor where the next one begins */
         const char *base = l->opcode_names[l->opcode_names[opcode].base].name;
         argument = argument << 8 | instructions[at * 2 + 1];
         if (strcmp(base, "EXTENDED_ARG") == 0)

@@ -25,7 +25,7 @@ static bool is_known(const struct unwinder *u, const struct link *caller, const 
 
 static struct made_call call_between(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    const bool close = callee->address - caller->address <= NAMED_NEAR;
+    const bool close = callee->address - caller->address <= NAMED_NEAR && !code_is_generator(callee->code);
     return (struct made_call){ .caller = caller->frame,
                                .callee = line_of(u, callee),
                                .function = callee->code->function,

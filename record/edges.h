@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which calls a program has been seen to make: from this place (a frame: function, line and columns) to that line of
- * the function it called (a number that codes_line() gives).
+/* Which calls a program has been seen to make: from this place (a frame: function, line and columns, with --opcodes the
+ * instruction) to that line of the function it called (a number that codes_line() gives).
  *
  * Two frames that lie side by side are copied some tens of nanoseconds apart, and the busiest programs return and call
  * again in that time: a copy may show a caller at one call and the frame of its next. So a call that is new to us is
@@ -58,7 +58,8 @@ struct edges {
 
 /* Whether it is known that the caller at this place has the callee at that line. */
 bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee);
-/* Whether all that is known of the caller's place is that it calls other functions, and its line names none. */
+/* Whether all that is known of the caller's place is that it calls other functions, and its line does not name this
+ * one. */
 bool edges_odd(const struct edges *edges, const struct made_call *call);
 /* It was seen for sure in this tick. */
 void edges_see(struct edges *edges, const struct made_call *call, uint32_t tick);

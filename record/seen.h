@@ -55,7 +55,8 @@ bool values_have(const struct layout *layout, const struct values *values, uint6
 enum attempt seen_called(struct walker *walker, struct walk *walk, const struct seen *caller, const struct seen *callee,
                          bool from_c, bool certain);
 
-/* Whether a neighbour of a stray is the same frame after the strays were read; `exactly`: and at the same place. */
+/* Whether a neighbour of a stray is the same frame on the other side of reading the strays; `exactly`: and at the same
+ * place. */
 bool seen_still_there(const struct walker *walker, const struct walk *walk, const struct seen *seen, bool exactly);
 
 /* Whether a mark at this address is known to lead to the frame `above`. */

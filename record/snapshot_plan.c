@@ -3,7 +3,7 @@
 
 #include "formats/alloc.h"
 
-#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again after strays */
+#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again for strays */
 #define COPY_LIMIT   (64u << 20) /* bytes of all pieces */
 #define PIECES_LIMIT 900         /* of a call; the interpreters' come besides */
 #define ALONE_LIMIT  700         /* the same of a thread whose pieces come after the target's own */

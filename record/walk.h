@@ -63,7 +63,7 @@ struct mark {
 
 /* A call that is not known, see doubt.h. */
 struct doubted {
-    uint32_t caller, callee; /* lines; 0 and the function of the root: that it has this root */
+    uint32_t caller, callee; /* a frame and a line; 0 and the function of the root: that it has this root */
     uint32_t copies;         /* so many more in a row showed it, and it did not change meanwhile */
 };
 

@@ -65,7 +65,7 @@ static void put_name(const struct naming *n, uint32_t place, uint64_t name)
 }
 
 /* Reads it as it is by now. Whether the instruction in this unit names the function. */
-static bool names(const struct naming *n, uint32_t unit, uint64_t function)
+static bool names(const struct naming *n, int64_t unit, uint64_t function)
 {
     struct codes codes;
     codes_open(&codes, &n->p->target.remote, fake_layout(n->p), n->p->codes.sink);
@@ -99,6 +99,9 @@ static void name_on_lines(struct fake_python *p)
     assert_true(names(&n, FAKE_UNIT, n.f)); /* a property is called by what loads it */
     assert_false(names(&n, FAKE_UNIT - 1, n.f));
     assert_false(names(&n, 100000, n.f));
+    put(&n, 0, "LOAD_GLOBAL", global(2));
+    assert_true(names(&n, 0, n.f));
+    assert_false(names(&n, -1, n.f)); /* it has not begun */
 }
 
 static void a_line_names_what_it_loads(void **state)

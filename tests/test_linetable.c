@@ -48,6 +48,13 @@ static void says_what_python_says(void **state)
                              wanted->column, wanted->end_column);
             }
         }
+        struct linetable rising = linetable_open(cases[c].table, cases[c].size, cases[c].first_line);
+        for (uint32_t at = 0; at < unit + 8; at += 1 + at % 5) {
+            struct place going, found;
+            assert_int_equal(linetable_go(&rising, at, &going),
+                             linetable_find(cases[c].table, cases[c].size, cases[c].first_line, at, &found));
+            assert_memory_equal(&going, &found, sizeof(found));
+        }
         struct place behind = { 1, 1, 1, 1 };
         assert_false(linetable_find(cases[c].table, cases[c].size, cases[c].first_line, unit, &behind));
         assert_unknown(&behind);

@@ -97,23 +97,31 @@ static void both_orders_have_their_turns(void **state)
     fake_each_version(take_turns);
 }
 
-/* What the k-th piece is said to be, it is. */
-static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k)
+/* What the k-th piece is said to be, it is; `first`: nothing came from its address before. */
+static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k, bool first)
 {
     size_t place;
     const enum piece_is is = snapshot_piece(s, k, &place);
     const struct chunk *chunk = &s->chunks[place < s->chunks_came ? place : s->newest];
     const uint64_t in_chunk = piece->address - chunk->address;
-    if (is == PIECE_STATE && piece->address != s->thread)
-        fail_msg("piece %zu is not the state", k);
+    if ((is == PIECE_STATE) != (piece->address == s->thread))
+        fail_msg("piece %zu is the state, or is not", k);
     if (is == PIECE_CHUNK && in_chunk >= chunk->used)
         fail_msg("piece %zu is not of chunk %zu", k, place);
-    for (size_t i = 0; is == PIECE_STRAY && i < s->strays_count; i++)
-        if (s->strays[i].piece == place && s->strays[i].span && s->strays[i].frame != piece->address)
-            fail_msg("piece %zu is not that of strays %zu", k, place);
-    for (size_t i = 0; is != PIECE_STRAY && is != PIECE_AGAIN && i < s->strays_count; i++)
-        if (s->strays[i].frame == piece->address)
-            fail_msg("piece %zu is one of strays", k);
+    if (first && in_chunk < chunk->used && is != PIECE_CHUNK)
+        fail_msg("piece %zu is a chunk", k);
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (s->strays[i].span && s->strays[i].frame == piece->address &&
+            (is == PIECE_STRAY ? place != s->strays[i].piece : first || is != PIECE_AGAIN))
+            fail_msg("piece %zu is of strays %u", k, s->strays[i].piece);
+}
+
+static bool came_before(const struct call *call, size_t k)
+{
+    for (size_t i = 0; i < k; i++)
+        if (call->pieces[i].address == call->pieces[k].address)
+            return true;
+    return false;
 }
 
 static void name_pieces(struct fake_python *p)
@@ -129,7 +137,7 @@ static void name_pieces(struct fake_python *p)
         assert_true(snapshot_plan(s, fake_layout(p), s->thread, &call, false));
         unsigned states = 0;
         for (size_t k = 0; k < s->pieces; k++) {
-            assert_piece(s, &call.pieces[k], k);
+            assert_piece(s, &call.pieces[k], k, !came_before(&call, k));
             states += call.pieces[k].address == s->thread;
         }
         assert_int_equal(states, s->late ? 2 : 1); /* the second as late as the data stack */
