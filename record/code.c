@@ -219,18 +219,18 @@ static uint32_t define_frame(struct codes *codes, uint32_t function, const struc
                              define_name(codes, base) };
     bool added;
     const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
-    if (added)
-        note_line(codes, number, function, place->line);
-    if (added)
-        define(codes, (struct event){ .kind = EVENT_FRAME,
-                                      .frame = { .number = number,
-                                                 .function = function,
-                                                 .line = place->line,
-                                                 .end_line = place->end_line,
-                                                 .column = place->column,
-                                                 .end_column = place->end_column,
-                                                 .instruction = key[5],
-                                                 .base = key[6] } });
+    if (!added)
+        return number;
+    note_line(codes, number, function, place->line);
+    define(codes, (struct event){ .kind = EVENT_FRAME,
+                                  .frame = { .number = number,
+                                             .function = function,
+                                             .line = place->line,
+                                             .end_line = place->end_line,
+                                             .column = place->column,
+                                             .end_column = place->end_column,
+                                             .instruction = key[5],
+                                             .base = key[6] } });
     return number;
 }
 

@@ -54,6 +54,7 @@ struct code {
     struct code *next;    /* in its bucket */
 };
 
+/* Of a frame: its line, and a number for that line of its function. */
 struct line {
     uint32_t number, line;
 };

@@ -96,17 +96,13 @@ static uint64_t line_table(struct fake_python *p, uint32_t lines)
 
 /* ---- code objects ---- */
 
-/* As each version calls them. */
-struct numbers {
-    uint8_t call, for_iter, return_value;
-};
-
-static struct numbers numbers_of(const struct fake_python *p)
+int fake_opcode_called(const struct fake_python *p, const char *name)
 {
-    static const struct numbers numbers[] = {
-        { 171, 93, 83 }, { 171, 93, 83 }, { 53, 72, 36 }, { 52, 70, 35 }, { 50, 68, 33 },
-    };
-    return numbers[fake_minor(p) - 11];
+    const struct opcode_name *names = fake_layout(p)->opcode_names;
+    for (int opcode = 0; opcode < 256; opcode++)
+        if (names[opcode].name && strcmp(names[opcode].name, name) == 0)
+            return opcode;
+    return -1;
 }
 
 uint64_t fake_first(const struct fake_python *p, uint64_t code, uint32_t copy)
@@ -168,14 +164,14 @@ void fake_hide(struct fake_python *p, uint64_t code)
 
 static void write_instructions(struct fake_python *p, uint64_t code, uint32_t lines)
 {
-    const struct numbers numbers = numbers_of(p);
+    const uint8_t call = (uint8_t)fake_opcode_called(p, "CALL"), for_iter = (uint8_t)fake_opcode_called(p, "FOR_ITER");
     for (uint32_t i = 0; i < lines; i++) {
         fake_opcode(p, code, i, 0); /* caches */
-        write_unit(p, code, i, 0, numbers.call);
-        write_unit(p, code, i, FAKE_DRIVE, numbers.for_iter);
+        write_unit(p, code, i, 0, call);
+        write_unit(p, code, i, FAKE_DRIVE, for_iter);
     }
     if (lines > 1)
-        fake_opcode(p, code, lines - 1, numbers.return_value);
+        fake_opcode(p, code, lines - 1, (uint8_t)fake_opcode_called(p, "RETURN_VALUE"));
 }
 
 void fake_code_at(struct fake_python *p, uint64_t address, const char *name, uint32_t first_line, uint32_t lines)

@@ -107,6 +107,8 @@ void fake_code_at(struct fake_python *p, uint64_t address, const char *name, uin
 /* Before it is used: what its frames need room for, and one instruction for all of a line. */
 void fake_code_words(struct fake_python *p, uint64_t code, uint32_t locals, uint32_t stack);
 void fake_opcode(struct fake_python *p, uint64_t code, uint32_t line, uint8_t opcode);
+/* The opcode of this name; -1: the version has none. */
+int fake_opcode_called(const struct fake_python *p, const char *name);
 /* Where a copy of its bytecode begins. */
 uint64_t fake_first(const struct fake_python *p, uint64_t code, uint32_t copy);
 /* Which one the thread executes. */

@@ -25,19 +25,9 @@ static uint64_t named_function(struct fake_python *p, const char *name, uint64_t
     return code;
 }
 
-/* -1: the version has none. */
-static int opcode_called(const struct naming *n, const char *name)
-{
-    const struct opcode_name *names = fake_layout(n->p)->opcode_names;
-    for (int i = 0; i < 256; i++)
-        if (names[i].name && strcmp(names[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 static void put(const struct naming *n, uint32_t unit, const char *name, uint8_t argument)
 {
-    const int opcode = opcode_called(n, name);
+    const int opcode = fake_opcode_called(n->p, name);
     if (opcode < 0)
         fail_msg("Python %x has no %s", fake_layout(n->p)->version, name);
     unsigned char *const at = fake_bytes(n->p, fake_first(n->p, n->caller, 0) + (uint64_t)unit * 2);
@@ -192,7 +182,7 @@ static void what_is_not_there_is_not_named(void **state)
 static void name_while_traced(struct fake_python *p)
 {
     const struct naming n = naming_start(p);
-    if (opcode_called(&n, "INSTRUMENTED_LINE") < 0)
+    if (fake_opcode_called(p, "INSTRUMENTED_LINE") < 0)
         return; /* 3.11 */
     put_name(&n, 2, n.f_name);
     put(&n, FAKE_UNIT, "LOAD_NAME", 2);

@@ -36,14 +36,20 @@ static struct showing start(struct fake_python *p)
     return showing;
 }
 
+/* From now on so many of them are shown, one to each copy. */
+static void begin_showing(struct showing *showing, const struct frames *shown, size_t count)
+{
+    showing->shown = shown;
+    showing->count = count;
+    showing->next = 0;
+    fake_remote_hook(show_next, showing);
+}
+
 /* It is seen in so many attempts, of which all but the first copy the data stack COPIES times. */
 static void assert_seen(struct showing *showing, const struct frames *shown, size_t attempts, const char *wanted)
 {
     struct fake_python *p = showing->moving.p;
-    showing->shown = shown;
-    showing->count = 1 + (attempts - 1) * COPIES;
-    showing->next = 0;
-    fake_remote_hook(show_next, showing);
+    begin_showing(showing, shown, 1 + (attempts - 1) * COPIES);
     fake_assert_seen(p, wanted);
     fake_remote_hook(NULL, NULL);
     if (p->threads[0].attempts != attempts)
@@ -183,14 +189,6 @@ static void a_call_that_comes_late_is_looked_at(void **state)
     fake_each_version(come_late);
 }
 
-static uint8_t opcode_called(const struct layout *l, const char *name)
-{
-    uint8_t opcode = 255;
-    while (opcode > 0 && (!l->opcode_names[opcode].name || strcmp(l->opcode_names[opcode].name, name) != 0))
-        opcode--;
-    return opcode;
-}
-
 /* f, whose second line names g, and the frame of which takes so many bytes. */
 static uint64_t naming(struct fake_python *p, uint32_t bytes, uint64_t g)
 {
@@ -201,8 +199,8 @@ static uint64_t naming(struct fake_python *p, uint32_t bytes, uint64_t g)
     fake_poke(p, names + l->tuple_items, name);
     fake_poke(p, f + l->code_names, names);
     fake_poke(p, g + l->code_short_name, name);
-    fake_opcode(p, f, 0, opcode_called(l, "NOP"));
-    fake_opcode(p, f, 1, opcode_called(l, "LOAD_ATTR")); /* what loads a property calls its function */
+    fake_opcode(p, f, 0, (uint8_t)fake_opcode_called(p, "NOP"));
+    fake_opcode(p, f, 1, (uint8_t)fake_opcode_called(p, "LOAD_ATTR")); /* what loads a property calls its function */
     return f;
 }
 
@@ -223,10 +221,7 @@ static void call_for_moments(struct fake_python *p, uint32_t bytes, bool believe
     shown[0] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 1 });
     bool seen = false;
     for (int i = 0; i < 40; i++) {
-        showing.shown = shown;
-        showing.count = countof(shown);
-        showing.next = 0;
-        fake_remote_hook(show_next, &showing);
+        begin_showing(&showing, shown, countof(shown));
         seen |= strcmp(fake_sample(p, 0), "m:2 f:21 g:31") == 0;
         fake_remote_hook(NULL, NULL);
     }
