@@ -311,6 +311,14 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
+/* Whether somebody asks what threads did: the mode or the output. */
+static bool needs_status(const struct run *run)
+{
+    const struct converter *converter = run->converter;
+    const struct settings *settings = &run->conversion.settings;
+    return settings->mode != MODE_AS_RECORDED || !converter->needs_status || converter->needs_status(settings);
+}
+
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
@@ -318,6 +326,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!source_open(&conversion->source, fd, &sink, why))
         return leave_out(run, why);
     conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
+    conversion->source.stream.no_status = !needs_status(run);
     conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
     if (!convert_events(run, why))

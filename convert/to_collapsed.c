@@ -14,6 +14,11 @@ struct to_collapsed {
     struct tally tally;
 };
 
+static bool needs_status(const struct settings *settings)
+{
+    return collapsed_weight_sum(settings->weight) != SUM_SAMPLES;
+}
+
 static void *start(struct conversion *conversion)
 {
     struct to_collapsed *to = alloc_zeroed(1, sizeof(*to));
@@ -80,6 +85,7 @@ static const struct converter to_collapsed = {
     .packing = PACK_NEVER,
     .takes = TAKES_MODE | TAKES_CHOICE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS | TAKES_OPCODES,
     .runs = true,
+    .needs_status = needs_status,
     .start = start,
     .take = take,
     .finish = finish,

@@ -60,7 +60,7 @@ static uint32_t take_status(struct stream_reader *reader, struct reader_thread *
 {
     const struct stream_status *status = &thread->status;
     *cpu_units = 0;
-    if (status->block != reader->block)
+    if (status->block != reader->block || reader->no_status)
         return 0;
     const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
     const uint64_t then = whole ? thread->cpu_units : stream_status_cpu(status, units_of(reader, first));

@@ -72,22 +72,31 @@ static void count_in(struct tally *tally)
     tally->waiting_count = 0;
 }
 
+/* What the sample is added to until it is counted in. A thread is mostly where it was, and then that is there. */
+static struct tally_row *waiting_row(struct tally *tally, const struct sample *sample)
+{
+    uint32_t *const latest = &tally->latest[sample->thread % TALLY_THREADS];
+    const struct tally_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
+    if (*latest < tally->waiting_count && same_row(tally->waiting, *latest + 1, &wanted))
+        return &tally->waiting[*latest];
+    if (tally->waiting_count == TALLY_WAITING)
+        count_in(tally);
+    *latest = tally->waiting_count++;
+    tally->waiting[*latest] = wanted;
+    number_index_expect(&tally->index, hash_of(&tally->index.spread, &wanted));
+    return &tally->waiting[*latest];
+}
+
 /* Where no status was recorded, its bits say nothing. */
 void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
-    struct tally_row *adds = &tally->waiting[tally->waiting_count++];
-    *adds = (struct tally_row){ sample->thread,
-                                sample->task,
-                                sample->stack,
-                                { [SUM_SAMPLES] = count,
-                                  [SUM_CPU_NS] = sample->cpu_ns,
-                                  [SUM_GIL] = status & STATUS_GIL ? known : 0,
-                                  [SUM_GIL_WAIT] = status & STATUS_GIL_WAIT ? known : 0 } };
-    number_index_expect(&tally->index, hash_of(&tally->index.spread, adds));
-    if (tally->waiting_count == TALLY_WAITING)
-        count_in(tally);
+    struct tally_row *row = waiting_row(tally, sample);
+    row->sums[SUM_SAMPLES] += count;
+    row->sums[SUM_CPU_NS] += sample->cpu_ns;
+    row->sums[SUM_GIL] += status & STATUS_GIL ? known : 0;
+    row->sums[SUM_GIL_WAIT] += status & STATUS_GIL_WAIT ? known : 0;
     tally->samples += count;
     tally->with_status += known;
     tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;

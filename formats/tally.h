@@ -32,16 +32,18 @@ struct tally_row {
     uint64_t sums[SUMS];
 };
 
-/* Neighbouring samples have rows that lie far apart in memory. So many samples wait for each other, and their rows are
- * fetched at the same time instead of one after the other. */
-#define TALLY_WAITING 32
+/* Neighbouring samples have rows that lie far apart in memory. What is to be added to so many rows waits for each
+ * other, and the rows are fetched at the same time instead of one after the other. */
+#define TALLY_WAITING 64
+#define TALLY_THREADS 64 /* whose latest row that waits is remembered, by the low bits of their numbers */
 
 struct tally {
     struct number_index index; /* of rows, whose numbers are their places + 1 */
     struct tally_row *rows;
     size_t count, room;
     struct tally_row waiting[TALLY_WAITING]; /* what samples add, that is in no row yet */
-    size_t waiting_count;
+    uint32_t waiting_count;
+    uint32_t latest[TALLY_THREADS]; /* the place in `waiting` that a thread had last; look whether it still has it */
     uint64_t samples;               /* all */
     uint64_t with_status, with_cpu; /* of them: their status is known, their CPU time is */
 };
