@@ -68,34 +68,47 @@ static void tells_tasks_apart(void **state)
     tally_free(&tally);
 }
 
-/* Samples wait for each other: however many there are, and whether new rows come up among them, none is forgotten and
- * none counted twice. */
+/* The stack of a thread's n-th sample when it stays where it is for so many. */
+static uint32_t stack_of(uint32_t n, uint32_t stays, uint32_t stacks)
+{
+    return n / stays * (n / stays) % stacks;
+}
+
+static void assert_counted(uint32_t samples, uint32_t stays)
+{
+    enum { THREADS = 3, STACKS = 40 };
+    uint64_t wanted[THREADS + 1][STACKS] = { 0 };
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < samples; i++) {
+        const struct sample sample = { .thread = 1 + i % THREADS,
+                                       .stack = stack_of(i / THREADS, stays, STACKS),
+                                       .more = i };
+        wanted[sample.thread][sample.stack] += 1 + sample.more;
+        tally_sample(&tally, &sample);
+    }
+    tally_sort(&tally);
+    size_t at = 0;
+    for (uint32_t thread = 1; thread <= THREADS; thread++)
+        for (uint32_t stack = 0; stack < STACKS; stack++) {
+            if (wanted[thread][stack] == 0)
+                continue;
+            assert_true(at < tally.count);
+            assert_int_equal(tally.rows[at].thread, thread);
+            assert_int_equal(tally.rows[at].stack, stack);
+            assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
+        }
+    assert_int_equal(tally.count, at);
+    tally_free(&tally);
+}
+
+/* What samples add waits for more of it: however many there are, whether new rows come up among them, and however long
+ * a thread stays where it is, none is forgotten and none counted twice. */
 static void counts_all_that_wait(void **state)
 {
     (void)state;
-    enum { THREADS = 3, STACKS = 40, MOST = 5 * TALLY_WAITING };
-    for (uint32_t samples = 0; samples <= MOST; samples++) {
-        uint64_t wanted[THREADS + 1][STACKS] = { 0 };
-        struct tally tally = { 0 };
-        for (uint32_t i = 0; i < samples; i++) {
-            const struct sample sample = { .thread = 1 + i % THREADS, .stack = i * i % STACKS, .more = i };
-            wanted[sample.thread][sample.stack] += 1 + sample.more;
-            tally_sample(&tally, &sample);
-        }
-        tally_sort(&tally);
-        size_t at = 0;
-        for (uint32_t thread = 1; thread <= THREADS; thread++)
-            for (uint32_t stack = 0; stack < STACKS; stack++) {
-                if (wanted[thread][stack] == 0)
-                    continue;
-                assert_true(at < tally.count);
-                assert_int_equal(tally.rows[at].thread, thread);
-                assert_int_equal(tally.rows[at].stack, stack);
-                assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
-            }
-        assert_int_equal(tally.count, at);
-        tally_free(&tally);
-    }
+    for (uint32_t stays = 1; stays <= 3; stays++)
+        for (uint32_t samples = 0; samples <= 5 * TALLY_WAITING * stays; samples++)
+            assert_counted(samples, stays);
 }
 
 /* Also where numbers have several digits, as sorting takes them. */
