@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SECONDS 100 /* a block each, more than fit between the two threads */
@@ -29,8 +30,8 @@ static void play_second(struct stream_writer *writer, uint32_t second, size_t si
         assert_true(stream_write(writer, &events[i], &why));
 }
 
-/* `large`: some blocks are so large that only a few of them wait, or one; one second in seven has such a one. */
-static struct bytes record(bool large)
+/* One second in `every` has a text of `size` bytes, and `more` for each second before it. */
+static struct bytes record_texts(enum stream_codec codec, uint32_t every, size_t size, size_t more)
 {
     static const struct event begin[] = { ONE_THREAD_BEGINS };
     static const struct event end = { EVENT_END,
@@ -38,14 +39,20 @@ static struct bytes record(bool large)
     const int fd = memory_file("", 0);
     struct stream_writer writer;
     struct fault why = { 0 };
-    stream_writer_open(&writer, fd, CODEC_ZSTD, 3);
+    stream_writer_open(&writer, fd, codec, 3);
     for (size_t i = 0; i < countof(begin); i++)
         assert_true(stream_write(&writer, &begin[i], &why));
     for (uint32_t second = 0; second < SECONDS; second++)
-        play_second(&writer, second, large && second % 7 == 0 ? 1000 + second * (size_t)10000 : 1);
+        play_second(&writer, second, second % every == 0 ? size + second * more : 1);
     assert_true(stream_write(&writer, &end, &why));
     stream_writer_close(&writer);
     return file_bytes(fd);
+}
+
+/* `large`: some blocks are so large that only a few of them wait, or one; one second in seven has such a one. */
+static struct bytes record(bool large)
+{
+    return large ? record_texts(CODEC_ZSTD, 7, 1000, 10000) : record_texts(CODEC_ZSTD, 1, 1, 0);
 }
 
 static void assert_same(const void *bytes, size_t size)
@@ -127,6 +134,47 @@ static void it_can_be_stopped_anywhere(void **state)
     bytes_free(&whole);
 }
 
+static bool sleeps_for_a_while(int fd, off_t at)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 50 * MS }, NULL);
+    return lseek(fd, 0, SEEK_CUR) == at;
+}
+
+/* How far the file is read when nobody takes what was found. */
+static off_t read_ahead(const struct bytes *whole)
+{
+    struct journal journal = { 0 };
+    struct stream_reader reader;
+    struct fault why = { 0 };
+    const struct sink sink = journal_sink(&journal);
+    const int fd = memory_file(whole->at, whole->size);
+    assert_true(stream_reader_open(&reader, fd, &sink, &why));
+    reader.goes_ahead = true;
+    assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    while (!sleeps_for_a_while(fd, at))
+        at = lseek(fd, 0, SEEK_CUR);
+    stream_reader_close(&reader);
+    close(fd);
+    journal_free(&journal);
+    return at;
+}
+
+/* So many blocks, or bytes of them, wait, and what was read of the next. */
+static void not_much_waits(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size, most;
+    } texts[] = { { 10000, 500000 }, { 100000, 1500000 }, { 1000000, 4000000 } };
+    for (size_t i = 0; i < countof(texts); i++) {
+        struct bytes whole = record_texts(CODEC_PLAIN, 1, texts[i].size, 0);
+        assert_in_range(whole.size, SECONDS * texts[i].size, SIZE_MAX);
+        assert_in_range(read_ahead(&whole), 1, texts[i].most);
+        bytes_free(&whole);
+    }
+}
+
 static void what_came_before_a_failure_is_given(void **state)
 {
     (void)state;
@@ -158,9 +206,8 @@ static void what_came_before_a_failure_is_given(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_damaged_one_says_the_same),
-        cmocka_unit_test(large_blocks_come_as_well),
-        cmocka_unit_test(it_can_be_stopped_anywhere),
+        cmocka_unit_test(a_damaged_one_says_the_same),         cmocka_unit_test(large_blocks_come_as_well),
+        cmocka_unit_test(it_can_be_stopped_anywhere),          cmocka_unit_test(not_much_waits),
         cmocka_unit_test(what_came_before_a_failure_is_given),
     };
     return run_all(tests);
