@@ -311,7 +311,7 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
-/* Whether somebody asks what threads did: the mode or the output. */
+/* Whether the mode or the output may ask what threads did. */
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
@@ -326,7 +326,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!source_open(&conversion->source, fd, &sink, why))
         return leave_out(run, why);
     conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
-    conversion->source.stream.no_status = !needs_status(run);
+    conversion->source.stream.ignores_status = !needs_status(run);
     conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
     if (!convert_events(run, why))

@@ -62,7 +62,8 @@ struct converter {
     enum packing packing;
     unsigned takes; /* option_set */
     bool runs;      /* it counts samples, and takes many at once: those with `more` */
-    bool (*needs_status)(const struct settings *settings); /* whether it asks for that of samples; NULL: it does */
+    /* Whether it looks at the status or CPU time of samples. NULL: it does. */
+    bool (*needs_status)(const struct settings *settings);
 
     /* Makes the state of the output. It may keep `conversion`, whose tables see each event first. */
     void *(*start)(struct conversion *conversion);

@@ -117,7 +117,7 @@ static bool read_status(struct decoding *d, struct cursor fields)
         return broken(d);
     if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
         return broken(d);
-    if (!reader->no_status && !give_run(d, (uint32_t)number))
+    if (!reader->ignores_status && !give_run(d, (uint32_t)number))
         return false;
     thread->status = (struct stream_status){ reader->block, bits & STATUS_BITS, cpu_units, reader->tick_units };
     return true;

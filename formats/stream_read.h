@@ -31,7 +31,9 @@ struct stream_reader {
     bool ended;      /* the END block has been given, ... */
     bool complete;   /* ... and does not say that something was lost before it */
     bool gives_runs; /* to be set by who can take samples with `more` */
-    bool no_status;  /* to be set by who does not ask what threads did: runs go on when that changes */
+    /* To be set by who does not ask what threads did: samples have status 0 and no CPU time, and runs go on when these
+     * change. */
+    bool ignores_status;
     bool goes_ahead; /* to be set where a thread that finds blocks ahead pays; not for a pipe */
     struct block_ahead *ahead;
     uint64_t interval_ns, unit_ns;

@@ -54,13 +54,14 @@ static uint64_t units_of(const struct stream_reader *reader, uint64_t tick)
 }
 
 /* The status of a thread, which is the same in ticks `first` to `last`, and the CPU time that it has used since its
- * last sample; when that is not known because something was lost, what it has used between these ticks. */
+ * last sample; when that is not known because something was lost, what it has used between these ticks. Nothing of all
+ * that if nobody asks. */
 static uint32_t take_status(struct stream_reader *reader, struct reader_thread *thread, uint64_t first, uint64_t last,
                             uint64_t *cpu_units)
 {
     const struct stream_status *status = &thread->status;
     *cpu_units = 0;
-    if (status->block != reader->block || reader->no_status)
+    if (status->block != reader->block || reader->ignores_status)
         return 0;
     const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
     const uint64_t then = whole ? thread->cpu_units : stream_status_cpu(status, units_of(reader, first));
@@ -128,6 +129,8 @@ static void restart(struct decoding *d, uint32_t number)
     join_roster(d->reader, number);
     d->reader->threads[number].since = d->reader->tick + 1;
     d->named++;
+    /* Its definition was lost, or is still to come: its samples are lost up to there. */
+    d->unsure |= number > d->reader->last_thread;
 }
 
 void expect_thread(struct decoding *d, uint32_t number)

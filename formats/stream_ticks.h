@@ -3,7 +3,7 @@
  * it was. Part of formats/stream_read.h; nobody else includes it.
  *
  * Most samples are such. They are not given tick by tick when the reader gives runs, but as one when the run ends: with
- * the thread's next record or with the block.
+ * the thread's next record, with a note of its status or its task, or with the block.
  *
  *     tick          1    2    3    4    5    6                        runs: of ticks 2 and 3; of 5 and 6
  *     records of    A              A

@@ -32,8 +32,8 @@ struct tally_row {
     uint64_t sums[SUMS];
 };
 
-/* Neighbouring samples have rows that lie far apart in memory. What is to be added to so many rows waits for each
- * other, and the rows are fetched at the same time instead of one after the other. */
+/* Neighbouring samples have rows that lie far apart in memory. What samples add waits until there is something for so
+ * many rows, which are then fetched at the same time instead of one after the other. */
 #define TALLY_WAITING 64
 #define TALLY_THREADS 64 /* whose latest row that waits is remembered, by the low bits of their numbers */
 

@@ -39,7 +39,15 @@ static void put_note(struct bytes *to, uint64_t kind, const struct bytes *fields
     put_bytes(to, fields->at, fields->size);
 }
 
-/* The last thread is not defined: it may have been in a lost block. */
+static void put_definition(struct bytes *to, const struct event *event)
+{
+    struct bytes fields = { 0 };
+    put_note_fields(&fields, event, MS / 10);
+    put_note(to, note_of(event->kind), &fields);
+    bytes_free(&fields);
+}
+
+/* All but that of the last thread, which may be in a lost block, or come late. */
 static void put_definitions(struct bytes *to)
 {
     static const struct event defined[] = {
@@ -47,12 +55,14 @@ static void put_definitions(struct bytes *to)
         FRAME(2, 1, 2),          FRAME(3, 1, 3),      THREAD(1, 1, 4313, "a"), THREAD(2, 1, 4314, "b"),
         THREAD(3, 1, 4315, "c"), TASK(1, 1, "fetch"), TASK(2, 1, "store"),
     };
-    for (size_t i = 0; i < countof(defined); i++) {
-        struct bytes fields = { 0 };
-        put_note_fields(&fields, &defined[i], MS / 10);
-        put_note(to, note_of(defined[i].kind), &fields);
-        bytes_free(&fields);
-    }
+    for (size_t i = 0; i < countof(defined); i++)
+        put_definition(to, &defined[i]);
+}
+
+static void put_last_thread(struct bytes *to)
+{
+    static const struct event defined = THREAD(THREADS, 1, 4316, "d");
+    put_definition(to, &defined);
 }
 
 static void put_numbers_note(struct bytes *to, uint64_t kind, uint64_t a, uint64_t b, uint64_t c, size_t count)
@@ -96,7 +106,7 @@ static void put_failed(struct bytes *to, uint32_t thread)
 /* A record, or none; `units` is the CPU time of all threads, which seldom goes back. */
 static void put_some(struct bytes *to, uint64_t *units)
 {
-    const uint32_t thread = 1 + roll(roll(200) ? THREADS - 1 : THREADS);
+    const uint32_t thread = 1 + roll(roll(100) ? THREADS - 1 : THREADS);
     switch (roll(10)) {
     case 0:
     case 1:
@@ -137,7 +147,10 @@ static struct bytes payload(bool first)
     named = UINT32_MAX;
     if (first)
         put_definitions(&bytes);
+    const uint32_t late = roll(4 * RECORDS); /* in some files */
     for (uint32_t i = 0; i < RECORDS; i++) {
+        if (i == late)
+            put_last_thread(&bytes);
         if (roll(2) == 0) {
             put_tag(&bytes, RECORD_TICK, roll(4) ? 0 : roll(3));
             named = 0;
@@ -211,7 +224,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reading->reader, fd, &sink, NULL));
     reading->reader.gives_runs = kind != EACH;
-    reading->reader.no_status = kind == RUNS_WITHOUT_STATUS;
+    reading->reader.ignores_status = kind == RUNS_WITHOUT_STATUS;
     while (state == STREAM_MORE) {
         struct fault why = { 0 };
         state = stream_read_block(&reading->reader, &sink, &why);

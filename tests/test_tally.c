@@ -77,27 +77,44 @@ static uint32_t stack_of(uint32_t n, uint32_t stays, uint32_t stacks)
 static void assert_counted(uint32_t samples, uint32_t stays)
 {
     enum { THREADS = 3, STACKS = 40 };
-    uint64_t wanted[THREADS + 1][STACKS] = { 0 };
+    static const uint32_t numbers[THREADS] = { 1, 1 + TALLY_THREADS, 2 * TALLY_THREADS }; /* two share a place */
+    uint64_t wanted[THREADS][STACKS] = { 0 };
     struct tally tally = { 0 };
     for (uint32_t i = 0; i < samples; i++) {
-        const struct sample sample = { .thread = 1 + i % THREADS,
+        const struct sample sample = { .thread = numbers[i % THREADS],
                                        .stack = stack_of(i / THREADS, stays, STACKS),
                                        .more = i };
-        wanted[sample.thread][sample.stack] += 1 + sample.more;
+        wanted[i % THREADS][sample.stack] += 1 + sample.more;
         tally_sample(&tally, &sample);
     }
     tally_sort(&tally);
     size_t at = 0;
-    for (uint32_t thread = 1; thread <= THREADS; thread++)
+    for (uint32_t thread = 0; thread < THREADS; thread++)
         for (uint32_t stack = 0; stack < STACKS; stack++) {
             if (wanted[thread][stack] == 0)
                 continue;
             assert_true(at < tally.count);
-            assert_int_equal(tally.rows[at].thread, thread);
+            assert_int_equal(tally.rows[at].thread, numbers[thread]);
             assert_int_equal(tally.rows[at].stack, stack);
             assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
         }
     assert_int_equal(tally.count, at);
+    tally_free(&tally);
+}
+
+/* A thread that stays where it is takes one row of those that wait. */
+static void what_stays_waits_as_one(void **state)
+{
+    (void)state;
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < 2 * TALLY_WAITING; i++) {
+        tally_sample(&tally, &(struct sample){ .thread = 1, .stack = 7 });
+        tally_sample(&tally, &(struct sample){ .thread = 2, .stack = 7 });
+    }
+    assert_int_equal(tally.waiting_count, 2);
+    tally_sort(&tally);
+    assert_rows(&tally, (struct tally_row[]){ { 1, 0, 7, { 2 * TALLY_WAITING } }, { 2, 0, 7, { 2 * TALLY_WAITING } } },
+                2);
     tally_free(&tally);
 }
 
@@ -235,6 +252,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_each_stack_of_each_thread),
         cmocka_unit_test(tells_tasks_apart),
+        cmocka_unit_test(what_stays_waits_as_one),
         cmocka_unit_test(counts_all_that_wait),
         cmocka_unit_test(rows_are_in_order),
         cmocka_unit_test(rows_that_were_chosen_are_counted_once),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a recording → reader → tables, as the converters do it. So that a fuzzer need not find out checksums,
- * input that does not begin with the magic is taken for the payload of an EVENTS block behind a good header. */
+/* The bytes of a recording → reader → tables, as the converters do it, sample by sample and in runs, which have to come
+ * to the same. So that a fuzzer need not find out checksums, input that does not begin with the magic is taken for the
+ * payload of an EVENTS block behind a good header. */
 #include "formats/alloc.h"
 #include "formats/stream_read.h"
 #include "formats/stream_write.h"
@@ -52,10 +53,13 @@ static bool take(void *self, struct event *event, struct fault *why)
     if (++playing->events > EVENTS_LIMIT)
         return fault(why, "enough");
     const uint64_t last_ns = playing->tables.last_ns;
-    playing->refused = !tables_take(&playing->tables, event, why);
-    if (!playing->refused && event->kind == EVENT_SAMPLE && last_ns != event->sample.time_ns)
+    if (!tables_take(&playing->tables, event, why)) {
+        playing->refused = true;
+        return false;
+    }
+    if (event->kind == EVENT_SAMPLE && last_ns != event->sample.time_ns)
         check_sample(&playing->tables, &event->sample);
-    return !playing->refused;
+    return true;
 }
 
 static int open_input(const uint8_t *bytes, size_t size)
@@ -67,32 +71,69 @@ static int open_input(const uint8_t *bytes, size_t size)
         const struct recording recording = { .format_version = 1, .interval_ns = 1000000, .time_unit_ns = 1000 };
         require(write_made_up(fd, &recording, bytes, size));
     }
-    lseek(fd, 0, SEEK_SET);
     return fd;
+}
+
+/* How a recording is read; sample by sample unless something is set. */
+struct way {
+    bool in_runs, ignores_status, goes_ahead;
+};
+
+static void play(struct playing *playing, int fd, struct way way)
+{
+    const struct sink sink = { .take = take, .self = playing };
+    struct fault why = { 0 };
+    lseek(fd, 0, SEEK_SET);
+    if (!stream_reader_open(&playing->reader, fd, &sink, &why))
+        return;
+    enum stream_state state = STREAM_MORE;
+    playing->reader.gives_runs = way.in_runs;
+    playing->reader.ignores_status = way.ignores_status;
+    playing->reader.goes_ahead = way.goes_ahead;
+    while (state == STREAM_MORE && playing->events <= EVENTS_LIMIT) {
+        state = stream_read_block(&playing->reader, &sink, &why);
+        if (state == STREAM_STOPPED && playing->refused) {
+            playing->refused = false;
+            playing->reader.blocks.damage.blocks++;
+            why.text[0] = '\0';
+            state = STREAM_MORE;
+        }
+    }
+}
+
+static void compare(const struct playing *each, const struct playing *other)
+{
+    if (each->events > EVENTS_LIMIT || other->events > EVENTS_LIMIT)
+        return;
+    const struct tables *a = &each->tables, *b = &other->tables;
+    require(a->samples == b->samples && a->lost_samples == b->lost_samples);
+    require(a->ticks == b->ticks && a->failed == b->failed && a->missed == b->missed && a->last_ns == b->last_ns);
+    require(a->stacks_count == b->stacks_count && a->frames_count == b->frames_count);
+    require(a->threads_count == b->threads_count && a->tasks_count == b->tasks_count);
+    require(each->reader.blocks.damage.blocks == other->reader.blocks.damage.blocks);
+    for (size_t i = 1; i < a->threads_count; i++)
+        require(a->threads[i].samples == b->threads[i].samples);
+}
+
+static void drop(struct playing *playing)
+{
+    stream_reader_close(&playing->reader);
+    tables_free(&playing->tables);
+    free(playing);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct playing *playing = alloc_zeroed(1, sizeof(*playing));
-    const struct sink sink = { .take = take, .self = playing };
-    struct fault why = { 0 };
+    static const struct way ways[] = {
+        { true, false, false }, { true, true, false }, { false, true, false }, { true, true, true }
+    };
+    struct playing *each = alloc_zeroed(1, sizeof(*each)), *other = alloc_zeroed(1, sizeof(*other));
     const int fd = open_input(bytes, size);
-    if (stream_reader_open(&playing->reader, fd, &sink, &why)) {
-        enum stream_state state = STREAM_MORE;
-        playing->reader.goes_ahead = size % 4 == 1;
-        while (state == STREAM_MORE && playing->events <= EVENTS_LIMIT) {
-            state = stream_read_block(&playing->reader, &sink, &why);
-            if (state == STREAM_STOPPED && playing->refused) {
-                playing->refused = false;
-                playing->reader.blocks.damage.blocks++;
-                why.text[0] = '\0';
-                state = STREAM_MORE;
-            }
-        }
-    }
-    stream_reader_close(&playing->reader);
+    play(each, fd, (struct way){ 0 });
+    play(other, fd, ways[size % countof(ways)]);
+    compare(each, other);
     close(fd);
-    tables_free(&playing->tables);
-    free(playing);
+    drop(each);
+    drop(other);
     return 0;
 }
