@@ -8,8 +8,6 @@
 #include "formats/paths.h"
 #include "formats/task_mark.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,17 +54,28 @@ static size_t control_size(struct text text)
     return first == 0xC2 && text.size > 1 && (unsigned char)text.bytes[1] < 0xA0 ? 2 : 0;
 }
 
+/* How much of it can stand as it is. */
+static size_t plain_size(struct text text)
+{
+    size_t size = 0;
+    while (size < text.size && text.bytes[size] != ';' &&
+           !control_size((struct text){ text.bytes + size, text.size - size }))
+        size++;
+    return size;
+}
+
 static void put_name(struct bytes *to, struct text name)
 {
     if (name.size == 0)
         name = TEXT("<unknown>");
-    while (name.size > 0) {
-        const size_t control = control_size(name);
-        const size_t size = control ? control : 1;
-        if (control)
-            put_bytes(to, " ", 1);
-        else
-            put_bytes(to, *name.bytes == ';' ? ":" : name.bytes, 1);
+    for (;;) {
+        const size_t plain = plain_size(name);
+        put_bytes(to, name.bytes, plain);
+        if (plain == name.size)
+            return;
+        name = (struct text){ name.bytes + plain, name.size - plain };
+        const size_t control = control_size(name), size = control ? control : 1;
+        put_bytes(to, control ? " " : ":", 1);
         name = (struct text){ name.bytes + size, name.size - size };
     }
 }
@@ -78,9 +87,7 @@ static void put_string(struct bytes *to, const char *string)
 
 static void put_decimal(struct bytes *to, uint64_t number)
 {
-    char digits[24];
-    const int size = snprintf(digits, sizeof(digits), "%" PRIu64, number);
-    put_bytes(to, digits, (size_t)size);
+    to->size += put_digits(bytes_reserve(to, DIGITS_MOST), number);
 }
 
 /* Ends the frame in the making and gives its mark. */

@@ -49,7 +49,8 @@ void output_bytes(struct output *output, const void *bytes, size_t size);
 void output_string(struct output *output, const char *string);
 void output_text(struct output *output, struct text text);
 void output_number(struct output *output, uint64_t number);
-/* The digits of a number, 20 at most: puts them at `to`. Returns how many. */
+#define DIGITS_MOST 20
+/* The digits of a number, DIGITS_MOST at most: puts them at `to`. Returns how many. */
 size_t put_digits(unsigned char *to, uint64_t number);
 void output_format(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

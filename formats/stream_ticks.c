@@ -237,16 +237,52 @@ static uint64_t next_due(struct stream_reader *reader)
     return reader->due_units;
 }
 
+/* Room for the times of so many more ticks. */
+static uint64_t *room_for_ticks(struct stream_reader *reader, size_t count)
+{
+    const size_t known = (size_t)(reader->tick + 1 - reader->first_tick);
+    reader->ticks = alloc_grow(reader->ticks, &reader->ticks_room, known + count, sizeof(*reader->ticks));
+    return reader->ticks + known;
+}
+
 /* Goes on to a tick at this time. False when there is no such time. */
 static bool add_tick(struct stream_reader *reader, uint64_t time)
 {
     if (time < reader->tick_units || time > reader->most_units)
         return false;
+    *room_for_ticks(reader, 1) = time;
     reader->tick_units = time;
     reader->tick++;
-    const size_t at = (size_t)(reader->tick - reader->first_tick);
-    reader->ticks = alloc_grow(reader->ticks, &reader->ticks_room, at + 1, sizeof(*reader->ticks));
-    reader->ticks[at] = time;
+    return true;
+}
+
+/* Behind a tick that came when it was due the next ones are a step apart. How many there can be. */
+static uint64_t steps_left(const struct stream_reader *reader)
+{
+    return reader->step_units ? (reader->most_units - reader->due_units) / reader->step_units : 0;
+}
+
+static void add_steps(struct stream_reader *reader, uint64_t count)
+{
+    const uint64_t due = reader->due_units, step = reader->step_units;
+    uint64_t *ticks = room_for_ticks(reader, count);
+    for (uint64_t i = 0; i < count; i++)
+        ticks[i] = due + (i + 1) * step;
+    reader->tick_units = reader->due_units = due + count * step;
+    reader->tick += count;
+}
+
+/* Goes on to so many ticks, each when it is due. */
+static bool add_ticks(struct stream_reader *reader, uint64_t count)
+{
+    while (count-- > 0) {
+        if (!add_tick(reader, next_due(reader)))
+            return false;
+        if (count <= steps_left(reader)) {
+            add_steps(reader, count);
+            return true;
+        }
+    }
     return true;
 }
 
@@ -285,10 +321,10 @@ bool repeat_ticks(struct decoding *d, uint64_t count)
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
         d->samples_left -= count * d->reader->roster_count;
-        for (; count > 0; count--, d->ticks_closed++)
-            if (!add_tick(d->reader, next_due(d->reader)))
-                return broken(d);
-        return true;
+        const uint64_t before = d->reader->tick;
+        const bool good = add_ticks(d->reader, count);
+        d->ticks_closed += d->reader->tick - before;
+        return good || broken(d);
     }
     for (; count > 0; count--)
         if (!open_tick(d, 0) || !close_tick(d))
