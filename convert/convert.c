@@ -2,6 +2,7 @@
 #include "convert/convert.h"
 
 #include "convert/inputs.h"
+#include "convert/loss.h"
 #include "convert/merge.h"
 #include "convert/options.h"
 #include "convert/place.h"
@@ -34,6 +35,7 @@ struct run {
     bool stopped;              /* the output did: no recording can be converted */
     bool whole;                /* so far nothing was missing */
     size_t read;               /* recordings that could be read */
+    uint64_t lost;             /* samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
     int64_t progress_due_ns;
@@ -122,6 +124,7 @@ static bool begin_merge(struct run *run, struct fault *why)
         whole.start_monotonic_ns -= earlier_ns < whole.start_monotonic_ns ? earlier_ns : whole.start_monotonic_ns;
         whole.start_unix_ns = inputs->start_unix_ns;
     }
+    whole.start_unix_ns = whole.start_unix_ns ? whole.start_unix_ns : inputs->start_unix_ns;
     if (inputs->interval_ns && inputs->count > 1)
         whole.interval_ns = inputs->interval_ns;
     if (inputs->modes_differ)
@@ -200,31 +203,21 @@ static bool convert_events(struct run *run, struct fault *why)
 
 /* ---- the report ---- */
 
-/* About how many samples are lost: a lost tick had as many as the others have, and so have the bytes at the end. */
-static uint64_t estimate_loss(const struct run *run)
+/* Outputs tell of the loss, too. In the tables of a merge is what the recordings before have lost. */
+static void count_loss(struct run *run)
 {
-    const struct tables *tables = tables_of(run);
-    const struct stream_reader *stream = &run->conversion.source.stream;
-    const double all = (double)(samples_read(run) + tables->lost_samples);
-    const double good_bytes = (double)(stream->blocks.bytes_read - stream->blocks.damage.bytes);
-    double lost = (double)tables->lost_samples;
-    if (tables->ticks > 0)
-        lost += (double)stream->lost_ticks * all / (double)tables->ticks;
-    if (good_bytes > 0)
-        lost += (double)stream->blocks.damage.tail * all / good_bytes;
-    return lost < (double)INT64_MAX ? (uint64_t)(lost + 0.5) : INT64_MAX;
+    struct conversion *conversion = &run->conversion;
+    run->lost = loss_of(&conversion->source.stream, tables_of(run), samples_read(run));
+    conversion->loss_is_estimated |= run->lost > 0 && !conversion->source.stream.ended;
+    conversion->tables.lost_samples = run->lost + (run->merging ? conversion->tables.lost_samples : 0);
 }
 
-/* Its end tells how many samples there were. */
 static void warn_of_loss(const struct run *run)
 {
-    const struct tables *tables = tables_of(run);
-    const uint64_t about = run->conversion.source.stream.ended ? 0 : estimate_loss(run);
-    if (about > 0)
-        fprintf(stderr, "; about %" PRIu64 " samples are lost", about);
-    else if (tables->end.samples > samples_read(run))
-        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", tables->end.samples - samples_read(run),
-                tables->end.samples);
+    if (run->lost > 0 && !run->conversion.source.stream.ended)
+        fprintf(stderr, "; about %" PRIu64 " samples are lost", run->lost);
+    else if (run->lost > 0)
+        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", run->lost, tables_of(run)->end.samples);
 }
 
 /* A part of it is bad. How many samples that cost is known when its end tells how many there were. */
@@ -277,6 +270,12 @@ static void warn_of_unknown(const struct run *run)
                 run->converter->name, run->keep.unknown, run->conversion.tables.samples + run->keep.dropped);
 }
 
+static void warn_of_nothing(const struct run *run)
+{
+    if (run->merging && run->conversion.tables.samples == 0)
+        fprintf(stderr, "%s: warning: no sample of %s is left\n", run->converter->name, run->conversion.settings.input);
+}
+
 static void warn_of_no_opcodes(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
@@ -315,8 +314,8 @@ static bool leave_out(struct run *run, struct fault *why)
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
-    const struct settings *settings = &run->conversion.settings;
-    return settings->mode != MODE_AS_RECORDED || !converter->needs_status || converter->needs_status(settings);
+    return run->keep.mode != MODE_AS_RECORDED || !converter->needs_status ||
+           converter->needs_status(&run->conversion.settings);
 }
 
 static bool read_recording(struct run *run, int fd, struct fault *why)
@@ -329,7 +328,9 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     conversion->source.stream.ignores_status = !needs_status(run);
     conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
-    if (!convert_events(run, why))
+    const bool good = convert_events(run, why);
+    count_loss(run);
+    if (!good)
         return leave_out(run, why);
     if (run->merging)
         merge_end_recording(&run->merge);
@@ -419,6 +420,7 @@ static int convert(struct run *run)
         if (!run->merging)
             run->whole = check_whole(run);
         warn_of_unknown(run);
+        warn_of_nothing(run);
         warn_of_no_opcodes(run);
         report(run, path, written);
     } else {

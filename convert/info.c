@@ -111,9 +111,10 @@ static json_t *figures_json(const struct figure_list *figures)
 static json_t *damage_json(const struct info *info)
 {
     const struct damage *damage = &info->conversion->source.stream.blocks.damage;
-    return json_pack("{s:I, s:I, s:I, s:b, s:I, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
+    return json_pack("{s:I, s:I, s:I, s:b, s:I, s:b, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
                      (json_int_t)damage->blocks, "duplicates", (json_int_t)damage->duplicates, "cut", (int)damage->cut,
-                     "lost_samples", (json_int_t)info->conversion->tables.lost_samples, "first", damage->first.text);
+                     "lost_samples", (json_int_t)info->conversion->tables.lost_samples, "estimated",
+                     (int)info->conversion->loss_is_estimated, "first", damage->first.text);
 }
 
 static const char *start_text(char *room, size_t size, uint64_t unix_ns)
@@ -271,6 +272,19 @@ static void print_size(struct output *to, const struct info *info)
                   tables->functions_count ? tables->functions_count - 1 : 0);
 }
 
+static void print_damage(struct output *to, const struct info *info)
+{
+    const struct damage *damage = &info->conversion->source.stream.blocks.damage;
+    const uint64_t lost = info->conversion->tables.lost_samples;
+    if (!damage->bytes && !damage->blocks && !damage->duplicates && !lost)
+        return;
+    output_format(to, "%-11s %" PRIu64 " bytes passed over, %s%" PRIu64 " samples lost", "damage", damage->bytes,
+                  info->conversion->loss_is_estimated ? "about " : "", lost);
+    if (damage->first.text[0])
+        output_format(to, "; first: %s", damage->first.text);
+    output_string(to, "\n");
+}
+
 static void print_totals(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
@@ -297,6 +311,7 @@ static void print_totals(struct output *to, const struct info *info)
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));
     output_string(to, "\n");
+    print_damage(to, info);
 }
 
 /* What the recorder counted of its own work. */

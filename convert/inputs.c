@@ -3,6 +3,7 @@
 
 #include "convert/source.h"
 #include "formats/alloc.h"
+#include "formats/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,19 +62,24 @@ static size_t common_folders(const struct inputs *inputs)
     return common;
 }
 
-/* Shards often have the same file in a folder each. */
+static bool have_names_of_their_own(const struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        for (size_t other = 0; other < i; other++)
+            if (same(file_name(inputs->rows[i].path), file_name(inputs->rows[other].path)))
+                return false;
+    return true;
+}
+
+/* Shards often have the same file in a folder each. Names of files may be any bytes, what outputs say is UTF-8. */
 static void name_inputs(struct inputs *inputs)
 {
-    bool distinct = true;
-    for (size_t i = 0; i < inputs->count; i++) {
-        inputs->rows[i].name = file_name(inputs->rows[i].path);
-        for (size_t other = 0; other < i; other++)
-            distinct &= !same(inputs->rows[i].name, inputs->rows[other].name);
-    }
+    const bool distinct = have_names_of_their_own(inputs);
     const size_t common = common_folders(inputs);
-    for (size_t i = 0; i < inputs->count && !distinct; i++) {
+    for (size_t i = 0; i < inputs->count; i++) {
         const char *path = inputs->rows[i].path;
-        inputs->rows[i].name = (struct text){ path + common, strlen(path) - common };
+        const struct text name = distinct ? file_name(path) : (struct text){ path + common, strlen(path) - common };
+        inputs->rows[i].name.bytes = utf8_clean(name.bytes, name.size, &inputs->rows[i].name.size);
     }
 }
 
@@ -147,10 +153,22 @@ static void add_to_all(struct inputs *inputs, const struct input *input)
 {
     if (!input->known)
         return;
-    if (inputs->start_unix_ns == 0 || input->start_unix_ns < inputs->start_unix_ns)
-        inputs->start_unix_ns = input->start_unix_ns;
+    const uint64_t start_ns = input->start_unix_ns; /* 0: it does not say */
+    if (inputs->start_unix_ns == 0 || (start_ns && start_ns < inputs->start_unix_ns))
+        inputs->start_unix_ns = start_ns;
     if (inputs->interval_ns == 0 || input->interval_ns < inputs->interval_ns)
         inputs->interval_ns = input->interval_ns;
+}
+
+/* The input of lower number that is the same file. NULL: none is. */
+static const struct input *find_twin(const struct inputs *inputs, const struct input *input, const struct stat *there)
+{
+    struct stat other;
+    for (const struct input *twin = inputs->rows; twin < input; twin++)
+        if (strcmp(twin->path, "-") != 0 && stat(twin->path, &other) == 0 && other.st_dev == there->st_dev &&
+            other.st_ino == there->st_ino)
+            return twin;
+    return NULL;
 }
 
 /* What is no file can't be read twice: it is not known. */
@@ -158,8 +176,12 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
 {
     struct stat there;
     uint64_t bytes;
-    if (stat(input->path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+    const bool exists = strcmp(input->path, "-") != 0 && stat(input->path, &there) == 0;
+    if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
         return true;
+    const struct input *twin = exists ? find_twin(inputs, input, &there) : NULL;
+    if (twin)
+        return fault(why, "%s and %s are the same recording, which would be counted twice", twin->path, input->path);
     const int fd = input_open(input->path, &bytes, why);
     if (fd < 0)
         return false;
@@ -197,10 +219,16 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
     return !worth_it || look_into_all(inputs, choice, why);
 }
 
+static void drop(struct input *input)
+{
+    free((char *)input->name.bytes);
+    free(input->wanted);
+}
+
 void inputs_close(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        free(inputs->rows[i].wanted);
+        drop(&inputs->rows[i]);
     free(inputs->rows);
     *inputs = (struct inputs){ 0 };
 }

@@ -9,7 +9,7 @@
 
 struct input {
     const char *path; /* "-" for standard input, which can't be looked at */
-    struct text name; /* what tells it from the others: that of the file, or its path when names are the same */
+    struct text name; /* what tells it from the others: that of the file, or its path when names are the same; UTF-8 */
     bool known;       /* it was looked at, and is a recording */
     uint64_t start_unix_ns, interval_ns;
     bool *wanted; /* by number of a thread: it has, at some time, a name that is wanted */

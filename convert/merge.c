@@ -282,9 +282,9 @@ void merge_want(struct merge *merge, uint32_t thread)
 void merge_end_recording(struct merge *merge)
 {
     const struct tables *from = merge->from;
-    const bool whole = from->end.reason && from->end.reason != END_UNWRITTEN;
+    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : !tables_tell_end(from);
     merge->cut |= !whole;
-    if (!whole || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
+    if (!whole || !from->end.reason || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
         return;
     merge->end = from->end;
     merge->end.time_ns += merge->offset_ns;

@@ -2,6 +2,7 @@
 #include "formats/output.h"
 
 #include "formats/alloc.h"
+#include "formats/shared_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,6 +92,11 @@ static bool open_nameless(struct output *output, struct fault *why)
 static bool open_file(struct output *output, struct fault *why)
 {
     struct stat there;
+    if (is_strange_link(output->path))
+        return fault(why,
+                     "cannot write %s: it is a symbolic link of somebody else, in a folder where everyone may make "
+                     "one; name another file",
+                     output->path);
     output->final = realpath(output->path, NULL); /* a link stays one: what it leads to is replaced */
     if (output->final && stat(output->final, &there) == 0 && !S_ISREG(there.st_mode))
         return open_in_place(output, why);

@@ -265,8 +265,9 @@ __attribute__((format(printf, 3, 4))) static void comment(struct pprof *pprof, P
 static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *profile, const struct process *process)
 {
     char version[32];
-    comment(pprof, profile, "process %" PRIu32 ": Python %s: %.*s", process->pid,
-            python_version_text(version, process->python_version), (int)process->command.size, process->command.bytes);
+    comment(pprof, profile, "process %" PRIu32 ": Python %s%s%.*s", process->pid,
+            python_version_text(version, process->python_version), process->command.size ? ": " : "",
+            (int)process->command.size, process->command.bytes);
 }
 
 /* What a person wants to know about the numbers, in few lines. */
@@ -280,8 +281,9 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
             comment_process(pprof, profile, &tables->processes[i].process);
     if (processes > COMMENTED_PROCESSES)
         comment(pprof, profile, "and %zu more processes", processes - COMMENTED_PROCESSES);
-    comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
-            recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
+    if (recording->pyreel_version.size)
+        comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
+                recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
     comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %" PRIu64 " lost; %" PRIu64 " ticks missed",
             tables->samples, tables->failed, tables->lost_samples, tables->missed);
     if (tables->left_out)
@@ -290,7 +292,7 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (pprof->tally->with_cpu && pprof->tally->with_cpu < pprof->tally->samples)
         comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
                 pprof->tally->samples - pprof->tally->with_cpu);
-    if (!tables->end.reason || tables->end.reason == END_UNWRITTEN)
+    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables_tell_end(tables))
         comment(pprof, profile, "the recording was cut off");
 }
 

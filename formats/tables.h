@@ -102,6 +102,12 @@ bool tables_have_instructions(const struct tables *tables);
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread);
 bool tables_intervals_differ(const struct tables *tables);
 
+/* Whether the recording would say what ended it. Tachyon's, which do not say when they were made either, do not. */
+static inline bool tables_tell_end(const struct tables *tables)
+{
+    return tables->recording.start_unix_ns != 0;
+}
+
 /* The program that was recorded: the first process; an empty one when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 

@@ -4,10 +4,10 @@
 #include "formats/alloc.h"
 #include "formats/block_read.h"
 #include "formats/program.h"
+#include "formats/shared_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +28,6 @@ static char *default_path(pid_t pid, struct text command)
 bool recording_is_for_terminal(const char *path)
 {
     return path && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
-}
-
-/* As /tmp: somebody else may have put a link or a file of his where we are about to write. */
-static bool in_shared_folder(const char *path)
-{
-    char *copy = alloc_copy(path, strlen(path));
-    struct stat folder;
-    const bool shared = stat(dirname(copy), &folder) == 0 && folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH;
-    free(copy);
-    return shared;
 }
 
 static bool holds_recording(int fd)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/loss.h"
+
+/* A lost tick had as many samples as the others have, and so have the bytes at the end. */
+static uint64_t estimate(const struct stream_reader *stream, const struct tables *tables, uint64_t samples)
+{
+    const double all = (double)(samples + tables->lost_samples);
+    const double good_bytes = (double)(stream->blocks.bytes_read - stream->blocks.damage.bytes);
+    double lost = (double)tables->lost_samples;
+    if (tables->ticks > 0)
+        lost += (double)stream->lost_ticks * all / (double)tables->ticks;
+    if (good_bytes > 0)
+        lost += (double)stream->blocks.damage.tail * all / good_bytes;
+    return lost < (double)INT64_MAX ? (uint64_t)(lost + 0.5) : INT64_MAX;
+}
+
+uint64_t loss_of(const struct stream_reader *stream, const struct tables *tables, uint64_t samples)
+{
+    if (!stream->ended)
+        return estimate(stream, tables, samples);
+    return tables->end.samples > samples ? tables->end.samples - samples : 0;
+}

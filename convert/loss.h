@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* How many samples of a recording are missing. */
+#ifndef PYREEL_CONVERT_LOSS_H
+#define PYREEL_CONVERT_LOSS_H
+
+#include "formats/stream_read.h"
+#include "formats/tables.h"
+
+/* Of a recording that was read as far as it goes, `samples` of it. Where its end was read, that tells how many there
+ * were; else it is an estimate. */
+uint64_t loss_of(const struct stream_reader *stream, const struct tables *tables, uint64_t samples);
+
+#endif
