@@ -272,7 +272,7 @@ static void warn_of_unknown(const struct run *run)
 
 static void warn_of_nothing(const struct run *run)
 {
-    if (run->merging && run->conversion.tables.samples == 0)
+    if (run->merging && run->conversion.tables.samples == 0 && tables_of(run)->samples > 0)
         fprintf(stderr, "%s: warning: no sample of %s is left\n", run->converter->name, run->conversion.settings.input);
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 import environment
 import plain_stream
-from environment import RECORD
+from environment import CONVERTERS, RECORD
 from recording import ENVIRONMENT, collapsed, convert, info, run, run_record, wait_until, whole
 
 KILLS = 200
@@ -259,6 +259,31 @@ def test_a_link_in_a_shared_folder_is_not_followed(python3, tmp_path):
         assert (ended.code, ended.text) == (125, "")
         assert "it is a symbolic link, in a folder where everyone may make one" in ended.messages
     assert victim.read_bytes() == b""
+
+
+def link_of_another(folder, victim):
+    """A link in a folder where everybody may make one, and somebody else did."""
+    root = environment.need_root()
+    folder.mkdir()
+    folder.chmod(0o1777)
+    link = folder / "out"
+    link.symlink_to(victim)
+    run(*root, "chown", "-h", str(environment.NOBODY if os.geteuid() == 0 else 0), link)
+    return link
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_a_link_of_another_user_is_not_followed_by_converters(tmp_path, name):
+    recording = os.path.join(environment.PROJECT, "tests", "streams", "plain-3.11", "recording.pyreel")
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    ended = convert(name, recording, "-o", link_of_another(tmp_path / "shared", victim))
+    assert (ended.code, ended.text) == (1, ""), ended
+    assert "it is a symbolic link of somebody else, in a folder where everyone may make one" in ended.messages
+    assert victim.read_bytes() == b"precious"
+    (tmp_path / "own").symlink_to(victim)
+    assert convert(name, recording, "-o", tmp_path / "own").code == 0
+    assert (tmp_path / "own").is_symlink() and victim.read_bytes() != b"precious"
 
 
 def test_a_file_of_another_user_in_a_shared_folder_is_not_used(python3, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 import gecko_check
 import pprof_check
 from environment import CONVERTERS
-from recording import attach, convert, succeed
+from recording import attach, convert, info, succeed
 
 MAGIC = 8
 BLOCK = struct.Struct("<4sBBHIIII")  # sync, kind, codec, zero, sequence, stored size, plain size, checksum
@@ -190,6 +190,41 @@ def test_a_lost_block_costs_what_is_in_it(small, tmp_path, name):
         code, found = judge.answer(small[:begin] + small[end:], f"block at {begin} taken out")
         assert code == 0, found
         assert 0 < sum(found.values()) < sum(judge.whole.values())
+
+
+def lost_in_gecko(path):
+    """What a person reads there, under "show more"."""
+    profile = gecko_check.load(path)
+    (rows,) = [part["entries"] for part in profile["meta"]["extra"]]
+    return {row["label"]: row["value"] for row in rows}["Lost samples"]
+
+
+def lost_in_pprof(path):
+    profile, _ = pprof_check.examine(path)
+    (line,) = [text for text in pprof_check.summary(profile)["comments"] if " lost; " in text]
+    return int(line.partition(" failed, ")[2].split()[0])
+
+
+def test_every_output_tells_how_many_samples_are_lost(small, tmp_path):
+    begin, end, _ = [block for block in blocks(small) if block[2] == EVENTS][1]
+    whole, damaged = tmp_path / "whole.pyreel", tmp_path / "damaged.pyreel"
+    whole.write_bytes(small)
+    damaged.write_bytes(small[:begin + 30] + bytes([small[begin + 30] ^ 1]) + small[begin + 31:])
+    lost = info(whole)["samples"] - info(damaged)["samples"]
+    assert lost > 0
+    assert {key: info(damaged)["damage"][key] for key in ("lost_samples", "estimated", "bytes")} == {
+        "lost_samples": lost, "estimated": False, "bytes": end - begin}
+    assert f"damage      {end - begin} bytes passed over, {lost} samples lost; " in convert("info", damaged).text
+    assert "damage " not in convert("info", whole).text
+    for inputs in ([damaged], [whole, damaged]):
+        succeed(CONVERTERS["gecko"], "-q", "-o", tmp_path / "out.json", *inputs)
+        assert lost_in_gecko(tmp_path / "out.json") == lost
+        succeed(CONVERTERS["pprof"], "-q", "-o", tmp_path / "out.pb.gz", *inputs)
+        assert lost_in_pprof(tmp_path / "out.pb.gz") == lost
+    cut = tmp_path / "cut.pyreel"
+    cut.write_bytes(small[:end - 1])
+    damage = info(cut)["damage"]
+    assert damage["estimated"] is True and damage["lost_samples"] > 0
 
 
 @pytest.mark.parametrize("name", CONVERTERS)

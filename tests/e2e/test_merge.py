@@ -160,7 +160,9 @@ def test_the_same_pid_twice_is_two_processes(shards, tmp_path):
 
 
 def test_definitions_are_shared(shards, tmp_path):
-    alone, twice = (pprof_of(tmp_path, [shards[0]] * times) for times in (1, 2))
+    twin = tmp_path / "twin.pyreel"
+    twin.write_bytes(shards[0].path.read_bytes())
+    alone, twice = (pprof_of(tmp_path, these) for these in ([shards[0]], [shards[0], shards[0]._replace(path=twin)]))
     for table in ("function", "location"):
         assert len(alone[table]) == len(twice[table])
 
@@ -199,6 +201,51 @@ def test_damage_costs_the_same_on_the_way_through_the_merge():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = [problem for problem in pool.map(difference, range(1, len(data), 7)) if problem]
     assert not found, f"{len(found)} problems: {found[0]}"
+
+
+def test_one_that_is_named_twice_is_refused(shards, tmp_path):
+    path = shards[0].path
+    (tmp_path / "link.pyreel").symlink_to(path)
+    for twin in (path, path.parent / ".." / path.parent.name / path.name, tmp_path / "link.pyreel"):
+        ended = convert("collapsed", twin, path, shards[1].path)
+        assert (ended.code, ended.text) == (1, ""), ended
+        assert f"{path} and {twin} are the same recording, which would be counted twice" in ended.messages
+
+
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_names_that_are_not_utf8(shards, tmp_path, name):
+    odd = tmp_path / os.fsdecode(b"odd \xff.pyreel")
+    odd.write_bytes(shards[0].path.read_bytes())
+    ended = convert(name, shards[1].path, "-o", tmp_path / "out", odd)
+    assert (ended.code, ended.messages) == (0, ""), ended
+    if name == "collapsed":
+        assert " (odd \\xff);" in (tmp_path / "out").read_text(encoding="utf-8")
+    elif name == "gecko":
+        assert gecko_check.problems(gecko_check.load(tmp_path / "out")) == []
+    else:
+        profile, problems = pprof_check.examine(tmp_path / "out")
+        assert problems == [] and b"odd \\xff" in profile["string_table"]
+
+
+def test_a_part_without_samples_is_told(shards):
+    ended = convert("collapsed", shards[0].path, "--from", "1000")
+    assert (ended.code, ended.text) == (0, "")
+    assert ended.messages == f"pyreel-collapsed: warning: no sample of {shards[0].path} is left\n"
+
+
+def test_one_without_a_date_begins_with_the_whole(shards, tmp_path):
+    """Tachyon's files do not say when they were made."""
+    undated = tmp_path / "undated.bin"
+    succeed(CONVERTERS["tachyon"], "-q", "-o", undated, shards[0].path)
+    dated, told = shards[1].path, []
+    for inputs in ((dated, undated), (undated, dated)):
+        succeed(CONVERTERS["gecko"], "-o", tmp_path / "out.json", *inputs)
+        profile = gecko_check.load(tmp_path / "out.json")
+        assert profile["meta"]["startTime"] == pytest.approx(shards[1].info["start_unix_ns"] / 1e6, abs=0.01)
+        assert profile["meta"]["profilingEndTime"] < 60000
+        part = succeed(CONVERTERS["collapsed"], "--to", "1", *inputs).text.splitlines()
+        told.append(sum(int(line.rpartition(" ")[2]) for line in part))
+    assert told[0] == told[1] > 0
 
 
 def test_nothing_readable_is_a_failure(tmp_path):

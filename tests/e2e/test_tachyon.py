@@ -135,6 +135,10 @@ def test_its_files_make_good_profiles(theirs, how, tmp_path):
     message, problems = pprof_check.examine(tmp_path / "out.pb.gz")
     assert [problem for problem in problems if not problem.startswith("time 0, ")] == []  # it has no date
     assert sum(values[0] for _, _, values in pprof_check.summary(message)["samples"]) == samples
+    comments = pprof_check.summary(message)["comments"]
+    assert any("Python 3.15" in text for text in comments) and not any("cut off" in text for text in comments)
+    (rows,) = [part["entries"] for part in profile["meta"]["extra"]]
+    assert {row["label"]: row["value"] for row in rows}["Recording"] == "complete: it does not say what ended it"
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
