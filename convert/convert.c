@@ -203,13 +203,12 @@ static bool convert_events(struct run *run, struct fault *why)
 
 /* ---- the report ---- */
 
-/* Outputs tell of the loss, too. In the tables of a merge is what the recordings before have lost. */
 static void count_loss(struct run *run)
 {
-    struct conversion *conversion = &run->conversion;
-    run->lost = loss_of(&conversion->source.stream, tables_of(run), samples_read(run));
-    conversion->loss_is_estimated |= run->lost > 0 && !conversion->source.stream.ended;
-    conversion->tables.lost_samples = run->lost + (run->merging ? conversion->tables.lost_samples : 0);
+    struct tables *all = &run->conversion.tables;
+    run->lost = loss_of(&run->conversion.source.stream, tables_of(run), samples_read(run));
+    all->missing += run->lost;
+    all->missing_estimated |= run->lost > 0 && !run->conversion.source.stream.ended;
 }
 
 static void warn_of_loss(const struct run *run)

@@ -51,8 +51,7 @@ struct conversion {
     struct tables tables;
     struct source source;
     struct output output;
-    uint64_t input_bytes;   /* size of the input file; 0 for a pipe */
-    bool loss_is_estimated; /* tables.lost_samples: no END told how many there were */
+    uint64_t input_bytes; /* size of the input file; 0 for a pipe */
 };
 
 struct converter {

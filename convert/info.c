@@ -113,8 +113,8 @@ static json_t *damage_json(const struct info *info)
     const struct damage *damage = &info->conversion->source.stream.blocks.damage;
     return json_pack("{s:I, s:I, s:I, s:b, s:I, s:b, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
                      (json_int_t)damage->blocks, "duplicates", (json_int_t)damage->duplicates, "cut", (int)damage->cut,
-                     "lost_samples", (json_int_t)info->conversion->tables.lost_samples, "estimated",
-                     (int)info->conversion->loss_is_estimated, "first", damage->first.text);
+                     "lost_samples", (json_int_t)info->conversion->tables.missing, "estimated",
+                     (int)info->conversion->tables.missing_estimated, "first", damage->first.text);
 }
 
 static const char *start_text(char *room, size_t size, uint64_t unix_ns)
@@ -242,7 +242,7 @@ static void print_program(struct output *to, const struct tables *tables)
     if (process->number)
         output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
                       python_version_text(version, process->python_version), process->pid);
-    if (recording->start_unix_ns == 0) {
+    if (tables_undated(tables)) {
         print_line(to, "recorded", TEXT("by Tachyon, which does not say when or where"));
         return;
     }
@@ -275,11 +275,11 @@ static void print_size(struct output *to, const struct info *info)
 static void print_damage(struct output *to, const struct info *info)
 {
     const struct damage *damage = &info->conversion->source.stream.blocks.damage;
-    const uint64_t lost = info->conversion->tables.lost_samples;
-    if (!damage->bytes && !damage->blocks && !damage->duplicates && !lost)
+    const struct tables *tables = &info->conversion->tables;
+    if (!damage->bytes && !damage->blocks && !damage->duplicates && !tables->missing)
         return;
     output_format(to, "%-11s %" PRIu64 " bytes passed over, %s%" PRIu64 " samples lost", "damage", damage->bytes,
-                  info->conversion->loss_is_estimated ? "about " : "", lost);
+                  tables->missing_estimated ? "about " : "", tables->missing);
     if (damage->first.text[0])
         output_format(to, "; first: %s", damage->first.text);
     output_string(to, "\n");

@@ -282,7 +282,7 @@ void merge_want(struct merge *merge, uint32_t thread)
 void merge_end_recording(struct merge *merge)
 {
     const struct tables *from = merge->from;
-    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : !tables_tell_end(from);
+    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : tables_undated(from);
     merge->cut |= !whole;
     if (!whole || !from->end.reason || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
         return;

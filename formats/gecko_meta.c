@@ -155,7 +155,7 @@ static void add_states(json_t *rows, const struct gecko *gecko)
 
 static json_t *ending(const struct tables *tables)
 {
-    if (!tables->end.reason && !tables_tell_end(tables))
+    if (!tables->end.reason && tables_undated(tables))
         return json_string("complete: it does not say what ended it");
     if (!tables->end.reason)
         return json_string("cut off: the recorder did not come to its end");
@@ -176,7 +176,7 @@ static json_t *extra_values(const struct gecko *gecko)
     add_count(rows, "Ticks", tables->ticks);
     add_count(rows, "Missed ticks", tables->missed);
     add_count(rows, "Failed samples", tables->failed);
-    add_count(rows, "Lost samples", tables->lost_samples);
+    add_count(rows, "Lost samples", tables->missing);
     if (tables->left_out)
         add_count(rows, "Left out by the mode", tables->left_out);
     add_states(rows, gecko);

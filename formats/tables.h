@@ -67,6 +67,8 @@ struct tables {
     bool has_recording;
     struct end end; /* .reason 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
+    uint64_t missing;       /* samples that were recorded and are not here, for whatever reason: set by who has read */
+    bool missing_estimated; /* nothing told how many there were */
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* the latest time seen */
     struct figure_list figures;
@@ -102,10 +104,10 @@ bool tables_have_instructions(const struct tables *tables);
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread);
 bool tables_intervals_differ(const struct tables *tables);
 
-/* Whether the recording would say what ended it. Tachyon's, which do not say when they were made either, do not. */
-static inline bool tables_tell_end(const struct tables *tables)
+/* Of a recording of Tachyon, which says neither when it was made, nor by what, nor what ended it. */
+static inline bool tables_undated(const struct tables *tables)
 {
-    return tables->recording.start_unix_ns != 0;
+    return tables->recording.start_unix_ns == 0;
 }
 
 /* The program that was recorded: the first process; an empty one when there is none. */

@@ -61,8 +61,11 @@ static const struct event one[] = {
 };
 
 static const struct event other[] = {
-    { EVENT_RECORDING,
-      .recording = { .format_version = 1, .mode = T("wall"), .interval_ns = 2 * MS, .time_unit_ns = 1 } },
+    { EVENT_RECORDING, .recording = { .format_version = 1,
+                                      .mode = T("wall"),
+                                      .start_unix_ns = 1, /* it would say what ended it */
+                                      .interval_ns = 2 * MS,
+                                      .time_unit_ns = 1 } },
     PROCESS(1, 42, "/w"),
     THREAD(1, 1, 42, "python3"),
     { EVENT_THREAD, .thread = { 2, 1, 77, false, 0, 0, T("idle"), 0 } },
