@@ -112,27 +112,6 @@ static bool take_merged(void *self, struct event *event, struct fault *why)
     return tables_take(&run->conversion.tables, event, why) && give(run, event, why);
 }
 
-/* The whole is described as the first recording is, but for what is not the same in all. */
-static bool begin_merge(struct run *run, struct fault *why)
-{
-    const struct inputs *inputs = &run->inputs;
-    struct recording whole = run->own.recording;
-    if (run->merge.opened)
-        return true;
-    if (inputs->start_unix_ns && inputs->count > 1 && inputs->start_unix_ns < whole.start_unix_ns) {
-        const uint64_t earlier_ns = whole.start_unix_ns - inputs->start_unix_ns;
-        whole.start_monotonic_ns -= earlier_ns < whole.start_monotonic_ns ? earlier_ns : whole.start_monotonic_ns;
-        whole.start_unix_ns = inputs->start_unix_ns;
-    }
-    whole.start_unix_ns = whole.start_unix_ns ? whole.start_unix_ns : inputs->start_unix_ns;
-    if (inputs->interval_ns && inputs->count > 1)
-        whole.interval_ns = inputs->interval_ns;
-    if (inputs->modes_differ)
-        whole.mode = (struct text){ 0 };
-    run->inputs.start_unix_ns = whole.start_unix_ns;
-    return merge_open(&run->merge, &whole, why);
-}
-
 /* Its header is known. */
 static bool begin_recording(struct run *run, struct event *event, struct fault *why)
 {
@@ -140,13 +119,14 @@ static bool begin_recording(struct run *run, struct event *event, struct fault *
         return false;
     if (!run->merging)
         return true;
-    if (!begin_merge(run, why))
-        return false;
-    const struct inputs *inputs = &run->inputs;
+    if (!run->merge.opened) {
+        const struct recording whole = inputs_begin(&run->inputs, &run->own.recording);
+        if (!merge_open(&run->merge, &whole, why))
+            return false;
+    }
     const struct input *input = run->input;
-    const uint64_t start_ns = event->recording.start_unix_ns, first_ns = inputs->start_unix_ns;
-    merge_next(&run->merge, &run->own, inputs->count > 1 ? input->name : (struct text){ 0 },
-               start_ns > first_ns ? start_ns - first_ns : 0);
+    merge_next(&run->merge, &run->own, run->inputs.count > 1 ? input->name : (struct text){ 0 },
+               inputs_offset_ns(&run->inputs, event->recording.start_unix_ns));
     for (size_t i = 1; i < input->wanted_room; i++)
         if (input->wanted[i])
             merge_want(&run->merge, (uint32_t)i);
@@ -207,8 +187,8 @@ static void count_loss(struct run *run)
 {
     struct tables *all = &run->conversion.tables;
     run->lost = loss_of(&run->conversion.source.stream, tables_of(run), samples_read(run));
-    all->missing += run->lost;
-    all->missing_estimated |= run->lost > 0 && !run->conversion.source.stream.ended;
+    all->missing += run->lost < INT64_MAX - all->missing ? run->lost : INT64_MAX - all->missing;
+    all->missing_estimated |= !run->conversion.source.stream.ended && !run->conversion.source.stream.complete;
 }
 
 static void warn_of_loss(const struct run *run)
@@ -384,6 +364,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
         return false;
+    conversion->tables.cut = run->merge.cut;
     if (!keep_finish(&run->keep, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     return run->converter->finish(run->self, why);

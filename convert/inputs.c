@@ -219,6 +219,34 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
     return !worth_it || look_into_all(inputs, choice, why);
 }
 
+struct recording inputs_begin(struct inputs *inputs, const struct recording *first)
+{
+    const uint64_t start_ns = inputs->start_unix_ns;
+    struct recording whole = *first;
+    if (whole.start_unix_ns == 0 && start_ns) { /* what it tells of a clock has no date */
+        whole.start_unix_ns = start_ns;
+        whole.start_monotonic_ns = 0;
+    }
+    if (inputs->count > 1 && start_ns && start_ns < whole.start_unix_ns) {
+        const uint64_t earlier_ns = whole.start_unix_ns - start_ns;
+        whole.start_monotonic_ns -= earlier_ns < whole.start_monotonic_ns ? earlier_ns : whole.start_monotonic_ns;
+        whole.start_unix_ns = start_ns;
+    }
+    if (inputs->interval_ns && inputs->count > 1)
+        whole.interval_ns = inputs->interval_ns;
+    if (inputs->modes_differ)
+        whole.mode = (struct text){ 0 };
+    inputs->start_unix_ns = whole.start_unix_ns;
+    return whole;
+}
+
+uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns)
+{
+    if (inputs->start_unix_ns == 0)
+        inputs->start_unix_ns = start_unix_ns;
+    return start_unix_ns > inputs->start_unix_ns ? start_unix_ns - inputs->start_unix_ns : 0;
+}
+
 static void drop(struct input *input)
 {
     free((char *)input->name.bytes);

@@ -29,6 +29,14 @@ struct inputs {
 bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct choice *choice, struct fault *why);
 void inputs_close(struct inputs *inputs);
 
+/* How the whole is described: as the first one that is read, but for what is not the same in all, and from when the
+ * first of them began on, as far as they could be looked at. It begins then. */
+struct recording inputs_begin(struct inputs *inputs, const struct recording *first);
+
+/* How much later than the whole one begins; `start_unix_ns` 0: nobody knows, so with it. The first date that comes up
+ * is that of the whole, if it has none. */
+uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns);
+
 /* Opens a file to read a recording from; *bytes is its size, 0 when it is no regular file. -1 with the reason. */
 int input_open(const char *path, uint64_t *bytes, struct fault *why);
 void input_close(int fd);

@@ -18,5 +18,6 @@ uint64_t loss_of(const struct stream_reader *stream, const struct tables *tables
 {
     if (!stream->ended)
         return estimate(stream, tables, samples);
-    return tables->end.samples > samples ? tables->end.samples - samples : 0;
+    const uint64_t said = tables->end.samples < INT64_MAX ? tables->end.samples : INT64_MAX;
+    return said > samples ? said - samples : 0;
 }

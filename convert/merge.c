@@ -282,6 +282,8 @@ void merge_want(struct merge *merge, uint32_t thread)
 void merge_end_recording(struct merge *merge)
 {
     const struct tables *from = merge->from;
+    const uint64_t last_ns = from->last_ns + merge->offset_ns;
+    merge->last_ns = last_ns > merge->last_ns ? last_ns : merge->last_ns;
     const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : tables_undated(from);
     merge->cut |= !whole;
     if (!whole || !from->end.reason || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
@@ -296,6 +298,8 @@ bool merge_finish(struct merge *merge, struct fault *why)
     struct event event = { .kind = EVENT_END, .end = merge->end };
     if (merge->cut || !merge->end.reason)
         return true;
+    if (event.end.time_ns < merge->last_ns) /* of one that does not tell its end */
+        event.end.time_ns = merge->last_ns;
     if (merge->choice->to_ns && event.end.time_ns > merge->choice->to_ns)
         event.end.time_ns = merge->choice->to_ns;
     return tell(merge, &event, why);

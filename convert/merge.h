@@ -28,10 +28,11 @@ struct merge {
     const struct choice *choice;
     struct intern strings, functions, frames; /* of the whole; their bytes are what defines them */
     uint32_t last_process, last_thread, last_task;
-    struct end end; /* of the whole so far; .reason 0: none yet */
-    bool cut;       /* a recording had no end */
-    bool opened;    /* the whole was described */
-    bool found;     /* a thread that is wanted */
+    struct end end;   /* of the whole so far; .reason 0: none yet */
+    uint64_t last_ns; /* the latest time of the recordings that are over */
+    bool cut;         /* a recording had no end */
+    bool opened;      /* the whole was described */
+    bool found;       /* a thread that is wanted */
 
     /* Of the recording that is being read. */
     const struct tables *from;

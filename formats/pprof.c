@@ -281,18 +281,19 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
             comment_process(pprof, profile, &tables->processes[i].process);
     if (processes > COMMENTED_PROCESSES)
         comment(pprof, profile, "and %zu more processes", processes - COMMENTED_PROCESSES);
-    if (!tables_undated(tables))
+    if (recording->pyreel_version.size)
         comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
                 recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
-    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %" PRIu64 " lost; %" PRIu64 " ticks missed",
-            tables->samples, tables->failed, tables->missing, tables->missed);
+    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
+            tables->samples, tables->failed, tables->missing_estimated ? "about " : "", tables->missing,
+            tables->missed);
     if (tables->left_out)
         comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
                 tables->left_out);
     if (pprof->tally->with_cpu && pprof->tally->with_cpu < pprof->tally->samples)
         comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
                 pprof->tally->samples - pprof->tally->with_cpu);
-    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : !tables_undated(tables))
+    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables_undated(tables))
         comment(pprof, profile, "the recording was cut off");
 }
 

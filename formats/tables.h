@@ -69,6 +69,7 @@ struct tables {
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
     uint64_t missing;       /* samples that were recorded and are not here, for whatever reason: set by who has read */
     bool missing_estimated; /* nothing told how many there were */
+    bool cut;               /* one of several recordings has no end, or was left out */
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* the latest time seen */
     struct figure_list figures;

@@ -248,6 +248,39 @@ def test_one_without_a_date_begins_with_the_whole(shards, tmp_path):
     assert told[0] == told[1] > 0
 
 
+def test_a_date_may_come_late(shards, tmp_path):
+    """A pipe can't be looked at before, and one without a date comes first."""
+    undated, dated = tmp_path / "undated.bin", shards[1].path
+    succeed(CONVERTERS["tachyon"], "-q", "-o", undated, shards[0].path)
+    command = f"exec {CONVERTERS['collapsed']} --to 1 {{}} {{}}".format
+    told = []
+    for words in ((undated, f"<(cat {dated})"), (f"<(cat {dated})", undated), (undated, dated)):
+        lines = succeed("bash", "-c", command(*words)).text.splitlines()
+        told.append(sum(int(line.rpartition(" ")[2]) for line in lines))
+    assert told[0] == told[1] == told[2] > 0
+
+
+def test_a_whole_of_undated_ones_says_what_is_cut(shards, tmp_path):
+    good, bad = tmp_path / "good.bin", tmp_path / "bad.bin"
+    succeed(CONVERTERS["tachyon"], "-q", "-o", good, shards[0].path)
+    bad.write_bytes(good.read_bytes()[:-20])
+    for inputs, cut in (([good], False), ([good, bad], True)):
+        convert("pprof", *inputs, "-q", "-o", tmp_path / "out.pb.gz", "--from", "0.01")
+        profile, _ = pprof_check.examine(tmp_path / "out.pb.gz")
+        assert any("cut off" in text for text in pprof_check.summary(profile)["comments"]) == cut, inputs
+
+
+def test_a_whole_lasts_as_long_as_the_longest(shards, tmp_path):
+    undated, short = tmp_path / "undated.bin", tmp_path / "short.pyreel"
+    succeed(CONVERTERS["tachyon"], "-q", "-o", undated, shards[0].path)
+    golden_one = pathlib.Path(PROJECT) / "tests" / "streams" / "gc-3.15" / golden.RECORDING
+    short.write_bytes(golden_one.read_bytes())
+    lasts = [info(path)["duration_s"] for path in (undated, short)]
+    succeed(CONVERTERS["pprof"], "-q", "-o", tmp_path / "out.pb.gz", undated, short)
+    profile, _ = pprof_check.examine(tmp_path / "out.pb.gz")
+    assert profile["duration_nanos"] / 1e9 >= max(lasts) - 0.01
+
+
 def test_nothing_readable_is_a_failure(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text("no recording")
