@@ -161,12 +161,10 @@ static void add_to_all(struct inputs *inputs, const struct input *input)
 }
 
 /* The input of lower number that is the same file. NULL: none is. */
-static const struct input *find_twin(const struct inputs *inputs, const struct input *input, const struct stat *there)
+static const struct input *find_twin(const struct inputs *inputs, const struct input *input)
 {
-    struct stat other;
     for (const struct input *twin = inputs->rows; twin < input; twin++)
-        if (strcmp(twin->path, "-") != 0 && stat(twin->path, &other) == 0 && other.st_dev == there->st_dev &&
-            other.st_ino == there->st_ino)
+        if (twin->inode && twin->inode == input->inode && twin->device == input->device)
             return twin;
     return NULL;
 }
@@ -179,7 +177,11 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const bool exists = strcmp(input->path, "-") != 0 && stat(input->path, &there) == 0;
     if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
         return true;
-    const struct input *twin = exists ? find_twin(inputs, input, &there) : NULL;
+    if (exists) {
+        input->device = there.st_dev;
+        input->inode = there.st_ino;
+    }
+    const struct input *twin = find_twin(inputs, input);
     if (twin)
         return fault(why, "%s and %s are the same recording, which would be counted twice", twin->path, input->path);
     const int fd = input_open(input->path, &bytes, why);

@@ -7,8 +7,12 @@
 #include "convert/choice.h"
 #include "formats/fault.h"
 
+#include <sys/types.h>
+
 struct input {
     const char *path; /* "-" for standard input, which can't be looked at */
+    dev_t device;     /* which file it is; 0 where it was not looked for */
+    ino_t inode;
     struct text name; /* what tells it from the others: that of the file, or its path when names are the same; UTF-8 */
     bool known;       /* it was looked at, and is a recording */
     uint64_t start_unix_ns, interval_ns;
