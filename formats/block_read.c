@@ -26,6 +26,7 @@ void block_reader_close(struct block_reader *reader)
     free(reader->plain);
     bytes_free(&reader->joined);
     grouping_free(&reader->grouping);
+    prediction_free(&reader->prediction);
     ZSTD_freeDCtx(reader->zstd);
     *reader = (struct block_reader){ .fd = -1 };
 }
@@ -130,6 +131,16 @@ static const char *take_grouped(struct block_reader *reader, struct cursor store
     return NULL;
 }
 
+static const char *take_predicted(struct block_reader *reader, struct cursor stored, size_t size,
+                                  struct cursor *payload)
+{
+    reader->joined.size = 0;
+    if (!unpredict_payload(&reader->prediction, stored, size, &reader->joined))
+        return "a block that was not predicted so";
+    *payload = cursor_of(reader->joined.at, size);
+    return NULL;
+}
+
 uint32_t block_field(struct cursor payload, uint32_t field)
 {
     while (cursor_left(&payload) > 0 && !payload.bad) {
@@ -146,6 +157,7 @@ static const char *(*const codecs[])(struct block_reader *, struct cursor stored
     [CODEC_PLAIN] = take_plain,
     [CODEC_ZSTD] = take_zstd,
     [CODEC_GROUPED] = take_grouped,
+    [CODEC_PREDICTED] = take_predicted,
 };
 
 /* Whether the format has such blocks, in the version that the file is of. */
@@ -154,7 +166,7 @@ static bool is_coded_well(const struct block_reader *reader, const unsigned char
     const unsigned char codec = header[STREAM_CODEC_AT];
     if (codec >= countof(codecs) || header[6] || header[7])
         return false;
-    if (codec == CODEC_GROUPED && header[4] != BLOCK_EVENTS)
+    if (codec >= CODEC_GROUPED && header[4] != BLOCK_EVENTS)
         return false;
     return reader->version == 0 || reader->version >= STREAM_VERSION_OF(codec);
 }

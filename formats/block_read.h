@@ -6,6 +6,7 @@
 #define PYREEL_FORMATS_BLOCK_READ_H
 
 #include "formats/block_group.h"
+#include "formats/block_predict.h"
 #include "formats/fault.h"
 #include "formats/stream.h"
 
@@ -31,7 +32,8 @@ struct block_reader {
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
     struct grouping grouping;
-    struct bytes joined; /* a payload that was grouped */
+    struct prediction prediction;
+    struct bytes joined; /* a payload that was grouped or predicted */
     uint64_t wasted;     /* bytes of false blocks whose checksum was computed */
     struct damage damage;
 };

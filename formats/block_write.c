@@ -10,6 +10,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#define PREDICT_LEAST 1024 /* bytes of a grouped block from which on it is worth the while to predict it */
+
 #define END_ROOM 128 /* bytes below the limit that only the end may have: more than it ever takes */
 
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
@@ -24,6 +26,8 @@ void block_writer_close(struct block_writer *writer)
     bytes_free(&writer->stored);
     bytes_free(&writer->grouped);
     grouping_free(&writer->grouping);
+    bytes_free(&writer->predicted);
+    prediction_free(&writer->prediction);
     ZSTD_freeCCtx(writer->zstd);
     *writer = (struct block_writer){ .fd = -1 };
 }
@@ -96,14 +100,34 @@ static bool store_compressed(struct block_writer *writer, const struct bytes *by
     return true;
 }
 
+/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. */
+static bool is_worth_predicting(const struct block_writer *writer, size_t grouped)
+{
+    return writer->predicted.size <= grouped - grouped / 3;
+}
+
+/* Puts the payload predicted where it was appended grouped to writer->stored, if that is wanted and pays. */
+static bool store_predicted(struct block_writer *writer, const struct bytes *payload, size_t before)
+{
+    const size_t grouped = writer->stored.size - before;
+    writer->predicted.size = 0;
+    if (writer->codec != CODEC_PREDICTED || writer->level || grouped < PREDICT_LEAST ||
+        !predict_payload(&writer->prediction, payload, &writer->predicted) || !is_worth_predicting(writer, grouped))
+        return false;
+    writer->stored.size = before;
+    put_bytes(&writer->stored, writer->predicted.at, writer->predicted.size);
+    return true;
+}
+
 /* Appends the payload to writer->stored, grouped and compressed if that is wanted and pays. Returns how. */
 static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
+    const size_t before = writer->stored.size;
     writer->grouped.size = 0;
-    if (writer->zstd && kind == BLOCK_EVENTS && writer->codec == CODEC_GROUPED &&
+    if (writer->zstd && kind == BLOCK_EVENTS && writer->codec >= CODEC_GROUPED &&
         group_payload(&writer->grouping, payload, &writer->grouped) &&
         store_compressed(writer, &writer->grouped, payload->size))
-        return CODEC_GROUPED;
+        return store_predicted(writer, payload, before) ? CODEC_PREDICTED : CODEC_GROUPED;
     if (writer->zstd && store_compressed(writer, payload, payload->size))
         return CODEC_ZSTD;
     put_bytes(&writer->stored, payload->at, payload->size);

@@ -5,24 +5,27 @@
 #define PYREEL_FORMATS_BLOCK_WRITE_H
 
 #include "formats/block_group.h"
+#include "formats/block_predict.h"
 #include "formats/fault.h"
 #include "formats/stream.h"
 
 struct block_writer {
     int fd;
-    enum stream_codec codec;  /* of EVENTS blocks, if it pays; others are at most compressed */
-    int level;                /* zstd's, or 0: by the size of a block */
+    enum stream_codec codec;  /* the highest that EVENTS blocks have, if it pays; others are at most compressed */
+    int level;                /* zstd's, or 0: by the size of a block, which may be predicted, too */
     struct ZSTD_CCtx_s *zstd; /* NULL: payloads are stored as they are */
     struct grouping grouping;
     struct bytes grouped; /* a payload, rearranged */
-    uint32_t sequence;    /* of the next block */
-    uint64_t written;     /* bytes so far */
-    uint64_t plain;       /* bytes of their payloads before compression */
-    struct bytes stored;  /* a block on its way out */
-    uint64_t limit;       /* what the file may grow to; 0: as it likes */
-    bool full;            /* a block did not fit: only the end is written from now on, for which there is room */
-    bool broken;          /* a write failed: only the end may still be written ... */
-    bool torn;            /* ... unless a part of the failed block stands in the file */
+    struct prediction prediction;
+    struct bytes predicted; /* a payload, told so */
+    uint32_t sequence;      /* of the next block */
+    uint64_t written;       /* bytes so far */
+    uint64_t plain;         /* bytes of their payloads before compression */
+    struct bytes stored;    /* a block on its way out */
+    uint64_t limit;         /* what the file may grow to; 0: as it likes */
+    bool full;              /* a block did not fit: only the end is written from now on, for which there is room */
+    bool broken;            /* a write failed: only the end may still be written ... */
+    bool torn;              /* ... unless a part of the failed block stands in the file */
 };
 
 /* `fd` stays the caller's. Level 0 takes about as much time for a block as passes unnoticed. */

@@ -3,7 +3,7 @@
 #ifndef PYREEL_FORMATS_STREAM_H
 #define PYREEL_FORMATS_STREAM_H
 
-#define STREAM_VERSION        2 /* the highest that we know */
+#define STREAM_VERSION        3 /* the highest that we know */
 #define STREAM_MAGIC          "\x89pyreel\n"
 #define STREAM_MAGIC_SIZE     8
 #define STREAM_SYNC           "\xF5prB"
@@ -16,10 +16,10 @@
 
 enum stream_block { BLOCK_HEADER = 1, BLOCK_EVENTS, BLOCK_END };
 
-enum stream_codec { CODEC_PLAIN, CODEC_ZSTD, CODEC_GROUPED };
+enum stream_codec { CODEC_PLAIN, CODEC_ZSTD, CODEC_GROUPED, CODEC_PREDICTED };
 
 /* The version that a file has at least to have such blocks. */
-#define STREAM_VERSION_OF(codec) ((codec) == CODEC_GROUPED ? 2u : 1u)
+#define STREAM_VERSION_OF(codec) ((codec) == CODEC_PREDICTED ? 3u : (codec) == CODEC_GROUPED ? 2u : 1u)
 
 enum stream_record {
     RECORD_TICK = 1,

@@ -187,7 +187,7 @@ static bool apply(struct options *options, enum option_number number, const char
         return good;
     case OPTION_COMPRESSION:
         good = one_of(value, codec_names, countof(codec_names), &which);
-        options->codec = which == 1 ? CODEC_GROUPED : CODEC_PLAIN;
+        options->codec = which == 1 ? CODEC_PREDICTED : CODEC_PLAIN;
         return good;
     case OPTION_LEVEL:
         good = parse_whole(value, 1, LEVEL_LIMIT, &whole);
@@ -264,7 +264,7 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
 
 bool options_read(struct options *options, int argc, char **argv, int *exit_code)
 {
-    *options = (struct options){ .interval_ns = 1000000, .gc = true, .depth = 20000, .codec = CODEC_GROUPED };
+    *options = (struct options){ .interval_ns = 1000000, .gc = true, .depth = 20000, .codec = CODEC_PREDICTED };
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
