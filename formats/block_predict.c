@@ -177,21 +177,20 @@ static void move_stack(struct walk *w, uint64_t tag)
 
 /* ---- notes ---- */
 
-/* A byte is told bit by bit, the highest first, after the bytes before it. */
-static void move_byte(struct walk *w, uint64_t note, uint64_t *before)
+/* A byte is told bit by bit, the highest first, after the last one before it, the last two, and so on. */
+static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
 {
-    const uint32_t last = (uint32_t)*before;
-    const uint32_t topic = topic_context(TOPIC_BYTE, (uint32_t)note);
-    const uint32_t after[] = { predictor_context(topic, last & 0xFF), predictor_context(topic + 1, last & 0xFFFF),
-                               predictor_context(topic + 2, last & 0xFFFFFF),
-                               predictor_context(predictor_context(topic + 3, last), *before >> 32 & 0xFF) };
+    uint32_t after[PREDICTOR_CONTEXTS], contexts[PREDICTOR_CONTEXTS];
+    for (uint32_t k = 0; k < PREDICTOR_CONTEXTS; k++) {
+        const uint32_t topic = predictor_context(topic_context(TOPIC_BYTE, (uint32_t)note), k + 1);
+        after[k] = predictor_context(topic, *before & UINT32_MAX >> (24 - 8 * k));
+    }
     const unsigned byte = w->reads ? 0 : *w->payload.at++;
     uint32_t told = 1;
     for (int i = 7; i >= 0; i--) {
-        uint32_t contexts[countof(after)];
-        for (size_t k = 0; k < countof(after); k++)
+        for (size_t k = 0; k < PREDICTOR_CONTEXTS; k++)
             contexts[k] = predictor_context(after[k], told);
-        told = told << 1 | predictor_bit(w->predictor, contexts, countof(contexts), byte >> i & 1);
+        told = told << 1 | predictor_bit(w->predictor, contexts, PREDICTOR_CONTEXTS, byte >> i & 1);
     }
     *before = *before << 8 | (told & 0xFF);
     if (w->reads && has_room(w, 1))
@@ -215,13 +214,11 @@ static void move_fields(struct walk *w, uint64_t note)
     for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
         const bool of = columns->field[i].told == DIFFERENCE_OF;
         uint64_t *const last = of ? &w->last_of[note][first % GROUP_THREADS] : &w->last[note][i];
-        const uint32_t context = predictor_context((uint32_t)note * GROUP_FIELDS + i, state);
-        const uint64_t value = take(w);
-        if (columns->field[i].told == AS_IT_IS)
-            *last = tell(w, TOPIC_FIELD, context, value);
-        else
-            *last += (uint64_t)number_to_signed(
-                tell(w, TOPIC_FIELD, context, signed_to_number((int64_t)(value - *last))));
+        const uint32_t topic = topic_context(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + i);
+        const bool as_it_is = columns->field[i].told == AS_IT_IS;
+        const uint64_t value = take(w), told = as_it_is ? value : signed_to_number((int64_t)(value - *last));
+        const uint64_t found = predictor_number(w->predictor, predictor_context(topic, state), told);
+        *last = as_it_is ? found : *last + (uint64_t)number_to_signed(found);
         put(w, *last);
         if (i == 0)
             first = *last;
@@ -236,7 +233,7 @@ static void move_inside(struct walk *w, uint64_t note)
     if (note < GROUP_NOTES)
         move_fields(w, note);
     const uint64_t behind = tell(w, TOPIC_BEHIND, (uint32_t)note, w->reads ? 0 : cursor_left(&w->payload));
-    uint64_t before = 0;
+    uint32_t before = 0;
     for (uint64_t i = 0; i < behind && !w->bad; i++)
         move_byte(w, note, &before);
 }
