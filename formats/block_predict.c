@@ -14,7 +14,6 @@
 #define REPEATED_MOST (1u << 16) /* frames of a block that repeat others */
 #define SHAPES_MASK   0x7FFFu    /* of the last three records */
 #define LITTLE        15         /* numbers above it are the same to what follows */
-#define THREADS_MASK  63u
 
 /* Kinds of records, the most frequent first; notes follow by their kinds. */
 enum shape { SHAPE_STACK, SHAPE_TICK, SHAPE_REPEAT, SHAPE_ABSENT, SHAPE_FAILED, SHAPE_NOTE };
@@ -78,17 +77,19 @@ static uint32_t little(uint64_t value)
 static uint64_t tell_thread(struct walk *w, uint64_t thread)
 {
     const uint64_t ahead = signed_to_number((int64_t)(thread - w->thread));
-    w->thread += (uint64_t)number_to_signed(tell(w, TOPIC_THREAD, w->thread & THREADS_MASK, ahead));
+    w->thread += (uint64_t)number_to_signed(tell(w, TOPIC_THREAD, (uint32_t)(w->thread % PREDICTED_THREADS), ahead));
     w->bad |= w->thread > UINT64_MAX >> 3;
     return w->thread;
 }
 
-/* How many frames a record has stands before them: they wait until that is known. */
+/* How many frames a record has stands before them in the payload: they wait until that is known. */
 static void put_frame(struct walk *w, uint64_t number)
 {
     struct bytes *const frames = &w->prediction->frames;
+    if (!w->reads)
+        return;
     put_number(frames, number);
-    w->bad |= w->reads && frames->size > (size_t)(w->end - w->to);
+    w->bad |= frames->size > (size_t)(w->end - w->to);
 }
 
 /* Frames that repeat those a little before them. Returns how many. */
@@ -169,7 +170,7 @@ static void move_stack(struct walk *w, uint64_t tag)
     put(w, pop < keep ? pop : keep);
     put(w, pushed);
     const struct bytes *frames = &w->prediction->frames;
-    if (!w->reads || !has_room(w, frames->size))
+    if (frames->size == 0 || !has_room(w, frames->size))
         return;
     memcpy(w->to, frames->at, frames->size);
     w->to += frames->size;
@@ -364,7 +365,7 @@ bool predict_payload(struct prediction *prediction, const struct bytes *payload,
 
 bool unpredict_payload(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to)
 {
-    if (size > PREDICT_MOST || size > cursor_left(&from) * PREDICT_RATIO)
+    if (size == 0 || size > PREDICT_MOST || size > cursor_left(&from) * PREDICT_RATIO)
         return false;
     struct walk w = begin(prediction);
     w.reads = true;

@@ -7,7 +7,8 @@
 
 #include "formats/predicted_stacks.h"
 
-#define PREDICT_MOST  (32u << 10) /* bytes of a payload: a millisecond's work or two */
+/* The format's: others make another codec. */
+#define PREDICT_MOST  (24u << 10) /* bytes of a payload: mostly two milliseconds' work, for strange ones up to ten */
 #define PREDICT_RATIO 64          /* times what it takes when predicted, at most: it is not read for next to nothing */
 
 /* Room that is used again for each block. `= {0}` is empty. */
@@ -21,8 +22,9 @@ struct prediction {
  * allow, or has something in it that would not come back as it was. */
 bool predict_payload(struct prediction *prediction, const struct bytes *payload, struct bytes *to);
 
-/* Appends the payload of `size` bytes that was predicted. Nothing in `from` is trusted. False when it is not the
- * prediction of so many bytes; what was appended is then of no use. */
+/* Appends the payload of `size` bytes that was predicted. Nothing in `from` is trusted. False when it can't have been
+ * so many bytes; what was appended is then of no use. Whether it was these, only the block's checksum tells: a coder
+ * that reads on finds something. */
 bool unpredict_payload(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to);
 
 void prediction_free(struct prediction *prediction);

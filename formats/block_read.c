@@ -205,11 +205,12 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     reader->wasted += size; /* until it turns out to be good */
     if (sum != checksum)
         return "a block with a wrong checksum";
+    reader->wasted += plain_size;
     struct cursor payload;
     const char *wrong = codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size, &payload);
     if (wrong)
         return wrong;
-    reader->wasted -= size;
+    reader->wasted -= size + plain_size;
     *block = (struct block){ header[4], sequence, payload, place(reader), size, reader->damage.tail };
     reader->start += size;
     return NULL;

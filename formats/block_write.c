@@ -10,6 +10,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#define PREDICT_PAUSE 16   /* blocks of which one is predicted at least, though it may not pay */
 #define PREDICT_LEAST 1024 /* bytes of a grouped block from which on it is worth the while to predict it */
 
 #define END_ROOM 128 /* bytes below the limit that only the end may have: more than it ever takes */
@@ -17,6 +18,8 @@
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
 {
     *writer = (struct block_writer){ .fd = fd, .codec = codec, .level = level };
+    if (level && codec == CODEC_PREDICTED)
+        writer->codec = CODEC_GROUPED; /* whose level it is */
     if (codec != CODEC_PLAIN)
         writer->zstd = ZSTD_createCCtx();
 }
@@ -100,10 +103,22 @@ static bool store_compressed(struct block_writer *writer, const struct bytes *by
     return true;
 }
 
-/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. */
-static bool is_worth_predicting(const struct block_writer *writer, size_t grouped)
+/* Where predicting did not pay several times it is tried less and less often. */
+static bool is_time_to_predict(struct block_writer *writer)
 {
-    return writer->predicted.size <= grouped - grouped / 3;
+    if (writer->pause == 0)
+        return true;
+    writer->pause--;
+    return false;
+}
+
+/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. */
+static bool pays(struct block_writer *writer, size_t predicted, size_t grouped)
+{
+    const bool good = predicted <= grouped - grouped / 3;
+    writer->unpaid = good ? 0 : writer->unpaid + (writer->unpaid < PREDICT_PAUSE);
+    writer->pause = writer->unpaid > 1 ? writer->unpaid - 1 : 0;
+    return good;
 }
 
 /* Puts the payload predicted where it was appended grouped to writer->stored, if that is wanted and pays. */
@@ -111,15 +126,17 @@ static bool store_predicted(struct block_writer *writer, const struct bytes *pay
 {
     const size_t grouped = writer->stored.size - before;
     writer->predicted.size = 0;
-    if (writer->codec != CODEC_PREDICTED || writer->level || grouped < PREDICT_LEAST ||
-        !predict_payload(&writer->prediction, payload, &writer->predicted) || !is_worth_predicting(writer, grouped))
+    if (writer->codec != CODEC_PREDICTED || grouped < PREDICT_LEAST || !is_time_to_predict(writer) ||
+        !predict_payload(&writer->prediction, payload, &writer->predicted) ||
+        !pays(writer, writer->predicted.size, grouped))
         return false;
     writer->stored.size = before;
     put_bytes(&writer->stored, writer->predicted.at, writer->predicted.size);
     return true;
 }
 
-/* Appends the payload to writer->stored, grouped and compressed if that is wanted and pays. Returns how. */
+/* Appends the payload to writer->stored, grouped and compressed, or predicted, if that is wanted and pays. Returns how.
+ */
 static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
     const size_t before = writer->stored.size;

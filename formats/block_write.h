@@ -12,12 +12,14 @@
 struct block_writer {
     int fd;
     enum stream_codec codec;  /* the highest that EVENTS blocks have, if it pays; others are at most compressed */
-    int level;                /* zstd's, or 0: by the size of a block, which may be predicted, too */
+    int level;                /* zstd's, or 0: by the size of a block; with one, none is predicted */
     struct ZSTD_CCtx_s *zstd; /* NULL: payloads are stored as they are */
     struct grouping grouping;
     struct bytes grouped; /* a payload, rearranged */
     struct prediction prediction;
     struct bytes predicted; /* a payload, told so */
+    unsigned unpaid;        /* blocks in a row for which predicting did not pay */
+    unsigned pause;         /* blocks for which it is not tried */
     uint32_t sequence;      /* of the next block */
     uint64_t written;       /* bytes so far */
     uint64_t plain;         /* bytes of their payloads before compression */

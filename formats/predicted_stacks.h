@@ -7,6 +7,7 @@
 
 #include "formats/predictor.h"
 
+/* The format's: others make another codec. */
 #define PREDICTED_THREADS 64   /* by the low bits of their numbers */
 #define PREDICTED_DEPTH   4096 /* frames of a stack */
 #define PREDICTED_CALLERS 2048 /* by the low bits of theirs */
@@ -41,7 +42,7 @@ void predicted_stacks_free(struct predicted_stacks *stacks);
 struct predicted_stack *predicted_stack_of(struct predicted_stacks *stacks, uint64_t thread);
 
 /* Tells how many frames go from the leaf, and takes them off: 0 to the stack's depth, or more where the file is
- * damaged, and then nothing goes. */
+ * damaged, and then the stack is of no use. */
 uint64_t predict_pop(struct predictor *predictor, struct predicted_stack *stack, uint64_t pop);
 
 /* What stood where the first frame is going to be called. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What contexts of a predicted payload are about (schemas/stream.md, "Predicted payloads"). Part of
- * formats/block_predict.h; nobody else includes it. */
+/* What contexts of a predicted payload are about, by the numbers of schemas/stream.md, "Predicted payloads". For
+ * block_predict.c and predicted_stacks.c. */
 #ifndef PYREEL_FORMATS_PREDICTED_TOPICS_H
 #define PYREEL_FORMATS_PREDICTED_TOPICS_H
 

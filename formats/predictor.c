@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/predictor.h"
 
+#include "formats/alloc.h"
+
 #define ROW        16 /* places that stand together: a cache line */
 #define ROWS_LOG   (PREDICTOR_PLACES_LOG - 4)
 #define SHORT_MOST 8 /* ones of a length that are in the first row */

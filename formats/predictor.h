@@ -12,9 +12,9 @@
 #ifndef PYREEL_FORMATS_PREDICTOR_H
 #define PYREEL_FORMATS_PREDICTOR_H
 
-#include "formats/alloc.h"
 #include "formats/range_coder.h"
 
+/* The format's: others make another codec. */
 #define PREDICTOR_CONTEXTS   4    /* of a bit, at most */
 #define PREDICTOR_PLACES_LOG 15   /* places for contexts, some of which share one */
 #define PREDICTOR_STEPS      4096 /* of a likelihood where several are mixed, and of odds */
@@ -46,7 +46,7 @@ void predictor_read(struct predictor *predictor, struct cursor from);
 /* Tells a number in one context. */
 uint64_t predictor_number(struct predictor *predictor, uint32_t context, uint64_t number);
 
-/* A context is numbers, one after the other, the first of which is 0. */
+/* A context is made of numbers, one after the other, from 0 on. */
 static inline uint32_t predictor_context(uint32_t context, uint32_t number)
 {
     const uint32_t mixed = (context ^ number) * 0x9E3779B1u;
@@ -64,6 +64,7 @@ static inline struct predictor_place *predictor_place_at(struct predictor *predi
     return place;
 }
 
+/* A place that was never used is at even odds: the miss is the smaller, the larger the rate. */
 static inline void predictor_learn(const struct predictor *predictor, struct predictor_place *place, bool bit)
 {
     const int32_t miss = (bit ? UINT16_MAX : 0) - place->one;

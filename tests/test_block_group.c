@@ -4,6 +4,7 @@
 
 #include "formats/block_read.h"
 #include "formats/block_write.h"
+#include "tests/payloads.h"
 #include "tests/story.h"
 
 #include <string.h>
@@ -13,64 +14,6 @@
 
 #define ROUNDS 400
 
-/* The same numbers in each run, most of them small. */
-static uint64_t next(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    const uint64_t drawn = *state >> 20;
-    return drawn % 16 == 0 ? drawn >> drawn % 43 : drawn >> 4 & 31;
-}
-
-static void put_random_stack(struct bytes *to, uint64_t *state)
-{
-    const uint64_t count = next(state) % 40;
-    put_number(to, next(state));
-    put_number(to, count);
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t frame = next(state) % 9;
-        put_number(to, frame);
-        if (frame != 0)
-            continue;
-        const uint64_t length = next(state) % (count - i) + 1;
-        put_number(to, next(state));
-        put_number(to, length);
-        i += length - 1;
-    }
-}
-
-/* Of a kind that has columns, or of one that nobody knows; with bytes behind what is known, or fewer. */
-static void put_random_note(struct bytes *to, uint64_t *state)
-{
-    struct bytes fields = { 0 };
-    put_number(to, next(state) % 20 << 3 | RECORD_NOTE);
-    for (uint64_t i = 0; i < 6; i++)
-        put_number(&fields, next(state));
-    for (uint64_t i = next(state) % 8; i > 0; i--)
-        put_number(&fields, next(state));
-    put_number(to, fields.size);
-    put_bytes(to, fields.at, fields.size);
-    bytes_free(&fields);
-}
-
-static struct bytes random_payload(uint64_t *state)
-{
-    struct bytes payload = { 0 };
-    put_number(&payload, next(state));
-    for (uint64_t i = next(state) * 4; i > 0 && payload.size < 20000; i--) {
-        const uint64_t kind = next(state) % 7 + 1;
-        if (kind == RECORD_NOTE) {
-            put_random_note(&payload, state);
-            continue;
-        }
-        put_number(&payload, next(state) << 3 | kind);
-        if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
-            put_random_stack(&payload, state);
-        else if (kind == RECORD_FAILED)
-            put_number(&payload, next(state));
-    }
-    return payload;
-}
-
 static void what_is_grouped_comes_back(void **state)
 {
     (void)state;
@@ -78,7 +21,7 @@ static void what_is_grouped_comes_back(void **state)
     unsigned grouped_ones = 0;
     struct grouping grouping = { 0 };
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct bytes payload = random_payload(&numbers), grouped = { 0 }, back = { 0 };
+        struct bytes payload = random_payload(&numbers, false), grouped = { 0 }, back = { 0 };
         put_bytes(&back, "what was there", 14);
         if (group_payload(&grouping, &payload, &grouped)) {
             grouped_ones++;
@@ -168,12 +111,12 @@ static void bytes_that_were_not_grouped_do_no_harm(void **state)
     uint64_t numbers = 7;
     struct grouping grouping = { 0 };
     for (unsigned round = 0; round < 20; round++) {
-        struct bytes payload = random_payload(&numbers), grouped = { 0 }, back = { 0 };
+        struct bytes payload = random_payload(&numbers, false), grouped = { 0 }, back = { 0 };
         if (!group_payload(&grouping, &payload, &grouped))
             grouped.size = 0;
         for (size_t i = 0; i < grouped.size && i < 600; i++) {
             const unsigned char before = grouped.at[i];
-            grouped.at[i] = (unsigned char)(before ^ (1 + next(&numbers) % 255));
+            grouped.at[i] = (unsigned char)(before ^ (1 + random_number(&numbers) % 255));
             back.size = 0;
             if (ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back))
                 assert_int_equal(back.size, payload.size);

@@ -9,7 +9,9 @@ import pathlib
 import pytest
 
 import golden
+import predicted_stream
 from environment import PROJECT
+from recording import convert
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 CASES = sorted(path.parent.name for path in STREAMS.glob(f"*/{golden.RECORDING}"))
@@ -34,15 +36,27 @@ def read(name, text):
 
 
 def test_there_are_recordings_of_all_versions():
-    assert len(CASES) >= 21
+    assert len(CASES) >= 22
     versions = {case.rpartition("-")[2] for case in CASES}
     assert {"3.11", "3.12", "3.13", "3.14", "3.15"} <= versions
 
 
-def test_the_grouped_ones_are_grouped():
-    recording = (STREAMS / "grouped-3.14" / golden.RECORDING).read_bytes()
-    blocks = [recording[at:at + 6] for at in range(len(recording)) if recording.startswith(b"\xf5prB", at)]
-    assert [block[5] for block in blocks if block[4] == 2] == [2, 2, 2]
+@pytest.mark.parametrize("case, codecs", [("grouped-3.14", [2, 2, 2]), ("predicted-3.14", [2, 3, 2])])
+def test_blocks_are_what_they_are_called(case, codecs):
+    recording = (STREAMS / case / golden.RECORDING).read_bytes()
+    assert [head[5] for head, _ in predicted_stream.blocks(recording) if head[4] == 2] == codecs
+
+
+def test_a_predicted_recording_is_what_the_document_says(tmp_path):
+    """Put together by a program that knows the document alone, it is the same."""
+    recording, plain = STREAMS / "predicted-3.14" / golden.RECORDING, tmp_path / golden.RECORDING
+    plain.write_bytes(predicted_stream.without_predicted(recording.read_bytes()))
+    assert plain.stat().st_size > 1.5 * recording.stat().st_size
+    for converter in ("collapsed", "gecko", "pprof"):
+        found = [tmp_path / f"{converter}-{name}" for name in ("predicted", "plain")]
+        for path, output in zip((recording, plain), found):
+            assert convert(converter, path, "-o", output).code == 0
+        assert found[0].read_bytes() == found[1].read_bytes()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -61,7 +75,7 @@ def test_what_a_later_version_adds_changes_nothing():
 
 
 @pytest.mark.parametrize("case, code, words", [
-    ("later-version", 1, "it has format version 255 and this program reads up to 2: use a newer pyreel"),
+    ("later-version", 1, "it has format version 255 and this program reads up to 3: use a newer pyreel"),
     ("later-record", 0, "is damaged (first: a block that breaks the rules of the format"),
     ("later-codec", 0, "is damaged (first: a block of an unknown coding"),
     ("grouped-damaged", 0, "is damaged (first: a block with a wrong checksum"),

@@ -11,7 +11,7 @@ recording, and what tests/e2e/golden.py makes of it, which tests/e2e/test_stream
 
 To name no machine, programs run where all folders have names of their own, and the header's words on the host are
 replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain;
-those named grouped are as the recorder wrote them, but for the header.
+those named grouped or predicted are as the recorder wrote them, but for the header.
 """
 import os
 import pathlib
@@ -42,6 +42,7 @@ RECORDED = {
     "gc-3.15": ("3.15", ["-r", "100"], ["doing.py", "collects"], 1.2),
     "opcodes-3.15": ("3.15", ["-r", "50", "--opcodes"], ["doing.py", "sleeps"], 1.2),
     "grouped-3.14": ("3.14", ["-r", "200"], ["doing.py", "two"], 2.4),
+    "predicted-3.14": ("3.14", ["-r", "550"], ["calculator.py"], 2.1),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
 }
 
@@ -147,6 +148,10 @@ def prefix_of(python):
     return str(pathlib.Path(python.command[0]).parent.parent), [f"/opt/python/bin/python{python.version}"]
 
 
+def as_written(case):
+    return "grouped" in case or "predicted" in case
+
+
 def record(case):
     version, options, program, seconds = RECORDED[case]
     python = environment.python_of(version)
@@ -155,14 +160,14 @@ def record(case):
         places = {"RECORDER": os.path.dirname(environment.RECORD), "PYTHON": folder, "OUT": out,
                   "PROGRAMS": str(HERE.parent / "e2e" / "programs"), "ROOTED": "yes" if python.root else "",
                   "PYTHONDONTWRITEBYTECODE": "1"}
-        compression = "zstd" if "grouped" in case else "none"
+        compression = "zstd" if as_written(case) else "none"
         subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", "pyreel-record", "-q", "--compression", compression, *options,
                         "-d", str(seconds), "--kill", "-o", "/srv/out/recording.pyreel", "--", *command,
                         f"/srv/app/{program[0]}", *program[1:]], env={**os.environ, **places},
                        stdout=subprocess.DEVNULL, check=False)
         data = (pathlib.Path(out) / "recording.pyreel").read_bytes()
     neutral = {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)}
-    if "grouped" in case:
+    if as_written(case):
         return with_header(data, neutral)
     blocks = take_apart(data)
     blocks[0] = (HEADER, with_fields(blocks[0][1], neutral))
