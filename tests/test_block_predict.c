@@ -246,25 +246,26 @@ static void work_is_bounded(void **state)
 
 /* ---- blocks ---- */
 
-/* Stacks that are mostly new. What a frame calls depends on who called it, and now and then on nothing. */
+/* Stacks that are mostly new, of a few functions: what each calls depends on who called it. */
 static struct bytes wandering(unsigned records)
 {
     struct bytes payload = { 0 };
-    uint64_t state = 5, stack[2000] = { 1, 2 }, depth = 2;
+    uint64_t state = 5, stack[64] = { 1, 2 }, depth = 2;
     put_number(&payload, 0);
     for (unsigned i = 0; i < records; i++) {
-        const uint64_t pop = i == 0 ? 0 : random_number(&state) % 9 % (depth - 1), keep = i == 0 ? 0 : depth - pop;
-        const uint64_t count = depth < 20 ? 8 : random_number(&state) % 7;
+        const uint64_t keep = i == 0 ? 0 : depth - random_number(&state) % 4 % (depth - 1),
+                       pop = i == 0 ? 0 : depth - keep;
+        const uint64_t now = (keep < 2 ? 2 : keep) + (keep < 40 ? random_number(&state) % 8 : 0);
         put_number(&payload, RECORD_TICK);
         put_number(&payload, 1 << 3 | (pop < keep ? RECORD_POP_PUSH : RECORD_SUFFIX));
         put_number(&payload, pop < keep ? pop : keep);
-        put_number(&payload, count + (i == 0 ? depth : 0));
-        for (uint64_t at = i == 0 ? 0 : keep; at < depth - pop + count; at++) {
+        put_number(&payload, now - keep);
+        for (uint64_t at = keep; at < now; at++) {
             if (at >= 2)
-                stack[at] = 1 + (random_number(&state) % 8 ? stack[at - 1] * 17 + stack[at - 2] * 31 : i) % 60;
+                stack[at] = 1 + (stack[at - 1] * 5 + stack[at - 2] * 7 + 3) % 16;
             put_number(&payload, stack[at]);
         }
-        depth += count - pop;
+        depth = now;
     }
     return payload;
 }
@@ -292,9 +293,9 @@ static void a_block_is_predicted_where_that_pays(void **state)
         int level;
         enum stream_codec is;
     } rows[] = {
-        { 1000, CODEC_PREDICTED, 0, CODEC_PREDICTED }, { 1000, CODEC_PREDICTED, 3, CODEC_GROUPED },
-        { 1000, CODEC_GROUPED, 0, CODEC_GROUPED },     { 50, CODEC_PREDICTED, 0, CODEC_GROUPED },
-        { 9000, CODEC_PREDICTED, 0, CODEC_GROUPED },
+        { 3200, CODEC_PREDICTED, 0, CODEC_PREDICTED }, { 3200, CODEC_PREDICTED, 3, CODEC_GROUPED },
+        { 3200, CODEC_GROUPED, 0, CODEC_GROUPED },     { 800, CODEC_PREDICTED, 0, CODEC_GROUPED },
+        { 6400, CODEC_PREDICTED, 0, CODEC_GROUPED },
     };
     size_t sizes[countof(rows)];
     for (size_t i = 0; i < countof(rows); i++) {
@@ -308,12 +309,45 @@ static void a_block_is_predicted_where_that_pays(void **state)
     assert_in_range(sizes[0], 1, sizes[2] * 2 / 3 + 100);
 }
 
+/* As long as it does not pay it is tried less and less often, and later it is still found when it does. */
+static void what_did_not_pay_is_tried_less_often(void **state)
+{
+    (void)state;
+    uint64_t numbers = 1;
+    struct bytes random = { 0 }, payload = wandering(3200);
+    put_number(&random, 0);
+    while (random.size < 10000)
+        put_number(&random, (random_number(&numbers) & 31) << 3 | RECORD_TICK);
+    const int fd = memory_file("", 0);
+    struct block_writer writer;
+    block_writer_open(&writer, fd, CODEC_PREDICTED, 0);
+    unsigned tried = 0;
+    for (unsigned i = 0; i < 400; i++) {
+        tried += writer.pause == 0;
+        assert_true(block_write(&writer, BLOCK_EVENTS, &random, NULL));
+        assert_int_equal(writer.stored.at[(i ? 0 : STREAM_MAGIC_SIZE) + STREAM_CODEC_AT], CODEC_GROUPED);
+    }
+    assert_in_range(tried, 400 / 16, 50);
+    unsigned until = 0;
+    do {
+        assert_true(block_write(&writer, BLOCK_EVENTS, &payload, NULL));
+        until++;
+    } while (writer.stored.at[STREAM_CODEC_AT] != CODEC_PREDICTED && until < 100);
+    assert_in_range(until, 1, 16);
+    assert_true(block_write(&writer, BLOCK_EVENTS, &payload, NULL));
+    assert_int_equal(writer.stored.at[STREAM_CODEC_AT], CODEC_PREDICTED);
+    block_writer_close(&writer);
+    close(fd);
+    bytes_free(&random);
+    bytes_free(&payload);
+}
+
 /* A reader of version 2 passes over predicted blocks, and what a recording says never changes. */
 static void no_block_is_predicted_in_a_recording_of_an_earlier_version(void **state)
 {
     (void)state;
     for (unsigned char version = 1; version <= STREAM_VERSION; version++) {
-        struct bytes payload = wandering(1000), file = file_of(&payload, version, CODEC_PREDICTED, 0);
+        struct bytes payload = wandering(3200), file = file_of(&payload, version, CODEC_PREDICTED, 0);
         const int from = memory_file(file.at, file.size);
         struct block_reader reader;
         struct block block;
@@ -345,6 +379,7 @@ int main(void)
         cmocka_unit_test(an_empty_stack_comes_back),
         cmocka_unit_test(work_is_bounded),
         cmocka_unit_test(a_block_is_predicted_where_that_pays),
+        cmocka_unit_test(what_did_not_pay_is_tried_less_often),
         cmocka_unit_test(no_block_is_predicted_in_a_recording_of_an_earlier_version),
     };
     return run_all(tests);
