@@ -63,6 +63,19 @@ static void put_random_note(struct bytes *to, uint64_t *state)
     bytes_free(&fields);
 }
 
+void put_long_note(struct bytes *payload, uint64_t kind, size_t text)
+{
+    struct bytes fields = { 0 };
+    for (uint64_t field = 0; field < 3; field++)
+        put_number(&fields, UINT64_MAX >> 21 * field);
+    for (size_t i = 0; i < text; i++)
+        put_bytes(&fields, i == 0 ? "a" : i == 1 ? "b" : "", 1);
+    put_number(payload, kind << 3 | RECORD_NOTE);
+    put_number(payload, fields.size);
+    put_bytes(payload, fields.at, fields.size);
+    bytes_free(&fields);
+}
+
 static void put_random_record(struct bytes *to, uint64_t *state, uint64_t *depths, bool sane)
 {
     const uint64_t kind = random_number(state) % 7 + 1;

@@ -11,6 +11,14 @@ TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
 STRING, FUNCTION, FRAME = range(1, 4)
 
 
+def number(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
 class Bytes:
     def __init__(self, data):
         self.data, self.at = data, 0

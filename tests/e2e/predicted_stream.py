@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Reads predicted payloads by the words of schemas/stream.md alone ("Predicted payloads"), and makes a recording plain."""
+import bisect
 import math
 import zlib
 
-from plain_stream import ABSENT, BLOCK_HEAD, EVENTS, FAILED, MAGIC, NOTE, POP_PUSH, REPEAT, SUFFIX, SYNC, TICK
+from plain_stream import ABSENT, BLOCK_HEAD, EVENTS, FAILED, MAGIC, NOTE, POP_PUSH, REPEAT, SUFFIX, SYNC, TICK, number
 
 PREDICTED = 3
 WORD, LONG = (1 << 32) - 1, (1 << 64) - 1
 T = [max(1, min(4095, round(4096 / (1 + math.exp(8 - k / 2))))) for k in range(33)]
 F = [(T[o >> 7] * (128 - (o & 127)) + T[(o >> 7) + 1] * (o & 127) + 64) >> 7 for o in range(4096)]
-ODDS = []
-for q in range(4096):
-    ODDS.append(next(o for o in range(ODDS[-1] + 2048 if ODDS else 0, 4096) if F[o] >= q) - 2048)
+ODDS = [bisect.bisect_left(F, q) - 2048 for q in range(4096)]
 PARTS = [0, 81920, 40960, 27306, 20480]
 
 # Fields of notes, which are differences to the same field of the last such note (D), or of the last one whose thread had
@@ -24,14 +23,6 @@ def context(*numbers, after=0):
         d = (after ^ (x & WORD)) * 0x9E3779B1 & WORD
         after = d ^ d >> 15
     return after
-
-
-def number(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out) + bytes([value])
 
 
 def signed(value):

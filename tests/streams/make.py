@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import environment  # noqa: E402
 import golden  # noqa: E402
+from plain_stream import number  # noqa: E402
 
 MAGIC, SYNC = b"\x89pyreel\n", b"\xf5prB"
 HEADER, EVENTS, END = 1, 2, 3
@@ -66,14 +67,6 @@ exec "$@"
 
 
 # ---- blocks ----
-
-def number(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out) + bytes([value])
-
 
 def take_number(data, at):
     value = shift = 0
