@@ -11,7 +11,7 @@
 #include <zstd.h>
 
 #define PREDICT_PAUSE 16   /* blocks of which one is predicted at least, though it may not pay */
-#define PREDICT_LEAST 1024 /* bytes of a grouped block from which on it is worth the while to predict it */
+#define PREDICT_LEAST 1024 /* bytes that are worth the while: of a grouped block, or saved of the first one */
 
 #define END_ROOM 128 /* bytes below the limit that only the end may have: more than it ever takes */
 
@@ -112,10 +112,13 @@ static bool is_time_to_predict(struct block_writer *writer)
     return false;
 }
 
-/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. */
+/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. For the first one of
+ * events, which has most of the definitions and is only one, a KiB will do. */
 static bool pays(struct block_writer *writer, size_t predicted, size_t grouped)
 {
-    const bool good = predicted <= grouped - grouped / 3;
+    const bool first = writer->sequence == 1;
+    const size_t saved = predicted < grouped ? grouped - predicted : 0;
+    const bool good = saved >= grouped / 3 || (first && saved >= PREDICT_LEAST);
     writer->unpaid = good ? 0 : writer->unpaid + (writer->unpaid < PREDICT_PAUSE);
     writer->pause = writer->unpaid > 1 ? writer->unpaid - 1 : 0;
     return good;
