@@ -54,11 +54,8 @@ static bool has_room(struct walk *w, size_t size)
 /* Puts a number into the payload, when it is to be made. */
 static void put(struct walk *w, uint64_t value)
 {
-    if (!w->reads || !has_room(w, number_size(value)))
-        return;
-    for (; value >= 0x80; value >>= 7)
-        *w->to++ = (unsigned char)(value | 0x80);
-    *w->to++ = (unsigned char)value;
+    if (w->reads && has_room(w, number_size(value)))
+        w->to = number_write(w->to, value);
 }
 
 static uint64_t tell(struct walk *w, enum topic topic, uint32_t context, uint64_t value)
@@ -228,7 +225,7 @@ static void move_fields(struct walk *w, uint64_t note)
     }
 }
 
-/* What stands in a note: its fields, and bytes up to `end` if that is known. */
+/* What stands in a note: its fields, and the bytes behind them. */
 static void move_inside(struct walk *w, uint64_t note)
 {
     if (note < GROUP_NOTES)

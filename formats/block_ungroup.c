@@ -39,19 +39,11 @@ static inline uint64_t take(struct join *j, enum column column)
 
 /* Each of these puts something at `to` and returns where the next is to be put. */
 
-static inline unsigned char *put(unsigned char *to, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *to++ = (unsigned char)(value | 0x80);
-    *to++ = (unsigned char)value;
-    return to;
-}
-
-/* The same where numbers of one byte and of two take turns. */
+/* A number where those of one byte and of two take turns. */
 static inline unsigned char *put_either(unsigned char *to, uint64_t value)
 {
     if (value >= 1u << 14)
-        return put(to, value);
+        return number_write(to, value);
     const bool two = value >= 0x80;
     to[0] = (unsigned char)(value | (unsigned)two << 7);
     to[1] = (unsigned char)(value >> 7);
@@ -68,7 +60,7 @@ static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t mo
         return to;
     *length = most - lack;
     j->bad |= !callees_repeat(j->callees, distance, *length);
-    return put(put(put(to, 0), distance), *length);
+    return number_write(number_write(number_write(to, 0), distance), *length);
 }
 
 /* Most of a recording is frames: what the loop needs is in variables of its own. */
@@ -113,7 +105,7 @@ static unsigned char *join_stack(struct join *j, unsigned char *to, uint64_t tag
         callees_pop(j->callees, tag >> 3, kept_or_popped);
     }
     const uint64_t count = take(j, COLUMN_COUNT);
-    return join_frames(j, put(put(to, kept_or_popped), count), count);
+    return join_frames(j, number_write(number_write(to, kept_or_popped), count), count);
 }
 
 static unsigned char *join_fields(struct join *j, unsigned char *to, uint64_t note)
@@ -129,7 +121,7 @@ static unsigned char *join_fields(struct join *j, unsigned char *to, uint64_t no
         }
         if (i == 0)
             first = value;
-        to = put(to, value);
+        to = number_write(to, value);
     }
     return to;
 }
@@ -156,7 +148,7 @@ static unsigned char *join_note(struct join *j, unsigned char *to, uint64_t note
     const size_t size = (size_t)(end - fields), longer = number_size(size) - 1;
     if (longer > 0)
         memmove(fields + longer, fields, size);
-    put(to, size);
+    number_write(to, size);
     return end + longer;
 }
 
@@ -165,7 +157,7 @@ static unsigned char *join_record(struct join *j, unsigned char *to)
     uint64_t tag = take(j, COLUMN_SHAPE);
     const unsigned kind = tag & 7;
     if (kind == RECORD_NOTE)
-        return join_note(j, put(to, tag), tag >> 3);
+        return join_note(j, number_write(to, tag), tag >> 3);
     if (kind == 0 || tag > 7) {
         j->bad = true;
         return to;
@@ -173,10 +165,10 @@ static unsigned char *join_record(struct join *j, unsigned char *to)
     const uint64_t argument = take(j, argument_columns[kind]);
     j->bad |= argument > UINT64_MAX >> 3;
     tag |= argument << 3;
-    to = put(to, tag);
+    to = number_write(to, tag);
     if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
         return join_stack(j, to, tag);
-    return kind == RECORD_FAILED ? put(to, take(j, COLUMN_CAUSE)) : to;
+    return kind == RECORD_FAILED ? number_write(to, take(j, COLUMN_CAUSE)) : to;
 }
 
 /* The columns one by one. False when they do not take the whole. */
@@ -208,7 +200,7 @@ bool ungroup_payload(struct grouping *grouping, const void *grouped, size_t grou
     callees_begin(j.callees);
     unsigned char *at = bytes_reserve(to, size + STEP_MOST);
     j.end = at + size;
-    at = put(at, base);
+    at = number_write(at, base);
     while (cursor_left(&j.columns[COLUMN_SHAPE]) > 0 && has_room(&j, at))
         at = join_record(&j, at);
     to->size += size;

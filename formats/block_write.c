@@ -114,14 +114,16 @@ static bool is_time_to_predict(struct block_writer *writer)
 
 /* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. For the first one of
  * events, which has most of the definitions and is only one, a KiB will do. */
-static bool pays(struct block_writer *writer, size_t predicted, size_t grouped)
+static bool pays(const struct block_writer *writer, size_t predicted, size_t grouped)
 {
-    const bool first = writer->sequence == 1;
     const size_t saved = predicted < grouped ? grouped - predicted : 0;
-    const bool good = saved >= grouped / 3 || (first && saved >= PREDICT_LEAST);
-    writer->unpaid = good ? 0 : writer->unpaid + (writer->unpaid < PREDICT_PAUSE);
+    return saved >= grouped / 3 || (writer->sequence == 1 && saved >= PREDICT_LEAST);
+}
+
+static void remember_whether_it_paid(struct block_writer *writer, bool paid)
+{
+    writer->unpaid = paid ? 0 : writer->unpaid + (writer->unpaid < PREDICT_PAUSE);
     writer->pause = writer->unpaid > 1 ? writer->unpaid - 1 : 0;
-    return good;
 }
 
 /* Puts the payload predicted where it was appended grouped to writer->stored, if that is wanted and pays. */
@@ -130,8 +132,11 @@ static bool store_predicted(struct block_writer *writer, const struct bytes *pay
     const size_t grouped = writer->stored.size - before;
     writer->predicted.size = 0;
     if (writer->codec != CODEC_PREDICTED || grouped < PREDICT_LEAST || !is_time_to_predict(writer) ||
-        !predict_payload(&writer->prediction, payload, &writer->predicted) ||
-        !pays(writer, writer->predicted.size, grouped))
+        !predict_payload(&writer->prediction, payload, &writer->predicted))
+        return false;
+    const bool paid = pays(writer, writer->predicted.size, grouped);
+    remember_whether_it_paid(writer, paid);
+    if (!paid)
         return false;
     writer->stored.size = before;
     put_bytes(&writer->stored, writer->predicted.at, writer->predicted.size);

@@ -32,11 +32,7 @@ void put_u32(struct bytes *to, uint32_t value)
 
 void put_number(struct bytes *to, uint64_t value)
 {
-    unsigned char *at = bytes_reserve(to, NUMBER_MOST);
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (unsigned char)(value | 0x80);
-    *at++ = (unsigned char)value;
-    to->size = (size_t)(at - to->at);
+    to->size = (size_t)(number_write(bytes_reserve(to, NUMBER_MOST), value) - to->at);
 }
 
 /* Small numbers of either sign become small numbers: 0, -1, 1, -2, ... are 0, 1, 2, 3, ... */

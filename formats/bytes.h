@@ -43,6 +43,15 @@ static inline size_t number_size(uint64_t value)
     return size;
 }
 
+/* Writes a number to where there is room for it, and returns where it ends. */
+static inline unsigned char *number_write(unsigned char *to, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (unsigned char)(value | 0x80);
+    *to++ = (unsigned char)value;
+    return to;
+}
+
 struct cursor {
     const unsigned char *at, *end;
     bool bad;
