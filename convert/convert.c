@@ -305,6 +305,8 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
         return leave_out(run, why);
     conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
     conversion->source.stream.ignores_status = !needs_status(run);
+    conversion->source.stream.ignores_stands = run->converter->only_counts &&
+                                               run->converter->only_counts(&conversion->settings);
     conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
     const bool good = convert_events(run, why);

@@ -64,6 +64,8 @@ struct converter {
     bool runs;      /* it counts samples, and takes many at once: those with `more` */
     /* Whether it looks at the status or CPU time of samples. NULL: it does. */
     bool (*needs_status)(const struct settings *settings);
+    /* Whether it only counts samples, however long they stand for. NULL: it does not. */
+    bool (*only_counts)(const struct settings *settings);
 
     /* Makes the state of the output. It may keep `conversion`, whose tables see each event first. */
     void *(*start)(struct conversion *conversion);

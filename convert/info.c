@@ -5,6 +5,7 @@
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
 #include "formats/alloc.h"
+#include "formats/exactness.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -62,9 +63,12 @@ static json_t *json_end(uint64_t end_ns)
     return end_ns ? json_seconds(end_ns) : json_null();
 }
 
-static uint64_t duration_ns(const struct tables *tables)
+/* To a ten-thousandth; null when it is not known. */
+static json_t *json_known(double value)
 {
-    return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
+    if (value < 0)
+        return json_null();
+    return json_real(value < 1e9 ? (double)(uint64_t)(value * 10000 + 0.5) / 10000 : value);
 }
 
 static json_t *processes_json(const struct tables *tables)
@@ -142,6 +146,7 @@ static json_t *info_json(const struct info *info)
     const struct tables *tables = &info->conversion->tables;
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
+    const struct exactness exactness = exactness_of(tables);
     char version[32], started[32];
     json_t *all = json_object();
     const struct {
@@ -160,8 +165,11 @@ static json_t *info_json(const struct info *info)
         { "failed", json_integer((json_int_t)tables->failed) },
         { "failures", failures_json(tables) },
         { "left_out", json_count(tables->left_out) },
-        { "duration_s", json_seconds(duration_ns(tables)) },
+        { "duration_s", json_seconds(tables_end_ns(tables)) },
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
+        { "reached_hz", json_known(exactness.reached_hz) },
+        { "exact_percent", json_known(exactness.exact_percent) },
+        { "disturb_percent", json_known(exactness.taken_percent) },
         { "mode", json_text(recording->mode) },
         { "threads_option", json_text(recording->threads_option) },
         { "bytes", json_integer((json_int_t)info->conversion->source.stream.blocks.bytes_read) },
@@ -285,10 +293,24 @@ static void print_damage(struct output *to, const struct info *info)
     output_string(to, "\n");
 }
 
+/* How often it was looked at, how well, and how often not. */
+static void print_exactness(struct output *to, const struct tables *tables)
+{
+    static const struct {
+        const char *label;
+        const char *(*words)(char *room, const struct exactness *exactness);
+    } lines[] = { { "rate", exactness_rate }, { "exact", exactness_share }, { "missed", exactness_missed } };
+    const struct exactness exactness = exactness_of(tables);
+    char room[EXACTNESS_ROOM];
+    for (size_t i = 0; i < countof(lines); i++)
+        if (lines[i].words(room, &exactness)[0])
+            output_format(to, "%-11s %s\n", lines[i].label, room);
+}
+
 static void print_totals(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(duration_ns(tables)),
+    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(tables_end_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
     output_text(to, tables->recording.mode);
     output_format(to,
@@ -298,6 +320,7 @@ static void print_totals(struct output *to, const struct info *info)
         if (tables->failures[cause])
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           failure_text((enum failure)cause));
+    print_exactness(to, tables);
     if (tables->left_out)
         output_format(to, "%-11s %" PRIu64 " looks at threads, whose samples the mode does not keep\n", "left out",
                       tables->left_out);

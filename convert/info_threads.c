@@ -14,12 +14,13 @@ void info_threads_take(struct info_threads *threads, const struct sample *sample
     threads->known = true;
     struct doing *doing = &threads->rows[sample->thread];
     const bool cpu_known = !(sample->status & STATUS_CPU_UNKNOWN);
-    doing->known++;
-    doing->cpu_known += cpu_known;
-    doing->cpu += cpu_known && (sample->status & STATUS_CPU);
-    doing->gil += (sample->status & STATUS_GIL) != 0;
-    doing->gil_wait += (sample->status & STATUS_GIL_WAIT) != 0;
-    doing->exception += (sample->status & STATUS_EXCEPTION) != 0;
+    const double stands_ns = (double)sample->stands_ns;
+    doing->known += stands_ns;
+    doing->cpu_known += cpu_known ? stands_ns : 0;
+    doing->cpu += cpu_known && sample->status & STATUS_CPU ? stands_ns : 0;
+    doing->gil += sample->status & STATUS_GIL ? stands_ns : 0;
+    doing->gil_wait += sample->status & STATUS_GIL_WAIT ? stands_ns : 0;
+    doing->exception += sample->status & STATUS_EXCEPTION ? stands_ns : 0;
 }
 
 static struct doing doing_of(const struct info_threads *threads, size_t number)
@@ -40,9 +41,9 @@ static json_t *json_seconds(uint64_t ns)
 }
 
 /* To a hundredth of a percent; null when nothing is known. */
-static json_t *json_percent(uint64_t part, uint64_t whole)
+static json_t *json_percent(double part, double whole)
 {
-    return whole ? json_real((double)(uint64_t)((double)part * 10000 / (double)whole + 0.5) / 100) : json_null();
+    return whole > 0 ? json_real((double)(uint64_t)(part * 10000 / whole + 0.5) / 100) : json_null();
 }
 
 static json_t *json_name(struct text text)
@@ -65,6 +66,7 @@ static json_t *thread_json(const struct tables *tables, size_t number, const str
         json_t *value;
     } members[] = {
         { "left_out", json_integer((json_int_t)row->left_out) },
+        { "wall_s", json_seconds(row->wall_ns) },
         { "cpu_s", row->cpu_known ? json_seconds(row->cpu_ns) : json_null() },
         { "cpu_percent", json_percent(doing->cpu, doing->cpu_known) },
         { "gil_percent", json_percent(doing->gil, doing->known) },
@@ -96,10 +98,10 @@ json_t *info_threads_json(const struct info_threads *threads, const struct table
 
 /* ---- for people ---- */
 
-static void print_percent(struct output *to, uint64_t part, uint64_t whole)
+static void print_percent(struct output *to, double part, double whole)
 {
-    if (whole)
-        output_format(to, " %6.1f", (double)part * 100 / (double)whole);
+    if (whole > 0)
+        output_format(to, " %6.1f", part * 100 / whole);
     else
         output_format(to, " %6s", "");
 }

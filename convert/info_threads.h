@@ -9,10 +9,11 @@
 
 #include <jansson.h>
 
-/* Of a thread: samples whose status is known, and those of them that had each bit. */
+/* What a thread did, in nanoseconds: how long its samples with a known status stand for, and how much of that time had
+ * each status bit. */
 struct doing {
-    uint64_t known, cpu_known;
-    uint64_t cpu, gil, gil_wait, exception;
+    double known, cpu_known;
+    double cpu, gil, gil_wait, exception;
 };
 
 /* By thread. `= {0}` is empty. */

@@ -71,6 +71,7 @@ static void leave_out(struct keep *keep, struct tables *tables, const struct sam
 
     struct thread_row *row = &tables->threads[sample->thread];
     row->samples -= count;
+    row->wall_ns -= sample->stands_ns * count;
     row->left_out += count;
     if (sample->task)
         tables->tasks[sample->task].samples -= count;

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/loss.h"
 
+/* Ticks that were due in a gap of so many intervals. In a weighted recording there is one in several. */
+static double ticks_in(const struct tables *tables, uint64_t intervals)
+{
+    const double gap_ns = (double)intervals * (double)tables->recording.interval_ns;
+    const double good_ns = (double)tables->last_ns - gap_ns;
+    if (!tables->recording.weighted || good_ns <= 0)
+        return (double)intervals;
+    return gap_ns / good_ns * (double)tables->ticks;
+}
+
 /* A lost tick had as many samples as the others have, and so have the bytes at the end. */
 static uint64_t estimate(const struct stream_reader *stream, const struct tables *tables, uint64_t samples)
 {
@@ -8,7 +18,7 @@ static uint64_t estimate(const struct stream_reader *stream, const struct tables
     const double good_bytes = (double)(stream->blocks.bytes_read - stream->blocks.damage.bytes);
     double lost = (double)tables->lost_samples;
     if (tables->ticks > 0)
-        lost += (double)stream->lost_ticks * all / (double)tables->ticks;
+        lost += ticks_in(tables, stream->lost_ticks) * all / (double)tables->ticks;
     if (good_bytes > 0)
         lost += (double)stream->blocks.damage.tail * all / good_bytes;
     return lost < (double)INT64_MAX ? (uint64_t)(lost + 0.5) : INT64_MAX;

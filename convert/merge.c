@@ -282,7 +282,7 @@ void merge_want(struct merge *merge, uint32_t thread)
 void merge_end_recording(struct merge *merge)
 {
     const struct tables *from = merge->from;
-    const uint64_t last_ns = from->last_ns + merge->offset_ns;
+    const uint64_t last_ns = tables_end_ns(from) + merge->offset_ns;
     merge->last_ns = last_ns > merge->last_ns ? last_ns : merge->last_ns;
     const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : tables_undated(from);
     merge->cut |= !whole;

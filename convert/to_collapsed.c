@@ -16,7 +16,12 @@ struct to_collapsed {
 
 static bool needs_status(const struct settings *settings)
 {
-    return collapsed_weight_sum(settings->weight) != SUM_SAMPLES;
+    return settings->weight != WEIGHT_SAMPLES && settings->weight != WEIGHT_WALL;
+}
+
+static bool only_counts(const struct settings *settings)
+{
+    return settings->weight == WEIGHT_SAMPLES;
 }
 
 static void *start(struct conversion *conversion)
@@ -86,6 +91,7 @@ static const struct converter to_collapsed = {
     .takes = TAKES_MODE | TAKES_CHOICE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS | TAKES_OPCODES,
     .runs = true,
     .needs_status = needs_status,
+    .only_counts = only_counts,
     .start = start,
     .take = take,
     .finish = finish,

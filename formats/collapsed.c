@@ -21,13 +21,12 @@ struct line_node {
 static const struct {
     const char *name;
     enum tally_sum sum;
-    bool intervals; /* it is samples, and their time is wanted */
 } weights[] = {
-    [WEIGHT_SAMPLES] = { "samples", SUM_SAMPLES, false },
-    [WEIGHT_WALL] = { "wall", SUM_SAMPLES, true },
-    [WEIGHT_CPU] = { "cpu", SUM_CPU_NS, false },
-    [WEIGHT_GIL] = { "gil", SUM_GIL, true },
-    [WEIGHT_GIL_WAIT] = { "gil_wait", SUM_GIL_WAIT, true },
+    [WEIGHT_SAMPLES] = { "samples", SUM_SAMPLES },
+    [WEIGHT_WALL] = { "wall", SUM_WALL_NS },
+    [WEIGHT_CPU] = { "cpu", SUM_CPU_NS },
+    [WEIGHT_GIL] = { "gil", SUM_GIL_NS },
+    [WEIGHT_GIL_WAIT] = { "gil_wait", SUM_GIL_WAIT_NS },
 };
 
 struct collapsed {
@@ -219,14 +218,6 @@ enum tally_sum collapsed_weight_sum(enum collapsed_weight weight)
     return weights[weight].sum;
 }
 
-/* Samples, or the nanoseconds that they stand for. */
-static uint64_t weigh(const struct collapsed *collapsed, const struct tally_row *row)
-{
-    const enum collapsed_weight weight = collapsed->style->weight;
-    const uint64_t sum = row->sums[collapsed_weight_sum(weight)];
-    return weights[weight].intervals ? sum * tables_interval_ns(collapsed->tables, row->thread) : sum;
-}
-
 /* The number on the line: rounded once, when all is added up. */
 static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 {
@@ -254,7 +245,7 @@ static void count_samples(struct collapsed *collapsed, const struct tally *tally
     }
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < tally->count; i++)
-        collapsed->nodes[nodes[i]].sum += weigh(collapsed, &tally->rows[i]);
+        collapsed->nodes[nodes[i]].sum += tally->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
     for (size_t i = 0; i <= collapsed->outline.count; i++)
         collapsed->nodes[i].sum = round_off(collapsed, collapsed->nodes[i].sum);
     free(roots);

@@ -31,14 +31,13 @@
 #include "formats/output.h"
 #include "formats/tally.h"
 
-/* What a line counts: samples, or microseconds, in which a sample stands for one interval. A stack that has none of it
- * gets no line. */
+/* The unit of the number on a line: samples, or microseconds. A stack whose number is 0 gets no line. */
 enum collapsed_weight {
     WEIGHT_SAMPLES,
-    WEIGHT_WALL,
+    WEIGHT_WALL,     /* the time that its samples stand for */
     WEIGHT_CPU,      /* the CPU time itself */
-    WEIGHT_GIL,      /* samples that held the interpreter's lock */
-    WEIGHT_GIL_WAIT, /* samples that waited for it */
+    WEIGHT_GIL,      /* that of samples that held the interpreter's lock */
+    WEIGHT_GIL_WAIT, /* that of samples that waited for it */
 };
 
 /* False when there is no weight of this name: samples, wall, cpu, gil, gil_wait. */

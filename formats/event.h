@@ -59,6 +59,7 @@ struct recording {
     uint64_t memory_bytes;
     uint32_t processors;
     uint32_t attached; /* 1: to a running process, 0: it started one */
+    uint32_t weighted; /* 1: samples may stand for other than an interval */
     uint64_t from_ns;  /* never in a file: what was before is left out */
 };
 
@@ -143,6 +144,8 @@ struct sample {
     uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not asked for */
     uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
     uint64_t more; /* in a run: samples before this one that are the same but for their times; cpu_ns is that of all */
+    uint64_t stands_ns; /* how long it stands for, and each sample of a run; 0: an interval of its recording, which
+                         * tables_take() puts there. The same for all samples of a tick */
 };
 
 /* Frames of a stack. A file may be made to claim any number; no program comes near this one. */

@@ -18,6 +18,14 @@ static const struct wording {
     const char *unit;       /* ... which is called so */
 } wordings[] = {
     { .name = "samples", .words = "samples" },
+    { "samples_exact", "  one proven moment", .part_of = { "samples" } },
+    { "samples_live", "  read while it may have run", .part_of = { "samples" } },
+    { .name = "looks_again", .words = "looks that were not one moment, and were taken again" },
+    { .name = "samples_blocked", .words = "ticks that fell into a read" },
+    { .name = "ticks_left_out", .words = "ticks left out for the budget" },
+    { .name = "taken_ns", .words = "nanoseconds taken from the program" },
+    { .name = "disturb_limit_ppm", .words = "budget, in millionths of a processor" },
+    { .name = "codes_gone", .words = "frames of code that was gone" },
     { "cache_full", "  stack as it was last time", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
     { "cache_unmoved", "    known without reading it", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
     { "cache_partial", "  stack partly as it was", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
@@ -87,9 +95,14 @@ bool figures_set(struct figure_list *list, struct text name, uint64_t value, str
     return true;
 }
 
+const struct figure *figures_find(const struct figure_list *list, const char *name)
+{
+    return find(list, name, strlen(name));
+}
+
 uint64_t figures_get(const struct figure_list *list, const char *name)
 {
-    const struct figure *figure = find(list, name, strlen(name));
+    const struct figure *figure = figures_find(list, name);
     return figure ? figure->value : 0;
 }
 

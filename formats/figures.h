@@ -22,6 +22,9 @@ struct figure_list {
 /* Adds a figure, or gives the one of this name another value. False when it is no name or there are too many. */
 bool figures_set(struct figure_list *list, struct text name, uint64_t value, struct fault *why);
 
+/* The figure of a name; NULL when it was not told. */
+const struct figure *figures_find(const struct figure_list *list, const char *name);
+
 /* The value of a name; 0 when there is none. */
 uint64_t figures_get(const struct figure_list *list, const char *name);
 

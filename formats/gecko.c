@@ -70,10 +70,9 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     if (time < samples->last.time)
         time = samples->last.time;
     gecko_take_status(gecko, thread, sample, time);
+    gecko_take_weight(gecko, thread, sample);
     gecko_opcodes_take(gecko, sample->stack);
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
-    if (gecko->last_ns < sample->time_ns)
-        gecko->last_ns = sample->time_ns;
 }
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
@@ -85,6 +84,7 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
     spool_settle(&gecko->spool, &thread->cpu);
     spool_settle(&gecko->spool, &thread->states);
     spool_settle(&gecko->spool, &thread->tasks);
+    spool_settle(&gecko->spool, &thread->weights);
 }
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
@@ -132,6 +132,7 @@ void gecko_drop(struct gecko *gecko)
         spool_drop(&gecko->threads[i].cpu);
         spool_drop(&gecko->threads[i].states);
         spool_drop(&gecko->threads[i].tasks);
+        spool_drop(&gecko->threads[i].weights);
     }
     free(gecko->threads);
     spool_close(&gecko->spool);

@@ -155,7 +155,7 @@ void gecko_emit_markers(struct gecko *gecko, const struct gecko_thread *thread)
 {
     struct gecko_marker_reader reader = { .gecko = gecko, .thread = thread };
     if (thread->samples.count)
-        reader.end = thread->samples.last.time + gecko_interval_units(gecko);
+        reader.end = thread->samples.last.time + gecko_width_units(gecko, thread->stands_ns);
     int64_t count = 0;
     emit_open(&gecko->json, "markers", '{');
     for (size_t i = 0; i < countof(columns); i++)

@@ -2,6 +2,7 @@
 #include "formats/gecko_parts.h"
 
 #include "formats/alloc.h"
+#include "formats/exactness.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,16 +72,22 @@ static void emit_product(struct emitter *json, uint32_t version_hex)
     emit_value(json, "misc", json_string(misc));
 }
 
-/* The window that the viewer opens with. The last sample needs its width, too, as it and the markers are drawn. */
+/* The window that the viewer opens with. The last samples need their widths, too, as they and the markers are drawn. */
 static uint64_t end_ns(const struct gecko *gecko)
 {
-    const uint64_t unit_ns = gecko->unit_ns ? gecko->unit_ns : 1;
-    const uint64_t drawn_ns = (gecko->last_ns + unit_ns / 2) / unit_ns * unit_ns;
-    const uint64_t width_ns = gecko->unit_ns ? gecko_interval_units(gecko) * unit_ns : 0;
-    const uint64_t interval_ns = gecko->tables->recording.interval_ns;
-    const uint64_t last_ns = drawn_ns + (width_ns > interval_ns ? width_ns : interval_ns);
-    const uint64_t said_ns = gecko->tables->end.reason ? gecko->tables->end.time_ns : gecko->tables->last_ns;
-    return said_ns > last_ns ? said_ns : last_ns;
+    uint64_t last_ns = gecko->tables->recording.interval_ns;
+    for (size_t i = 0; i < gecko->threads_room; i++) {
+        const struct gecko_thread *thread = &gecko->threads[i];
+        if (thread->samples.count == 0)
+            continue;
+        const uint64_t drawn_ns = thread->samples.last.time * gecko->unit_ns;
+        const uint64_t width_ns = gecko_width_units(gecko, thread->stands_ns) * gecko->unit_ns;
+        const uint64_t stands_ns = thread->stands_ns ? thread->stands_ns : gecko->tables->recording.interval_ns;
+        const uint64_t ends_ns = drawn_ns + (width_ns > stands_ns ? width_ns : stands_ns);
+        last_ns = ends_ns > last_ns ? ends_ns : last_ns;
+    }
+    const uint64_t end_ns = tables_end_ns(gecko->tables);
+    return end_ns > last_ns ? end_ns : last_ns;
 }
 
 static void emit_times(struct gecko *gecko)
@@ -124,6 +131,11 @@ static void add_text(json_t *rows, const char *label, struct text text)
         json_array_append_new(rows, row(label, "string", text_value(text)));
 }
 
+static void add_string(json_t *rows, const char *label, const char *string)
+{
+    add_text(rows, label, (struct text){ string, strlen(string) });
+}
+
 static void add_count(json_t *rows, const char *label, uint64_t count)
 {
     json_array_append_new(rows, row(label, "integer", json_integer((json_int_t)count)));
@@ -133,6 +145,16 @@ static void add_count(json_t *rows, const char *label, uint64_t count)
 static void add_duration(json_t *rows, const char *label, uint64_t ns)
 {
     json_array_append_new(rows, row(label, "duration", json_integer((json_int_t)((ns + 500000) / 1000000))));
+}
+
+/* How exact it is, where the recorder says so. */
+static void add_exactness(json_t *rows, const struct tables *tables)
+{
+    const struct exactness exactness = exactness_of(tables);
+    char room[EXACTNESS_ROOM];
+    if (exactness.tells_left_out)
+        add_string(rows, "Rate", exactness_rate(room, &exactness));
+    add_string(rows, "Exactness", exactness_share(room, &exactness));
 }
 
 /* What all threads did together, as far as the recording knows. */
@@ -177,6 +199,7 @@ static json_t *extra_values(const struct gecko *gecko)
     add_count(rows, "Missed ticks", tables->missed);
     add_count(rows, "Failed samples", tables->failed);
     add_count(rows, "Lost samples", tables->missing);
+    add_exactness(rows, tables);
     if (tables->left_out)
         add_count(rows, "Left out by the mode", tables->left_out);
     add_states(rows, gecko);

@@ -93,23 +93,43 @@ static uint32_t leaf_frame(const struct gecko *gecko, uint32_t stack)
     return stack ? gecko->tables->stacks[stack].frame : 0;
 }
 
+/* How long the sample that was read lasts. Once for each. */
+static uint64_t take_width(struct gecko_marker_reader *reader)
+{
+    const uint64_t before = reader->change.time;
+    if (reader->usual > 0)
+        reader->usual--;
+    else
+        spool_next(&reader->changes, &reader->change);
+    return gecko_width_units(reader->gecko, reader->change.time - before);
+}
+
 static void begin(struct gecko_marker_reader *reader)
 {
-    reader->over = !reader->gecko->opcodes.shown || reader->thread->shared || reader->thread->samples.count == 0;
+    const struct gecko_thread *thread = reader->thread;
+    reader->over = !reader->gecko->opcodes.shown || thread->shared || thread->samples.count == 0;
+    if (reader->over)
+        return;
+    spool_rewind(&reader->changes, &reader->gecko->spool, &thread->weights);
+    reader->change = (struct spool_sample){ 0 };
+    reader->usual = thread->weights.count ? thread->weights_from : UINT64_MAX;
+    reader->width = take_width(reader);
 }
 
 /* Goes on as long as the thread is found at one frame, tick by tick. Returns how often it was. */
 static uint64_t stay(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
-    const uint64_t interval = gecko_interval_units(reader->gecko);
-    uint64_t count = 0, last;
+    uint64_t count = 0, last, width;
     do {
         last = reader->sample.time;
-        marker->end = last + interval;
+        width = reader->width;
+        marker->end = last + width;
         count++;
         reader->over = !spool_next(&reader->samples, &reader->sample);
+        reader->width = take_width(reader);
+        width = reader->width > width ? reader->width : width;
     } while (!reader->over && leaf_frame(reader->gecko, reader->sample.stack) == marker->subject &&
-             reader->sample.time - last <= 2 * interval);
+             reader->sample.time - last <= 2 * width);
     if (!reader->over && reader->sample.time < marker->end)
         marker->end = reader->sample.time;
     return count;

@@ -43,18 +43,21 @@ void gecko_sources_free(struct gecko_sources *sources);
 /* What a thread may be doing, as markers show it; as a set, 1 << it. */
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
-/* Times are in units of gecko->unit_ns. The columns of CPU times and of states begin with the first sample that has
- * any, so that a recording without does not pay for them. */
+/* Times are in units of gecko->unit_ns. The columns of CPU times, of states and of weights begin with the first sample
+ * that has any, so that a recording without does not pay for them. */
 struct gecko_thread {
     struct spool_column samples;
-    struct spool_column cpu;    /* per sample: CPU time so far; 1: not known, instead of a stack */
-    struct spool_column states; /* per change: since when; the set, instead of a stack */
-    struct spool_column tasks;  /* per change: since when; the task that it runs, instead of a stack */
-    uint64_t cpu_from;          /* samples before the first that has a CPU time */
-    uint64_t cpu_ns;            /* used so far */
-    uint64_t tick;              /* in which it was looked at last */
-    uint32_t seen;              /* states that it ever had */
-    bool shared;                /* it has the samples of many tasks */
+    struct spool_column cpu;     /* per sample: CPU time so far; 1: not known, instead of a stack */
+    struct spool_column states;  /* per change: since when; the set, instead of a stack */
+    struct spool_column tasks;   /* per change: since when; the task that it runs, instead of a stack */
+    struct spool_column weights; /* per sample: time in ns that all so far stand for; no stack */
+    uint64_t cpu_from;           /* samples before the first that has a CPU time */
+    uint64_t weights_from;       /* samples before the first that stands for other than an interval */
+    uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
+    uint64_t cpu_ns;             /* used so far */
+    uint64_t tick;               /* in which it was looked at last */
+    uint32_t seen;               /* states that it ever had */
+    bool shared;                 /* it has the samples of many tasks */
 };
 
 /* A process as the viewer should name it. */
@@ -114,11 +117,11 @@ struct gecko {
     struct spool spool;
     uint64_t unit_ns;             /* a sample's time is written as a multiple of it; 0 before the first sample */
     unsigned digits;              /* of a millisecond, that a unit needs */
-    uint64_t last_ns;             /* time of the latest sample */
     uint64_t tick_ns, tick_units; /* a sample's time, and what it was rounded to */
     uint64_t tick;                /* number of the open tick; a tick in which no thread could be read has none */
     bool blind;                   /* the open tick is one */
     bool cpu_known;               /* some samples have CPU times */
+    bool weighted;                /* some stand for other than an interval */
     uint32_t seen;                /* states that any thread had */
 
     struct gecko_thread *threads; /* by number */
@@ -154,10 +157,15 @@ void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const s
 void gecko_take_left_out(struct gecko *gecko, const struct left_out *left_out);
 void gecko_take_failed(struct gecko *gecko, const struct failed *failed);
 void gecko_take_tick(struct gecko *gecko);
-/* How long a sample lasts. */
-uint64_t gecko_interval_units(const struct gecko *gecko);
+/* How long a sample lasts that stands for so many ns; 0: for an interval. */
+uint64_t gecko_width_units(const struct gecko *gecko, uint64_t stands_ns);
 /* Writes the column of CPU times of a thread's samples; none when no sample of the recording has one. */
 void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
+
+/* Takes how long a sample stands for, which the thread does not have yet. */
+void gecko_take_weight(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
+/* Writes how long the samples of a thread stand for. */
+void gecko_emit_weights(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* What the samples of a thread are part of: its own line, or one that many tasks share. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
@@ -190,6 +198,8 @@ struct gecko_marker_reader {
     const struct gecko_thread *thread;
     struct spool_reader changes, samples;
     struct spool_sample change, sample; /* those that are read */
+    uint64_t usual;                     /* samples left before the first that has a weight */
+    uint64_t width;                     /* of `sample` */
     uint64_t end;                       /* of the thread's last sample */
     uint64_t now;
     uint32_t states, ended; /* after the change at `now`; ended by it, and not given yet */

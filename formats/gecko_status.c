@@ -9,10 +9,10 @@ static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
     return ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
 }
 
-uint64_t gecko_interval_units(const struct gecko *gecko)
+uint64_t gecko_width_units(const struct gecko *gecko, uint64_t stands_ns)
 {
-    const uint64_t interval_ns = gecko->tables->recording.interval_ns;
-    return interval_ns ? in_units(gecko, interval_ns) : 1;
+    const uint64_t width_ns = stands_ns ? stands_ns : gecko->tables->recording.interval_ns;
+    return width_ns ? in_units(gecko, width_ns) : 1;
 }
 
 /* Whether the thread was looked at in the tick before, too. */
@@ -58,7 +58,7 @@ void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const s
 {
     /* What it did in ticks in which it was left out or absent, nobody knows. */
     if (thread->samples.count && !in_sequence(gecko, thread)) {
-        const uint64_t unseen = thread->samples.last.time + gecko_interval_units(gecko);
+        const uint64_t unseen = thread->samples.last.time + gecko_width_units(gecko, thread->stands_ns);
         change_states(gecko, thread, unseen < time ? unseen : time, 0);
         gecko_tasks_change(gecko, thread, unseen < time ? unseen : time, 0);
     }

@@ -237,22 +237,6 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }
 
-/* Where samples do not all stand for the same time, the viewer adds up milliseconds instead of samples. */
-static void emit_weights(struct gecko *gecko, uint32_t thread, uint64_t count)
-{
-    struct emitter *json = &gecko->json;
-    const bool differ = tables_intervals_differ(gecko->tables);
-    emit_literal(json, "weightType", differ ? "\"tracing-ms\"" : "\"samples\"");
-    if (!differ) {
-        emit_literal(json, "weight", "null");
-        return;
-    }
-    emit_open(json, "weight", '[');
-    for (uint64_t i = 0; i < count; i++)
-        gecko_emit_ms(json, NULL, tables_interval_ns(gecko->tables, thread));
-    emit_close(json, ']');
-}
-
 /* A recording that says where a thread was and not whether it ran has no column of CPU times. Without it the viewer
  * draws each thread at full height while it is sampled, which is what a wall-clock profile means. */
 static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
@@ -271,7 +255,7 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
         emit_decimal(json, NULL, sample.time, gecko->digits);
     emit_close(json, ']');
     gecko_emit_cpu(gecko, thread, reader);
-    emit_weights(gecko, number, samples->count);
+    gecko_emit_weights(gecko, number, reader);
     emit_integer(json, "length", (int64_t)samples->count);
     emit_close(json, '}');
 }

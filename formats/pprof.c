@@ -2,6 +2,7 @@
 #include "formats/pprof.h"
 
 #include "formats/alloc.h"
+#include "formats/exactness.h"
 #include "formats/pprof_labels.h"
 
 #include <inttypes.h>
@@ -19,11 +20,12 @@
 static const struct {
     const char *type, *unit;
     enum tally_sum sum;
-    bool intervals; /* it is samples, and each stands for one interval */
 } columns[] = {
-    { "samples", "count", SUM_SAMPLES, false },        { "wall", "nanoseconds", SUM_SAMPLES, true },
-    { "cpu", "nanoseconds", SUM_CPU_NS, false },       { "gil", "nanoseconds", SUM_GIL, true },
-    { "gil_wait", "nanoseconds", SUM_GIL_WAIT, true },
+    { "samples", "count", SUM_SAMPLES },
+    { "wall", "nanoseconds", SUM_WALL_NS },
+    { "cpu", "nanoseconds", SUM_CPU_NS },
+    { "gil", "nanoseconds", SUM_GIL_NS },
+    { "gil_wait", "nanoseconds", SUM_GIL_WAIT_NS },
 };
 #define COLUMNS countof(columns)
 #define WALL    1 /* among them */
@@ -185,13 +187,10 @@ static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_
 /* The values of a merged row. Returns how many there are. */
 static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct tally_row *row)
 {
-    const uint32_t thread = pprof->labels.rows[row->thread - 1].thread;
     size_t count = 0;
-    for (size_t i = 0; i < COLUMNS; i++) {
-        const uint64_t each = columns[i].intervals ? tables_interval_ns(pprof->tables, thread) : 1;
+    for (size_t i = 0; i < COLUMNS; i++)
         if (tally_knows(pprof->tally, columns[i].sum))
-            values[count++] = (int64_t)(row->sums[columns[i].sum] * each);
-    }
+            values[count++] = (int64_t)row->sums[columns[i].sum];
     return count;
 }
 
@@ -270,6 +269,17 @@ static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *p
             (int)process->command.size, process->command.bytes);
 }
 
+/* How exact they are, where the recorder says so. */
+static void comment_exactness(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    const struct exactness exactness = exactness_of(pprof->tables);
+    char room[EXACTNESS_ROOM];
+    if (exactness.tells_left_out && exactness_rate(room, &exactness)[0])
+        comment(pprof, profile, "rate: %s", room);
+    if (exactness_share(room, &exactness)[0])
+        comment(pprof, profile, "%s", room);
+}
+
 /* What a person wants to know about the numbers, in few lines. */
 static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
 {
@@ -287,6 +297,7 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
             tables->samples, tables->failed, tables->missing_estimated ? "about " : "", tables->missing,
             tables->missed);
+    comment_exactness(pprof, profile);
     if (tables->left_out)
         comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
                 tables->left_out);
@@ -301,13 +312,13 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
 static void write_rest(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    int64_t comments[COMMENTED_PROCESSES + 6];
+    int64_t comments[COMMENTED_PROCESSES + 8];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
     const bool cpu_first = pprof->style->cpu_first && tally_knows(pprof->tally, SUM_CPU_NS);
 
     const uint64_t from_ns = tables->recording.from_ns;
-    const uint64_t end_ns = tables->end.reason ? tables->end.time_ns : tables->last_ns;
+    const uint64_t end_ns = tables_end_ns(tables);
     rest.time_nanos = (int64_t)(tables->recording.start_unix_ns + from_ns);
     rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
     rest.period_type = &wall;

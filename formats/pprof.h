@@ -2,9 +2,9 @@
 /* A tally as a pprof profile (schemas/profile.proto): each row a sample with a count and times, the stack as
  * locations, and labels that name the thread and what it ran.
  *
- *     samples/count, wall/nanoseconds (shown first; count x interval)
+ *     samples/count, wall/nanoseconds (shown first: the time that they stand for)
  *     cpu/nanoseconds, if it is known of some samples
- *     gil/nanoseconds, gil_wait/nanoseconds (count x interval), if the status is known of some
+ *     gil/nanoseconds, gil_wait/nanoseconds (of those that held or wanted the lock), if the status is known of some
  *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more in formats/pprof_labels.h
  *
  * The message is never in memory as a whole. Samples are packed a few hundred at a time, each packet a small Profile of

@@ -34,6 +34,7 @@ static const struct field recording_fields[] = {
     FIELD(14, NUMBER_FIELD, struct recording, processors),
     FIELD(15, TEXT_FIELD, struct recording, processor),
     FIELD(16, NUMBER_FIELD, struct recording, memory_bytes),
+    FIELD(18, NUMBER_FIELD, struct recording, weighted), /* the last: left away when it is 0 */
 };
 
 /* What END says, as numbers only: the members of struct end have other types and units. */
@@ -105,7 +106,7 @@ static bool take_fields(struct cursor from, const struct field *fields, size_t c
 
 void put_recording(struct bytes *to, const struct recording *recording)
 {
-    put_fields(to, recording_fields, countof(recording_fields), recording);
+    put_fields(to, recording_fields, countof(recording_fields) - !recording->weighted, recording);
 }
 
 bool take_recording(struct cursor from, struct recording *recording)

@@ -74,6 +74,7 @@ static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t num
     const uint32_t keep = kind == RECORD_SUFFIX ? keep_or_pop : depth - keep_or_pop;
     if (pushed > STACK_DEPTH_LIMIT - keep)
         return broken(d);
+    d->weighed = true;
     if (!give_run(d, (uint32_t)number))
         return false;
     thread->depth = keep + pushed;
@@ -139,6 +140,20 @@ static bool read_runs(struct decoding *d, struct cursor fields)
     return true;
 }
 
+static bool read_stands(struct decoding *d, struct cursor fields)
+{
+    const uint64_t stands_ns = take_number(&fields);
+    if (fields.bad || d->from.bad || !d->in_tick || d->weighed || stands_ns == 0 || stands_ns > STREAM_STANDS_MOST)
+        return broken(d);
+    d->weighed = true;
+    if (d->reader->ignores_stands || stands_ns == d->stands_ns)
+        return true;
+    if (!give_runs(d))
+        return false;
+    d->stands_ns = stands_ns;
+    return true;
+}
+
 /* A definition that the sink has taken. */
 static void learn_thread(struct stream_reader *reader, const struct thread *thread)
 {
@@ -155,6 +170,8 @@ static bool give_note(struct decoding *d, uint64_t note)
         return read_status(d, fields);
     if (note == NOTE_RUNS)
         return read_runs(d, fields);
+    if (note == NOTE_STANDS && d->reader->weighted)
+        return read_stands(d, fields);
     struct event event = { 0 };
     const enum note_taken taken = take_note(fields, note, d->reader->unit_ns, &event);
     if (d->from.bad || taken == NOTE_BROKEN)
@@ -204,6 +221,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
                           .from = payload,
                           .to = to,
                           .why = why,
+                          .stands_ns = reader->interval_ns,
                           .ticks_left = 2000000000u / reader->interval_ns + 2,
                           .samples_left = SAMPLES_LIMIT,
                           .frames_left = STREAM_FRAMES_LIMIT };
@@ -240,6 +258,8 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
                       recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX / 2;
     if (!whole || !sane)
         return fault(why, "its header is damaged");
+    recording->weighted = recording->weighted && recording->format_version >= STREAM_VERSION_WEIGHTED;
+    reader->weighted = recording->weighted;
     reader->interval_ns = recording->interval_ns;
     reader->unit_ns = recording->time_unit_ns;
     reader->most_units = UINT64_MAX / reader->unit_ns;

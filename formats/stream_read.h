@@ -34,9 +34,11 @@ struct stream_reader {
     /* To be set by who does not ask what threads did: samples have status 0 and no CPU time, and runs go on when these
      * change. */
     bool ignores_status;
-    bool goes_ahead; /* to be set where a thread that finds blocks ahead pays; not for a pipe */
+    bool ignores_stands; /* to be set by who only counts: samples stand for an interval, and runs go on */
+    bool goes_ahead;     /* to be set where a thread that finds blocks ahead pays; not for a pipe */
     struct block_ahead *ahead;
     uint64_t interval_ns, unit_ns;
+    bool weighted;       /* samples may stand for other than an interval */
     uint64_t most_units; /* a time can be */
     uint64_t step_units; /* an interval; 0: it is no multiple of the unit */
 
@@ -53,7 +55,7 @@ struct stream_reader {
     uint64_t first_tick; /* ... of which this is the first */
     size_t ticks_room;
     uint64_t losses;     /* of blocks, or of parts of them */
-    uint64_t lost_ticks; /* that were due in those, as far as a later block tells */
+    uint64_t lost_ticks; /* that were asked for in those, as far as a later block tells */
     uint32_t *frames;
     size_t frames_room;
 };

@@ -91,7 +91,8 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .status = status,
                                     .cpu_ns = cpu_units * reader->unit_ns,
                                     .task = stream_runs_task(&thread->runs, reader->block),
-                                    .more = last - first };
+                                    .more = last - first,
+                                    .stands_ns = d->stands_ns };
     return sink_take(d->to, &event, d->why);
 }
 
@@ -105,7 +106,7 @@ bool give_run(struct decoding *d, uint32_t number)
     return give(d, number, thread->depth, 0, first, next - 1);
 }
 
-static bool give_runs(struct decoding *d)
+bool give_runs(struct decoding *d)
 {
     bool good = true;
     for (uint32_t i = 0; i < d->reader->roster_count; i++)
@@ -296,6 +297,7 @@ bool open_tick(struct decoding *d, int64_t jitter)
     d->ticks_left--;
     d->in_tick = true;
     d->all_failed = false;
+    d->weighed = false;
     d->named = 0;
     return true;
 }

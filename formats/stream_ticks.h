@@ -3,7 +3,7 @@
  * it was. Part of formats/stream_read.h; nobody else includes it.
  *
  * Most samples are such. They are not given tick by tick when the reader gives runs, but as one when the run ends: with
- * the thread's next record, with a note of its status or its task, or with the block.
+ * the thread's next record, with a note of its status or its task or of how long samples stand for, or with the block.
  *
  *     tick          1    2    3    4    5    6                        runs: of ticks 2 and 3; of 5 and 6
  *     records of    A              A
@@ -25,8 +25,10 @@ struct decoding {
     uint64_t ticks_closed; /* and not given: all of the block when runs are given */
     uint32_t frames_left;  /* that it may still name; repeated ones take no bytes */
     uint32_t named;        /* threads of the roster that the tick's records name */
+    uint64_t stands_ns;    /* how long a sample stands for */
     bool in_tick;
     bool all_failed; /* the tick samples nothing */
+    bool weighed;    /* how long the samples of the tick stand for is settled */
     bool unsure;     /* a sample may break a rule that no record breaks: each is looked at in its tick */
 };
 
@@ -63,6 +65,8 @@ bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
 
 /* Gives the samples of a thread's ticks up to the last one that was closed, before something of the thread changes. */
 bool give_run(struct decoding *d, uint32_t number);
+/* The same of all threads. */
+bool give_runs(struct decoding *d);
 /* No thread could be read in this tick. */
 bool fail_tick(struct decoding *d);
 

@@ -4,8 +4,10 @@
 #include "formats/alloc.h"
 #include "formats/stream_fields.h"
 #include "formats/stream_notes.h"
+#include "formats/stream_records.h"
 #include "formats/stream_time.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -18,11 +20,8 @@
 
 #define CPU_SLACK_NS 1000000 /* that the CPU time may be off, besides an interval */
 
-#define PERIOD_MOST    4 /* frames of a recursion's round ... */
-#define REPEATED_LEAST 8 /* ... that is worth being looked for */
-
 /* A record must leave the block below its limit, however deep the stack. */
-#define RECORD_ROOM(frames) ((size_t)64 + (size_t)(frames)*5)
+#define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames)*5)
 
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level)
 {
@@ -54,23 +53,6 @@ void stream_writer_close(struct stream_writer *writer)
 
 /* ---- ticks ---- */
 
-static void put_tag(struct stream_writer *writer, enum stream_record kind, uint64_t argument)
-{
-    put_number(&writer->open, argument << 3 | kind);
-}
-
-/* A note whose fields are numbers. */
-static void put_numbers_note(struct stream_writer *writer, enum stream_note note, const uint64_t *numbers, size_t count)
-{
-    struct bytes *fields = &writer->note;
-    fields->size = 0;
-    for (size_t i = 0; i < count; i++)
-        put_number(fields, numbers[i]);
-    put_tag(writer, RECORD_NOTE, note);
-    put_number(&writer->open, fields->size);
-    put_bytes(&writer->open, fields->at, fields->size);
-}
-
 /* The base goes in front of the first record, which says whose block this is. */
 static void begin_block(struct stream_writer *writer)
 {
@@ -78,14 +60,14 @@ static void begin_block(struct stream_writer *writer)
         return;
     writer->block_units = writer->last_units;
     put_number(&writer->open, writer->last_units);
-    put_numbers_note(writer, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
+    put_numbers_note(&writer->open, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
 }
 
 static void write_idle_ticks(struct stream_writer *writer)
 {
     if (writer->idle == 0)
         return;
-    put_tag(writer, RECORD_REPEAT, writer->idle);
+    put_tag(&writer->open, RECORD_REPEAT, writer->idle);
     writer->idle = 0;
 }
 
@@ -109,7 +91,7 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     write_idle_ticks(writer);
     const uint64_t time = units(writer, time_ns);
     const int64_t jitter = (int64_t)(time - due(writer));
-    put_tag(writer, RECORD_TICK, signed_to_number(jitter));
+    put_tag(&writer->open, RECORD_TICK, signed_to_number(jitter));
     writer->last_units = time;
     writer->tick_open = true;
 }
@@ -138,7 +120,7 @@ static void close_roster(struct stream_writer *writer, uint64_t time_ns)
         if (writer->threads[number].tick == writer->tick)
             continue;
         begin_tick(writer, time_ns);
-        put_tag(writer, RECORD_ABSENT, number);
+        put_tag(&writer->open, RECORD_ABSENT, number);
         leave_roster(writer, number);
     }
 }
@@ -155,6 +137,7 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
         writer->kept = writer->now;
     writer->open.size = 0;
     writer->named = 0;
+    writer->stands_ns = writer->interval_ns;
     writer->block++;
     return good;
 }
@@ -166,6 +149,13 @@ static bool room_is_short(const struct stream_writer *writer)
     return block_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
 }
 
+/* How much later than after an interval the next tick may come: drawn in an interval that is longer than asked for. */
+static uint64_t may_be_late_ns(const struct stream_writer *writer)
+{
+    const uint64_t stands_ns = writer->stands_ns, asked_ns = writer->interval_ns;
+    return stands_ns > asked_ns ? 2 * stands_ns - asked_ns : 0;
+}
+
 /* Whether one more interval would keep the block's first samples in memory for longer than a second, or be more than
  * the block may hold. */
 static bool block_due(const struct stream_writer *writer)
@@ -173,7 +163,7 @@ static bool block_due(const struct stream_writer *writer)
     if (room_is_short(writer) || writer->named > STREAM_FRAMES_LIMIT / 2)
         return true;
     const uint64_t age_units = due(writer) - writer->block_units;
-    return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns > BLOCK_NS;
+    return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns + may_be_late_ns(writer) > BLOCK_NS;
 }
 
 static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct fault *why)
@@ -188,6 +178,7 @@ static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct faul
         writer->last_units = due(writer);
     }
     writer->tick_open = false;
+    writer->tick_sampled = false;
     writer->tick++;
     return !block_due(writer) || close_block(writer, why);
 }
@@ -200,39 +191,16 @@ static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t n
     return &writer->threads[number];
 }
 
-/* How many frames from `at` on are those `distance` before them. */
-static uint32_t repeated(const uint32_t *frames, uint32_t count, uint32_t at, uint32_t distance)
-{
-    uint32_t length = 0;
-    while (at + length < count && frames[at + length] == frames[at + length - distance])
-        length++;
-    return length;
-}
-
-/* A recursion repeats a few frames many times: they are told once. */
-static void put_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
+static void name_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
 {
     writer->named += count;
-    put_number(&writer->open, count);
-    for (uint32_t at = 0; at < count;) {
-        uint32_t distance = 0, length = 0;
-        while (distance < PERIOD_MOST && distance < at && length < REPEATED_LEAST)
-            length = repeated(frames, count, at, ++distance);
-        if (length < REPEATED_LEAST) {
-            put_number(&writer->open, frames[at++]);
-            continue;
-        }
-        put_number(&writer->open, 0);
-        put_number(&writer->open, distance);
-        put_number(&writer->open, length);
-        at += length;
-    }
+    put_frames(&writer->open, frames, count);
 }
 
 static void put_failed(struct stream_writer *writer, const struct failed *failed)
 {
     begin_tick(writer, failed->time_ns);
-    put_tag(writer, RECORD_FAILED, failed->thread);
+    put_tag(&writer->open, RECORD_FAILED, failed->thread);
     put_number(&writer->open, failed->cause);
     writer->now.failed++;
     if (failed->thread) {
@@ -250,7 +218,7 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
 {
     struct stream_status *status = &writer->threads[number].status;
     *status = (struct stream_status){ writer->block, bits, cpu_units, writer->last_units };
-    put_numbers_note(writer, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
+    put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
 }
 
 /* Tells which task the thread runs when that is another one than the block says. */
@@ -262,7 +230,26 @@ static void follow_runs(struct stream_writer *writer, const struct sample *sampl
     begin_tick(writer, sample->time_ns);
     runs->task = sample->task;
     runs->block = writer->block;
-    put_numbers_note(writer, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
+    put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
+}
+
+/* Tells how long the samples of the tick stand for when that is not what the block says. */
+static bool follow_stands(struct stream_writer *writer, const struct sample *sample, struct fault *why)
+{
+    const uint64_t stands_ns = sample->stands_ns ? sample->stands_ns : writer->interval_ns;
+    const bool first = !writer->tick_sampled;
+    writer->tick_sampled = true;
+    if (stands_ns == writer->stands_ns)
+        return true;
+    if (!writer->weighted)
+        return fault(why, "a sample stands for other than an interval in a recording that is not weighted");
+    if (!first)
+        return fault(why, "samples of one tick stand for different times");
+    assert(stands_ns <= STREAM_STANDS_MOST);
+    begin_tick(writer, sample->time_ns);
+    writer->stands_ns = stands_ns;
+    put_numbers_note(&writer->open, NOTE_STANDS, &stands_ns, 1);
+    return true;
 }
 
 /* Tells what a reader would not find out by itself. */
@@ -310,6 +297,8 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
         return true;
     }
+    if (!follow_stands(writer, sample, why))
+        return false;
     follow_status(writer, sample);
     follow_runs(writer, sample);
     const bool known = thread->block == writer->block;
@@ -321,14 +310,14 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
 
     begin_tick(writer, sample->time_ns);
     if (known && pop < sample->keep) {
-        put_tag(writer, RECORD_POP_PUSH, sample->thread);
+        put_tag(&writer->open, RECORD_POP_PUSH, sample->thread);
         put_number(&writer->open, pop);
-        put_frames(writer, sample->frames, sample->pushed);
+        name_frames(writer, sample->frames, sample->pushed);
     } else {
         const uint32_t keep = known ? sample->keep : 0;
-        put_tag(writer, RECORD_SUFFIX, sample->thread);
+        put_tag(&writer->open, RECORD_SUFFIX, sample->thread);
         put_number(&writer->open, keep);
-        put_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
+        name_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
     }
     if (!thread->listed)
         join_roster(writer, sample->thread);
@@ -356,7 +345,7 @@ static void put_note(struct stream_writer *writer, const struct event *event)
     struct bytes *fields = &writer->note;
     fields->size = 0;
     put_note_fields(fields, event, writer->unit_ns);
-    put_tag(writer, RECORD_NOTE, note_of(event->kind));
+    put_tag(&writer->open, RECORD_NOTE, note_of(event->kind));
     put_number(&writer->open, fields->size);
     put_bytes(&writer->open, fields->at, fields->size);
 }
@@ -366,11 +355,15 @@ static void put_note(struct stream_writer *writer, const struct event *event)
 static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
 {
     struct recording complete = *recording;
-    complete.format_version = STREAM_VERSION_OF(writer->blocks.codec);
+    const uint32_t of_codec = STREAM_VERSION_OF(writer->blocks.codec);
+    complete.format_version = complete.weighted && of_codec < STREAM_VERSION_WEIGHTED ? STREAM_VERSION_WEIGHTED
+                                                                                      : of_codec;
     if (complete.time_unit_ns == 0)
         complete.time_unit_ns = 1;
     writer->unit_ns = complete.time_unit_ns;
     writer->interval_ns = complete.interval_ns ? complete.interval_ns : 1;
+    writer->stands_ns = writer->interval_ns;
+    writer->weighted = complete.weighted;
 
     struct bytes fields = { 0 };
     put_recording(&fields, &complete);

@@ -35,6 +35,7 @@ struct stream_writer {
 
     uint64_t interval_ns, unit_ns;
     uint32_t mark;        /* in each block, as it is in the header */
+    bool weighted;        /* so is this: samples may stand for other than an interval */
     uint64_t block;       /* which one is open, from 1 */
     uint64_t block_units; /* time of its base */
     uint64_t named;       /* frames that its records name, repeated ones too */
@@ -42,6 +43,8 @@ struct stream_writer {
     uint64_t tick;        /* the open tick or the next one, from 1 */
     bool tick_open;       /* its TICK record is written */
     uint64_t idle;        /* ticks on time without a change that wait to become one REPEAT */
+    uint64_t stands_ns;   /* how long samples stand for now, as the open block says it */
+    bool tick_sampled;    /* the tick has a sample, and all others stand for as long */
 
     struct stream_thread *threads; /* by number */
     size_t threads_room;

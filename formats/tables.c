@@ -245,6 +245,7 @@ static void count_sample(struct tables *tables, struct thread_row *row, const st
     const uint64_t count = 1 + sample->more;
     row->samples += count;
     row->cpu_ns += sample->cpu_ns;
+    row->wall_ns += sample->stands_ns * count;
     row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
     tables->samples += count;
     if (sample->task == 0)
@@ -278,6 +279,8 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return false;
     if (!check_task(tables, sample, why))
         return false;
+    if (sample->stands_ns == 0)
+        sample->stands_ns = tables_interval_ns(tables, sample->thread);
     note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
         tables->lost_samples += 1 + sample->more;

@@ -42,6 +42,7 @@ struct thread_row {
     uint64_t samples;     /* without the lost ones */
     uint64_t left_out;    /* ticks in which it was looked at and not sampled because of the mode */
     uint64_t cpu_ns;      /* CPU time that it used, as far as it is known */
+    uint64_t wall_ns;     /* time that its samples stand for */
     bool cpu_known;       /* from some samples */
     uint32_t *stacks;     /* the stack down to each depth; stacks[depth - 1] is the whole one */
     size_t stacks_room;
@@ -75,8 +76,9 @@ struct tables {
     struct figure_list figures;
 };
 
-/* Takes in an event, checks what it refers to and fills event->sample.stack. False with the reason when the event
- * breaks a rule. When definitions were lost, one that builds on them is taken as lost itself: its row stays empty. */
+/* Takes in an event, checks what it refers to and fills event->sample.stack and .stands_ns. False with the reason when
+ * the event breaks a rule. When definitions were lost, one that builds on them is taken as lost itself: its row stays
+ * empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
 /* The text of a string, of a function's name and file; an empty one for number 0. */
@@ -101,9 +103,16 @@ struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 
 /* Whether some frames tell at which instruction they stand. */
 bool tables_have_instructions(const struct tables *tables);
-/* How long a sample of the thread stands for; whether that is not the same for all. */
+/* The interval of the recording that the thread is from, for which a sample stands unless it says otherwise; whether
+ * that is not the same for all. */
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread);
 bool tables_intervals_differ(const struct tables *tables);
+
+/* When the recording ends: as told, or with the last that it has. Recordings of Tachyon tell a time without a reason. */
+static inline uint64_t tables_end_ns(const struct tables *tables)
+{
+    return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
+}
 
 /* Of a recording of Tachyon, which says neither when it was made, nor by what, nor what ended it. */
 static inline bool tables_undated(const struct tables *tables)

@@ -39,6 +39,7 @@ struct tachyon_writer {
     size_t line_of_room;
     struct bytes record; /* the one being made */
     uint64_t samples, cut;
+    uint64_t stands_ns; /* time that all samples stand for */
 };
 
 struct tachyon_writer *tachyon_writer_start(const struct tables *tables, struct output *output,
@@ -187,6 +188,7 @@ static bool put_sample(struct tachyon_writer *writer, const struct sample *sampl
     }
     line->stack = sample->stack;
     writer->samples++;
+    writer->stands_ns += sample->stands_ns;
     return writer->store.failure.text[0] == '\0' || fault(why, "%s", writer->store.failure.text);
 }
 
@@ -199,7 +201,7 @@ bool tachyon_writer_take(struct tachyon_writer *writer, const struct event *even
 
 static struct tachyon_statistics measured(const struct tables *tables)
 {
-    const uint64_t end_ns = tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
+    const uint64_t end_ns = tables_end_ns(tables);
     const double looks = (double)tables->samples + (double)tables->failed;
     const double due = (double)tables->ticks + (double)tables->missed;
     return (struct tachyon_statistics){
@@ -213,12 +215,21 @@ static struct tachyon_statistics measured(const struct tables *tables)
     };
 }
 
+/* The format has no weights: to Tachyon a sample stands for the interval. So that is what samples stand for on average,
+ * and the times of all together are right where ticks were left out. */
+static uint64_t interval_us(const struct tachyon_writer *writer)
+{
+    const uint64_t asked_ns = writer->tables->recording.interval_ns;
+    const uint64_t mean_ns = writer->samples ? writer->stands_ns / writer->samples : asked_ns;
+    return mean_ns >= 1000 ? mean_ns / 1000 : 1;
+}
+
 static struct tachyon_header header_of(const struct tachyon_writer *writer)
 {
     const struct recording *recording = &writer->tables->recording;
     struct tachyon_header header = {
         .start_us = recording->start_monotonic_ns / 1000,
-        .interval_us = recording->interval_ns >= 1000 ? recording->interval_ns / 1000 : 1,
+        .interval_us = interval_us(writer),
         .samples = writer->samples,
         .threads = writer->keys.count,
         .codec = writer->store.plain_size < writer->style.zstd_most ? TACHYON_ZSTD : TACHYON_PLAIN,

@@ -3,8 +3,9 @@
  * maps and more from. It is in the byte order of this machine, and its samples are in zstd, unless they are more than
  * the reader of CPython decompresses: then they are plain.
  *
- * What the format cannot hold is left out: names of threads, processes, the lines where functions begin, the date. Of a
- * stack that is deeper than it takes, the middle is left out and a frame says so, so that both ends are seen. */
+ * What the format cannot hold is left out: names of threads, processes, the lines where functions begin, the date, and
+ * how long each sample stands for: the interval that the file tells is the mean of that. Of a stack that is deeper than
+ * it takes, the middle is left out and a frame says so, so that both ends are seen. */
 #ifndef PYREEL_FORMATS_TACHYON_WRITE_H
 #define PYREEL_FORMATS_TACHYON_WRITE_H
 

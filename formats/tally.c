@@ -92,11 +92,13 @@ void tally_sample(struct tally *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
+    const uint64_t wall_ns = count * sample->stands_ns, known_ns = known * sample->stands_ns;
     struct tally_row *row = waiting_row(tally, sample);
     row->sums[SUM_SAMPLES] += count;
+    row->sums[SUM_WALL_NS] += wall_ns;
     row->sums[SUM_CPU_NS] += sample->cpu_ns;
-    row->sums[SUM_GIL] += status & STATUS_GIL ? known : 0;
-    row->sums[SUM_GIL_WAIT] += status & STATUS_GIL_WAIT ? known : 0;
+    row->sums[SUM_GIL_NS] += status & STATUS_GIL ? known_ns : 0;
+    row->sums[SUM_GIL_WAIT_NS] += status & STATUS_GIL_WAIT ? known_ns : 0;
     tally->samples += count;
     tally->with_status += known;
     tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
@@ -104,7 +106,7 @@ void tally_sample(struct tally *tally, const struct sample *sample)
 
 bool tally_knows(const struct tally *tally, enum tally_sum sum)
 {
-    if (sum == SUM_SAMPLES)
+    if (sum == SUM_SAMPLES || sum == SUM_WALL_NS)
         return true;
     return (sum == SUM_CPU_NS ? tally->with_cpu : tally->with_status) > 0;
 }

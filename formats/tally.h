@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counting instead of keeping. A tally holds one row for each distinct thread, asyncio task that it ran, and stack, and
- * how many samples that had, doing what, so what it takes grows with distinct stacks and not with samples.
+ * how many samples that had, how long they stand for, doing what, so what it takes grows with distinct stacks and not
+ * with samples.
  *
  * An outline tells stacks once more, as an output shows them. To the tables two frames on one line are two frames when
  * their columns differ; to an output they may be the same. So the output gives each frame a mark, frames that look
@@ -19,9 +20,10 @@
 
 enum tally_sum {
     SUM_SAMPLES,
-    SUM_CPU_NS,   /* CPU time, as far as it is known */
-    SUM_GIL,      /* samples that held the interpreter's lock */
-    SUM_GIL_WAIT, /* samples that waited for it */
+    SUM_WALL_NS,     /* time that they stand for */
+    SUM_CPU_NS,      /* CPU time, as far as it is known */
+    SUM_GIL_NS,      /* time that those stand for which held the interpreter's lock */
+    SUM_GIL_WAIT_NS, /* and those which waited for it */
     SUMS
 };
 
