@@ -22,14 +22,12 @@ static void free_code(struct code *code)
     free(code->line_table);
     free(code->kinds);
     free(code->instructions);
-    free(code->loads);
     free(code);
 }
 
 static size_t bytes_of(const struct code *code)
 {
-    return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size +
-           code->loads_count * sizeof(*code->loads);
+    return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size;
 }
 
 static void forget_all(struct codes *codes)
@@ -238,6 +236,17 @@ uint32_t codes_mark(struct codes *codes, struct text name)
 {
     static const struct place nowhere = { .column = -1, .end_column = -1 };
     return define_frame(codes, define_function(codes, define_string(codes, name), 0, 0), &nowhere, 0, 0);
+}
+
+struct code *codes_gone(struct codes *codes)
+{
+    struct code *gone = &codes->gone;
+    codes->gone_count++;
+    if (gone->function == 0) {
+        gone->number = ++codes->last_number;
+        gone->function = define_function(codes, define_string(codes, TEXT("<code that was gone>")), 0, 0);
+    }
+    return gone;
 }
 
 /* ---- the whole ---- */

@@ -21,12 +21,6 @@
 
 #define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
 
-/* An instruction that takes something by its name. */
-struct load {
-    uint64_t name; /* address of that string */
-    uint32_t unit, line;
-};
-
 struct code {
     uint64_t address;
     uint32_t copy;     /* which of its copies of the bytecode; each is remembered by itself. 0: the one in it */
@@ -40,14 +34,11 @@ struct code {
     uint32_t locals, stack;           /* words that a frame of it has for variables and for values */
     uint8_t *kinds;                   /* of each unit's instruction, see opcodes.h */
     struct instruction *instructions; /* of each unit, see opcode_marks.h; NULL when they are not recorded */
-    struct load *loads;               /* in order */
-    size_t loads_count;
-    bool hidden; /* CPython's own: not a function of the program */
+    bool hidden;                      /* CPython's own: not a function of the program */
     uint8_t *line_table;
     size_t line_table_size;
     uint64_t name, file; /* addresses of its strings: parts of its identity in 3.11 */
     unsigned char identity[CODE_IDENTITY];
-    uint64_t short_name;  /* address of the one by which it was defined */
     uint64_t interpreter; /* whose it is: as codes->interpreter */
     uint64_t generation;  /* its identity was last right when that had this code generation + 1; 0 never */
     uint64_t mark;        /* the sample that last asked for its identity */
@@ -73,8 +64,10 @@ struct codes {
     struct code *recent; /* found last */
     uint64_t epoch;      /* grows when one is forgotten: until then a struct code stays where it is */
     uint32_t last_number;
-    bool instructions;  /* may be set after codes_open(): those that frames stand at are recorded, too */
-    uint64_t code_type; /* address of the type "code"; 0 until one was seen */
+    bool instructions;   /* may be set after codes_open(): those that frames stand at are recorded, too */
+    uint64_t code_type;  /* address of the type "code"; 0 until one was seen */
+    struct code gone;    /* see codes_gone() */
+    uint64_t gone_count; /* frames that were given it */
     struct intern strings, functions, frames;
     struct pairs lines;   /* (function, line) → number */
     struct line *line_of; /* of each frame */
@@ -126,6 +119,10 @@ struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy);
  * that can't be read. Returns whether the first could be read; the others may be read later. */
 bool codes_read_all(struct codes *codes, const struct executed *which, size_t count);
 
+/* Stands for a code object that a frame has and that can't be read: a function `<code that was gone>`, without
+ * instructions. Counted in codes->gone_count. Valid until codes_close(). */
+struct code *codes_gone(struct codes *codes);
+
 /* Forgets them all when there are very many. Call it when no struct code is held. */
 void codes_trim(struct codes *codes);
 
@@ -145,13 +142,6 @@ static inline uint32_t codes_line(const struct codes *codes, uint32_t frame)
 {
     return codes->line_of[frame].number;
 }
-
-/* Whether the line of this frame of the caller's names the function of `callee` up to this instruction: `f(x)` and
- * `self.f(x)` name f. (Not `self.__f(x)`, which has another name there, nor what a variable of a function has.) Both
- * code objects are of one interpreter: there a name is one string, since both places have interned ones in all
- * versions. */
-bool codes_names(const struct codes *codes, const struct code *caller, uint32_t frame, uint64_t instruction,
-                 const struct code *callee);
 
 /* A frame that stands for something else than Python code, and has nothing but a name. Defines it if it is new. */
 uint32_t codes_mark(struct codes *codes, struct text name);

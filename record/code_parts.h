@@ -17,10 +17,6 @@ void code_read(struct codes *codes, struct code *const *which, bool *read, size_
 size_t code_identity_pieces(const struct codes *codes, const struct code *code, unsigned char *into,
                             struct piece *pieces);
 
-/* code_names.c: finds the loads of a code object, whose co_names has `count` items of 8 bytes. */
-void code_names_make(const struct layout *layout, struct code *code, const unsigned char *instructions,
-                     const unsigned char *items, size_t count);
-
 /* The number of a function. Defines it if it is new. */
 uint32_t codes_function(struct codes *codes, struct text name, struct text file, uint32_t first_line);
 

@@ -14,8 +14,6 @@
 #define COPIES_LIMIT     (1u << 16)  /* of the bytecode of one, each a thread's */
 #define AHEAD_LIMIT      (64u << 10) /* bytes of each part of those that are read with the first one */
 #define STRING_START     256         /* bytes that a str is guessed to have, with its head, ... */
-#define NAMES_START      256         /* ... and a tuple of names, with its head, ... */
-#define NAMES_LIMIT      (1u << 16)  /* of a code object; of one that has more they are not read */
 #define TABLE_START      64          /* ... and a line table, with its head and one more for each unit of code */
 #define PAGE             4096        /* bytes; the smallest that there are */
 
@@ -32,7 +30,6 @@ struct reading {
     bool first, good;
     unsigned char head[LAYOUT_CODE_MAX];
     struct part name, file, line_table, instructions;
-    struct part names; /* address 0: not read */
     struct characters name_is, file_is;
     uint64_t copies; /* how many there are */
     unsigned char after[CODE_IDENTITY];
@@ -155,8 +152,6 @@ static bool take_head(struct batch *b, struct reading *r)
     code->name = r->name.address = word_at(head, l->code_name);
     code->file = r->file.address = word_at(head, l->code_file);
     r->line_table.address = word_at(head, l->code_line_table);
-    code->short_name = word_at(head, l->code_short_name);
-    r->names.address = word_at(head, l->code_names);
     code->first_line = half_word_at(head, l->code_first_line);
     code->units = (uint32_t)units;
     code->flags = half_word_at(head, l->code_flags);
@@ -187,8 +182,6 @@ static void add_parts(struct batch *b, struct reading *r)
     begin_part(b, &r->name, head, STRING_START);
     begin_part(b, &r->file, head, STRING_START);
     begin_part(b, &r->line_table, l->bytes_size + 8, TABLE_START + r->code->units);
-    if (r->names.address)
-        begin_part(b, &r->names, l->tuple_items, NAMES_START);
     add_rest(b, &r->instructions);
     add_identity(b, r->code, r->after, 0);
 }
@@ -210,17 +203,6 @@ static bool take_line_table(const struct layout *l, struct reading *r)
     return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
 }
 
-static void take_names(const struct layout *l, struct reading *r)
-{
-    if (!r->names.address)
-        return;
-    const uint64_t count = word_at(r->names.bytes, l->tuple_size);
-    if (count > NAMES_LIMIT || !is_wanted(r, l->tuple_items + count * 8))
-        r->names.address = 0;
-    else
-        r->names.size = l->tuple_items + count * 8;
-}
-
 /* Where a copy of the bytecode is. There may be none yet. */
 static bool take_copy(const struct layout *l, struct reading *r)
 {
@@ -240,7 +222,6 @@ static bool take_copy(const struct layout *l, struct reading *r)
 static bool take_parts(struct batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
-    take_names(l, r);
     return take_string(l, r, &r->name, &r->name_is) && take_string(l, r, &r->file, &r->file_is) &&
            take_line_table(l, r) && take_copy(l, r);
 }
@@ -249,7 +230,7 @@ static bool take_parts(struct batch *b, struct reading *r)
 
 static void add_rests(struct batch *b, struct reading *r)
 {
-    struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions, &r->names };
+    struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
     const size_t before = b->pieces_count;
     for (size_t i = 0; i < countof(parts); i++)
         add_rest(b, parts[i]);
@@ -282,9 +263,6 @@ static bool complete(struct batch *b, struct reading *r)
     free((char *)file.bytes);
     code->line_table = (uint8_t *)alloc_copy(r->line_table.bytes + b->codes->layout->bytes_data, code->line_table_size);
     mark_instructions(b->codes, code, r->instructions.bytes);
-    if (r->names.address)
-        code_names_make(b->codes->layout, code, r->instructions.bytes, r->names.bytes + b->codes->layout->tuple_items,
-                        (r->names.size - b->codes->layout->tuple_items) / 8);
     return true;
 }
 
@@ -302,7 +280,6 @@ static void free_reading(struct reading *r)
     free(r->file.bytes);
     free(r->line_table.bytes);
     free(r->instructions.bytes);
-    free(r->names.bytes);
 }
 
 void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count)

@@ -39,6 +39,7 @@ void recording_describe(struct recording *recording, const struct options *optio
         .interval_ns = options->interval_ns,
         .time_unit_ns = time_unit_ns(options->interval_ns),
         .attached = options->pid != 0,
+        .weighted = options->disturb > 0 || options->blocking,
     };
     host_describe(recording);
 }

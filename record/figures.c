@@ -15,6 +15,14 @@ static const struct row {
     bool rare;
 } rows[] = {
     { "samples", offsetof(struct sampler_figures, samples), false },
+    { "samples_exact", offsetof(struct sampler_figures, exact), false },
+    { "samples_live", offsetof(struct sampler_figures, live), false },
+    { "looks_again", offsetof(struct sampler_figures, hops), true },
+    { "samples_blocked", offsetof(struct sampler_figures, blocked), true },
+    { "ticks_left_out", offsetof(struct sampler_figures, ticks_left_out), false },
+    { "taken_ns", offsetof(struct sampler_figures, taken_ns), false },
+    { "disturb_limit_ppm", offsetof(struct sampler_figures, limit_ppm), false },
+    { "codes_gone", offsetof(struct sampler_figures, codes_gone), true },
     { "cache_full", offsetof(struct sampler_figures, unwind.full), false },
     { "cache_unmoved", offsetof(struct sampler_figures, unwind.unmoved), false },
     { "cache_partial", offsetof(struct sampler_figures, unwind.partial), false },

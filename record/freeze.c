@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define PATIENCE_NS    50000000u   /* for all threads to stop, unless set */
-#define ALONE_MOST_NS  1000000000u /* a process is left alone: if it took longer, it was we who were stopped */
+#define LASTS_MOST_NS  1000000000u /* if a freeze took longer, it was we who were stopped */
 #define LOOK_AGAIN_NS  2000000u    /* at a thread that has not stopped: whether it waits deep in the kernel */
 #define LINKS_OF_TASKS 2           /* /proc/PID/task has a link for each thread and these */
 
@@ -359,9 +359,8 @@ void freeze_end(struct freeze *freeze)
         if (freeze->threads[i].hold == HOLD_STOPPED)
             let_go(&freeze->threads[i]);
     holding = 0;
-    const uint64_t now = clock_now_ns();
-    const uint64_t lasted = now - freeze->began_ns;
-    freeze->leave_alone_until_ns = now + (lasted < ALONE_MOST_NS ? lasted : ALONE_MOST_NS);
+    const uint64_t lasted_ns = clock_now_ns() - freeze->began_ns;
+    freeze->lasted_ns = lasted_ns < LASTS_MOST_NS ? lasted_ns : LASTS_MOST_NS;
     if (!stop_later)
         return;
     stop_later = 0;

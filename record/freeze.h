@@ -9,8 +9,8 @@
  * kernel (state D), and will stop once it comes out of there, is as good as stopped: it is let go when it does, see
  * freeze_settle().
  *
- * To stop and let go costs more the more threads there are, and on a slow machine. So that a program runs at no less
- * than half its speed at any rate, it is left alone after each freeze for as long as that took. */
+ * To stop and let go costs more the more threads there are, and on a slow machine. How long a freeze lasted is noted,
+ * so that the caller can leave the program more time than it takes. */
 #ifndef PYREEL_RECORD_FREEZE_H
 #define PYREEL_RECORD_FREEZE_H
 
@@ -46,7 +46,7 @@ struct freeze {
     timer_t timer; /* ends waits for a thread that does not stop */
     struct frozen_thread *threads;
     size_t count, room;
-    uint64_t began_ns, leave_alone_until_ns;
+    uint64_t began_ns, lasted_ns;          /* of the last freeze */
     bool stopped;                          /* by a signal, when it was last frozen */
     char refusal[128];                     /* why a thread could not be stopped, in words */
     uint64_t partial_count, stopped_count; /* freezes that left a thread running, and of a process that was stopped */
@@ -56,8 +56,7 @@ struct freeze {
  * False when it can't be frozen, with the reason. */
 bool freeze_open(struct freeze *freeze, pid_t pid, struct fault *why);
 
-/* Stops all threads; not before `leave_alone_until_ns`, which is the caller's to wait for. False when one of them may
- * run on, which is counted; freeze_end() is due in any case. */
+/* Stops all threads. False when one of them may run on, which is counted; freeze_end() is due in any case. */
 bool freeze_begin(struct freeze *freeze);
 void freeze_end(struct freeze *freeze);
 

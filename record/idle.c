@@ -35,6 +35,11 @@ void idle_forget(struct idle *idle)
     idle->seen_size = 0;
 }
 
+bool idle_knows(const struct idle *idle)
+{
+    return idle->seen_size > 0;
+}
+
 bool idle_still(struct idle *idle)
 {
     char now[sizeof(idle->seen)];

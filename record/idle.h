@@ -26,6 +26,9 @@ void idle_close(struct idle *idle);
  * not. */
 bool idle_still(struct idle *idle);
 
+/* Whether the process was seen asleep, and not otherwise since then. */
+bool idle_knows(const struct idle *idle);
+
 /* The last look can't be repeated. */
 void idle_forget(struct idle *idle);
 

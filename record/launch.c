@@ -18,6 +18,7 @@
 #define ONE_SIGNAL_NS       500000u  /* timeout(1) sends its signal to us and, within microseconds, to our group */
 
 static volatile sig_atomic_t stop_signal;
+static volatile sig_atomic_t continued;
 static volatile pid_t passed_on_to;
 static volatile uint64_t stopped_ns; /* when stop_signal came */
 
@@ -175,6 +176,12 @@ static void on_child(int number)
     (void)number;
 }
 
+static void on_continue(int number)
+{
+    (void)number;
+    continued = 1;
+}
+
 /* nohup has us ignore the end of the terminal: that stays so. */
 static bool under_nohup(void)
 {
@@ -193,6 +200,9 @@ void signals_handle(const struct command *command)
     struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
     sigemptyset(&child.sa_mask);
     sigaction(SIGCHLD, &child, NULL);
+    struct sigaction go_on = { .sa_handler = on_continue, .sa_flags = SA_RESTART };
+    sigemptyset(&go_on.sa_mask);
+    sigaction(SIGCONT, &go_on, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message, ... */
     signal(SIGXFSZ, SIG_IGN); /* ... and so is the limit for files (ulimit -f) */
 }
@@ -200,4 +210,11 @@ void signals_handle(const struct command *command)
 int signals_stop(void)
 {
     return stop_signal;
+}
+
+bool signals_continued(void)
+{
+    const bool was_stopped = continued;
+    continued = 0;
+    return was_stopped;
 }

@@ -46,4 +46,7 @@ void signals_handle(const struct command *command);
 /* The signal that asked us to stop; 0 when none did. */
 int signals_stop(void);
 
+/* Whether we were stopped (SIGSTOP, ^Z) and continued since this was last asked. */
+bool signals_continued(void);
+
 #endif

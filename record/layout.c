@@ -174,14 +174,13 @@ static void complete(struct layout *l, unsigned minor)
     /* In front of thread_id, which the native id follows: current_exception, exc_info, dict and two more words. */
     l->thread_exception = l->thread_native_id - 48;
     l->thread_exc_info = l->thread_native_id - 40;
+    l->thread_id = l->thread_native_id - 8; /* PyThreadState: thread_id, native_thread_id, in all versions */
     l->thread_size = largest(thread, countof(thread)) + 8;
     l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
     /* The type is the last word of an object's head. PyCodeObject is a PyVarObject that counts its code units. */
     l->code_units = l->object_type + 8;
     /* Three pointers, co_consts, co_names and co_exceptiontable, then ints: co_flags ... co_stacksize, co_firstlineno,
      * co_nlocalsplus. */
-    l->code_short_name = l->code_name - 8;
-    l->code_names = l->code_units + 16;
     l->code_flags = l->code_units + 32;
     l->code_stack = l->code_first_line - 4;
     l->code_locals = l->code_first_line + 4;
@@ -190,7 +189,7 @@ static void complete(struct layout *l, unsigned minor)
     l->generator_frame += l->object_type - 8; /* in the table for the small head */
     const uint32_t code[] = { l->code_name,   l->code_file,  l->code_line_table, l->code_first_line,
                               l->object_type, l->code_units, l->code_locals,     l->code_first_traceable,
-                              l->code_copies, l->code_flags, l->code_names,      l->code_short_name };
+                              l->code_copies, l->code_flags };
     l->code_size = largest(code, countof(code)) + 8;
 
     const uint32_t last = l->interpreter_threads_head; /* stands for what is not kept */
@@ -233,10 +232,6 @@ static void complete(struct layout *l, unsigned minor)
      * characters (3.11: three). */
     l->string_hash = l->string_length + 8;
     l->string_compact = l->string_ascii + (minor == 11 ? 24 : 16);
-
-    /* PyTupleObject is a PyVarObject; from 3.14 on its hash comes before its items. */
-    l->tuple_size = l->object_type + 8;
-    l->tuple_items = l->object_type + (minor >= 14 ? 24 : 16);
 
     l->type_basic_size = l->type_name + 8;
     complete_generators(l, minor);

@@ -47,9 +47,10 @@ struct layout {
     uint32_t runtime_gil, interpreter_gil, interpreter_own_gil;
 
     uint32_t thread_prev, thread_next, thread_interpreter, thread_native_id;
+    uint32_t thread_id;            /* what pthread_self() gave it: on x86-64 the thread pointer */
     uint32_t thread_current_frame; /* the leaf; before 3.13 behind one more pointer: */
     uint32_t thread_cframe;        /* 0, or where the thread keeps the address of the struct with the leaf in it ... */
-    uint32_t cframe_current_frame; /* ... and where that is there */
+    uint32_t cframe_current_frame; /* ... and where that is there, followed by the address of the struct before it */
     uint32_t thread_base_frame;    /* the address of the frame that is every stack's root; 0: not kept (before 3.15) */
     uint32_t thread_chunk;         /* newest chunk of the data stack; behind it: its first free word, its limit */
     uint32_t thread_gil_wait;      /* int: it waits for the interpreter's lock; 0: not kept */
@@ -61,7 +62,7 @@ struct layout {
 
     uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;
     uint32_t frame_locals;       /* its local variables, then its stack of values */
-    uint32_t frame_stack;        /* where that stack ends; says whether the frame runs, see walk.h */
+    uint32_t frame_stack;        /* where that stack ends; says whether the frame runs, see live/find.h */
     uint32_t stack_is_pointer;   /* 1: as an address (since 3.14), 0: as a number of words, 32 bits */
     uint32_t frame_copy;         /* int: which copy of its bytecode it executes; 0: there are none */
     uint32_t frame_entry;        /* a byte that is 1 when it was entered from C; 0: not kept (since 3.12) */
@@ -73,10 +74,8 @@ struct layout {
     uint64_t executable_mask;    /* bits of the executable's word that are its address */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
-    uint32_t code_short_name; /* code_name is the qualified one */
-    uint32_t code_names;      /* a tuple */
-    uint32_t code_copies;     /* address of its copies of the bytecode, see below; 0: there are none */
-    const uint16_t *opcodes;  /* see opcodes.h */
+    uint32_t code_copies;    /* address of its copies of the bytecode, see below; 0: there are none */
+    const uint16_t *opcodes; /* see opcodes.h */
     const struct opcode_name *opcode_names;
     uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
     uint32_t code_flags, code_locals, code_stack; /* the last two: how many words a frame of it needs for each */
@@ -91,7 +90,6 @@ struct layout {
     uint32_t string_kind; /* in the state: the bits from this one on are kind 3, compact 1, ascii 1 */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
-    uint32_t tuple_size, tuple_items;
     uint32_t generator_frame; /* where its frame is in a generator, coroutine or asynchronous generator */
     uint32_t type_flags, type_basic_size;
 

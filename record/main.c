@@ -4,6 +4,7 @@
 #include "formats/alloc.h"
 #include "formats/start.h"
 #include "formats/stream_write.h"
+#include "record/budget.h"
 #include "record/clock.h"
 #include "record/describe.h"
 #include "record/figures.h"
@@ -11,6 +12,7 @@
 #include "record/launch.h"
 #include "record/options.h"
 #include "record/permission.h"
+#include "record/priority.h"
 #include "record/procfs.h"
 #include "record/progress.h"
 #include "record/sampler.h"
@@ -31,6 +33,7 @@
 #define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
 #define NAP_MOST_NS      100000000u  /* a sleep is no longer, so that the end of the target is noticed */
 #define SETTLE_NS        1000000u    /* the same while the target has a thread that waits for us */
+#define BLOCKING_LIMIT   0.5         /* of the program's time that --blocking may take */
 #define BELIEVE_NS       50000000u   /* a process that can't be read is looked at again for so long */
 
 /* One run of the program. */
@@ -41,6 +44,8 @@ struct session {
     struct stream_writer writer;
     struct sampler sampler;
     struct freeze freeze;
+    struct budget budget;
+    enum priority priority;
     struct progress progress;
     pid_t pid;
     int pidfd;            /* of the process that we attached to; -1 where the kernel has none */
@@ -69,9 +74,17 @@ static struct figures figures_of(const struct session *session)
     const struct sampler *sampler = &session->sampler;
     return (struct figures){ .elapsed_ns = clock_now_ns() - sampler->start_ns,
                              .ticks = sampler->ticks,
+                             .left_out = budget_left_out(&session->budget),
                              .samples = sampler->samples,
+                             .exact = sampler->figures.exact,
                              .missed = sampler->missed,
                              .failed = sampler->failed,
+                             .taken_ns = sampler_taken_ns(sampler),
+                             .limit = session->budget.limit,
+                             .asked_hz = 1e9 / (double)session->budget.asked_ns,
+                             .blocking = session->options.blocking,
+                             .refusal = sampler->exact.refusal,
+                             .punctual = session->priority == PRIORITY_REAL_TIME,
                              .bytes = session->writer.blocks.written,
                              .threads = sampler->last_thread };
 }
@@ -200,19 +213,38 @@ static bool goes_on(struct session *session)
     return !recording_file_removed(&session->file, &session->why) || !stop(session, END_ERROR);
 }
 
+/* Ticks that fell into a look which waited for the lock of the target's memory: what the look found right after is what
+ * the target did all the time, since it is the target that held the lock. */
+static bool tick_again(struct session *session, uint64_t ticks)
+{
+    struct sampler *sampler = &session->sampler;
+    const uint64_t now_ns = clock_now_ns() - sampler->start_ns, step_ns = session->budget.skipped_ns / ticks;
+    sampler->stands_ns = step_ns == session->budget.asked_ns ? 0 : step_ns;
+    for (; ticks > 0; ticks--) {
+        const uint64_t ago_ns = ticks * step_ns;
+        if (!sampler_tick_again(sampler, now_ns > ago_ns ? now_ns - ago_ns : 0, &session->why))
+            return false;
+    }
+    return true;
+}
+
 /* Samples the attached process until it is lost. False when that is the end of the recording. */
 static bool sample_process(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
-    const uint64_t interval_ns = session->options.interval_ns;
-    /* Ticks are due at multiples of the interval, as the stream has them. */
-    uint64_t due_ns = clock_now_ns();
-    due_ns -= (due_ns - sampler->start_ns) % interval_ns;
+    struct budget *budget = &session->budget;
+    uint64_t missed = 0;
+    budget_begin(budget, clock_now_ns());
     for (;;) {
-        const uint64_t now = clock_now_ns();
-        const uint64_t missed = now > due_ns ? (now - due_ns) / interval_ns : 0;
-        due_ns += missed * interval_ns;
-        switch (sampler_tick(sampler, now, missed, &session->why)) {
+        const uint64_t moment_ns = budget_moment(budget);
+        const bool appointed = sampler_appoint(sampler, moment_ns, budget_next_moment(budget));
+        if (!sleep_until(session, moment_ns + (appointed ? STAND_LATE_NS : 0)))
+            return false;
+        if (clock_now_ns() < moment_ns) /* the target has ended, and no post need wait for the moment */
+            sampler_cancel(sampler);
+        const uint64_t taken_ns = sampler_taken_ns(sampler);
+        sampler->stands_ns = budget_stands_ns(budget);
+        switch (sampler_tick(sampler, clock_now_ns(), missed, &session->why)) {
         case SAMPLER_GOING:
             break;
         case SAMPLER_LOST:
@@ -220,12 +252,17 @@ static bool sample_process(struct session *session)
         case SAMPLER_STUCK:
             return !stop(session, END_ERROR);
         }
+        const bool stood_still = signals_continued(); /* we did, and did not wait */
+        const bool waited = sampler->waited && !stood_still;
+        missed = budget_pass(budget, sampler_taken_ns(sampler) - taken_ns, clock_now_ns(), waited);
+        if (missed > 0 && waited) {
+            if (!tick_again(session, missed))
+                return !stop(session, END_ERROR);
+            missed = 0;
+        }
         const struct figures figures = figures_of(session);
         progress_update(&session->progress, &figures);
-        due_ns += interval_ns;
-        const uint64_t alone_ns = session->freeze.leave_alone_until_ns;
-        const uint64_t skipped = alone_ns > due_ns ? (alone_ns - due_ns + interval_ns - 1) / interval_ns : 0;
-        if (!goes_on(session) || !sleep_until(session, due_ns + skipped * interval_ns))
+        if (!goes_on(session))
             return false;
     }
 }
@@ -238,6 +275,8 @@ static void sample(struct session *session, struct target *target)
         say(session, "process %d runs CPython %s", (int)target->pid,
             python_version_text(version, target->runtime.layout.version));
         sampler_attach(&session->sampler, target);
+        if (session->sampler.stands)
+            sampler_warm_up(&session->sampler);
         const bool lost = sample_process(session);
         sampler_detach(&session->sampler);
         session->reason = lost ? END_TARGET : session->reason;
@@ -263,6 +302,8 @@ static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
     clock_be_punctual(); /* not earlier: a command that we started would inherit it */
+    session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
+    say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
     stream_writer_limit(&session->writer, options->size_limit);
     session->sampler.sink = stream_writer_sink(&session->writer);
@@ -275,7 +316,13 @@ static bool begin_recording(struct session *session, char **argv)
     session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
     session->sampler.instructions = options->opcodes;
     session->sampler.freeze = options->blocking ? &session->freeze : NULL;
+    session->sampler.stands = options->disturb > 0 && !options->blocking;
+    session->sampler.raise = options->priority;
     session->sampler.start_ns = clock_now_ns();
+    session->budget = (struct budget){ .asked_ns = options->interval_ns,
+                                       .limit = options->blocking ? BLOCKING_LIMIT : options->disturb,
+                                       .even = !options->jitter };
+    budget_open(&session->budget, session->sampler.start_ns);
     if (options->duration_ns)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;
 
@@ -290,6 +337,8 @@ static bool begin_recording(struct session *session, char **argv)
 static bool end_recording(struct session *session)
 {
     const struct sink sink = stream_writer_sink(&session->writer);
+    session->sampler.figures.ticks_left_out = budget_left_out(&session->budget);
+    session->sampler.figures.limit_ppm = (uint64_t)(session->budget.limit * 1e6 + 0.5);
     if (!figures_tell(&session->sampler, &sink, &session->why))
         return false;
     const struct event event = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an instruction can do to the stack, by the version's opcodes. A frame that called another stands at an
- * instruction that can call: if it does not, the copy is of two moments (see walk.h). */
+ * instruction that can call: if it does not, the copy is of two moments (see live/find.h). */
 #ifndef PYREEL_RECORD_OPCODES_H
 #define PYREEL_RECORD_OPCODES_H
 

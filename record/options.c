@@ -31,6 +31,9 @@ enum option_number {
     OPTION_NATIVE,
     OPTION_NO_GC,
     OPTION_BLOCKING,
+    OPTION_DISTURB,
+    OPTION_NO_JITTER,
+    OPTION_NO_PRIORITY,
     OPTION_MAX_SIZE,
     OPTION_FORCE,
     OPTION_KILL,
@@ -49,7 +52,7 @@ static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE (NAME-PID.pyreel); - for a pipe" },
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 1000, 10k, 5khz (1khz)" },
-    { OPTION_DURATION, 'd', "duration", "SECONDS", 0, "stop after so long (when the program ends)" },
+    { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after: 30, 30s, 5m (when the program ends)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE grows past: 500k, 20M, 2G" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end the command at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
@@ -60,6 +63,9 @@ static const struct argument rows[] = {
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the instruction of each frame" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the program's threads while they are read" },
+    { OPTION_DISTURB, 0, "disturb", "PERCENT", 0, "part of a processor to take, 0 to 100 (1)" },
+    { OPTION_NO_JITTER, 0, "no-jitter", NULL, 0, "sample at fixed distances, not at random ones" },
+    { OPTION_NO_PRIORITY, 0, "no-priority", NULL, 0, "do not raise the priority of pyreel-record" },
     { OPTION_DEPTH, 0, "max-depth", "N", 0, "frames to keep of a deep stack (20000)" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
@@ -79,62 +85,70 @@ static void print_help(void)
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
            "Records where a Python program (CPython 3.11 to 3.15) spends its time, from\n"
-           "outside and without stopping it. pyreel-gecko, pyreel-pprof, pyreel-collapsed\n"
-           "and pyreel-info read the recording.\n\n");
+           "outside and without changing it. A sample is one moment of the program and\n"
+           "takes some microseconds from it; all samples take at most 1 %% of a processor\n"
+           "(see --disturb). pyreel-gecko, pyreel-pprof, pyreel-collapsed and pyreel-info\n"
+           "read the recording.\n\n");
     arguments_print(&arguments);
     printf("\nExit codes: the command's own (128+N when signal N ended it), or 0 after\n"
            "attaching; 125 pyreel failed, 126 the command can't be run, 127 it was not\n"
            "found, 2 misuse. ^C stops cleanly and the file is whole.\n");
 }
 
-bool parse_rate(const char *text, uint64_t *interval_ns)
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* A number with one of these units behind it, in the first one's terms. */
+static bool parse_number(const char *text, const struct unit *units, size_t count, double *number)
 {
-    static const struct {
-        const char *unit;
-        double factor;
-    } units[] = { { "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 } };
     char *end;
-    const double number = strtod(text, &end);
-    for (size_t i = 0; i < countof(units); i++) {
-        if (end == text || strcasecmp(end, units[i].unit) != 0)
+    *number = strtod(text, &end);
+    for (size_t i = 0; end != text && i < count; i++) {
+        if (strcasecmp(end, units[i].name) != 0)
             continue;
-        const double rate = number * units[i].factor;
-        if (!(rate >= 0.01 && rate <= 1e6))
-            return false;
-        *interval_ns = (uint64_t)llround(1e9 / rate);
+        *number *= units[i].factor;
         return true;
     }
     return false;
 }
 
-static bool parse_duration(const char *text, uint64_t *duration_ns)
+bool parse_rate(const char *text, uint64_t *interval_ns)
 {
-    char *end;
-    const double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds > 0 && seconds <= DURATION_LIMIT_S))
+    static const struct unit units[] = { { "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 } };
+    double rate;
+    if (!parse_number(text, units, countof(units), &rate) || !(rate >= 0.01 && rate <= 1e6))
+        return false;
+    *interval_ns = (uint64_t)llround(1e9 / rate);
+    return true;
+}
+
+bool parse_duration(const char *text, uint64_t *duration_ns)
+{
+    static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
+    double seconds;
+    if (!parse_number(text, units, countof(units), &seconds) || !(seconds > 0 && seconds <= DURATION_LIMIT_S))
         return false;
     *duration_ns = (uint64_t)(seconds * 1e9);
     return *duration_ns > 0;
 }
 
+/* "1", "0.5", "3%" → the part of a whole. */
+static bool parse_percent(const char *text, double *part)
+{
+    static const struct unit units[] = { { "", 0.01 }, { "%", 0.01 } };
+    return parse_number(text, units, countof(units), part) && *part >= 0 && *part <= 1;
+}
+
 bool parse_size(const char *text, uint64_t *bytes)
 {
-    static const struct {
-        const char *unit;
-        double factor;
-    } units[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
-    char *end;
-    const double number = strtod(text, &end);
-    for (size_t i = 0; i < countof(units); i++) {
-        if (end == text || strcasecmp(end, units[i].unit) != 0)
-            continue;
-        const double size = number * units[i].factor;
-        if (!(size >= SIZE_LEAST && size <= SIZE_MOST))
-            return false;
-        *bytes = (uint64_t)size;
-        return true;
-    }
-    return false;
+    static const struct unit units[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
+    double size;
+    if (!parse_number(text, units, countof(units), &size) || !(size >= SIZE_LEAST && size <= SIZE_MOST))
+        return false;
+    *bytes = (uint64_t)size;
+    return true;
 }
 
 static bool parse_whole(const char *text, long least, long most, long *number)
@@ -223,6 +237,14 @@ static bool apply(struct options *options, enum option_number number, const char
     case OPTION_STATS:
         options->stats = true;
         return true;
+    case OPTION_DISTURB:
+        return parse_percent(value, &options->disturb);
+    case OPTION_NO_JITTER:
+        options->jitter = false;
+        return true;
+    case OPTION_NO_PRIORITY:
+        options->priority = false;
+        return true;
     case OPTION_QUIET:
         options->quiet = true;
         return true;
@@ -264,7 +286,13 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
 
 bool options_read(struct options *options, int argc, char **argv, int *exit_code)
 {
-    *options = (struct options){ .interval_ns = 1000000, .gc = true, .depth = 20000, .codec = CODEC_PREDICTED };
+    *options = (struct options){ .interval_ns = 1000000,
+                                 .gc = true,
+                                 .depth = 20000,
+                                 .disturb = 0.01,
+                                 .jitter = true,
+                                 .priority = true,
+                                 .codec = CODEC_PREDICTED };
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;

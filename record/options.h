@@ -30,6 +30,9 @@ struct options {
     bool kill;      /* end the command when the recording ends before it */
     bool opcodes;   /* record the instruction of each frame */
     bool blocking;  /* stop the target while it is read */
+    double disturb; /* the part of a processor's time that may be taken from the target; 0: never touch it */
+    bool jitter;    /* draw each tick within its interval */
+    bool priority;  /* raise our own */
     enum stream_codec codec;
     int level; /* 0: by need */
     bool quiet, verbose;
@@ -40,6 +43,9 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
 
 /* "1000", "10k", "5khz", "0.5" → the time between two samples. False when it is no rate from 0.01 to 1,000,000. */
 bool parse_rate(const char *text, uint64_t *interval_ns);
+
+/* "30", "1.5s", "5m", "1h", "200ms". */
+bool parse_duration(const char *text, uint64_t *duration_ns);
 
 /* "20000", "500k", "1.5G" → bytes. False when it is no size from 16k on. */
 bool parse_size(const char *text, uint64_t *bytes);

@@ -345,3 +345,19 @@ bool procfs_user(pid_t pid, uid_t *user)
     *user = there.st_uid;
     return true;
 }
+
+/* Field 39 of the thread's stat; the name in parentheses is field 2. */
+bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/stat", (int)pid, tid);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *field = strrchr(text, ')');
+    for (int number = 2; field && number < 39; number++)
+        field = strchr(field + 1, ' ');
+    return field && sscanf(field, " %" SCNu32, processor) == 1;
+}

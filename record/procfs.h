@@ -58,6 +58,9 @@ bool procfs_user(pid_t pid, uid_t *user);
 /* Whether the process has one thread and that waits for something, without a processor. */
 bool procfs_sleeps_alone(pid_t pid);
 
+/* The processor that a thread runs on, or ran on last; false when that is not known. */
+bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor);
+
 /* A number that stands after `name:` in a file such as /proc/self/status, in base 10 or 16; false when not there. */
 bool procfs_number(const char *path, const char *name, int base, uint64_t *number);
 

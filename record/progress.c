@@ -2,6 +2,7 @@
 #include "record/progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -46,6 +47,42 @@ void progress_update(struct progress *progress, const struct figures *f)
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
+/* How true the samples are, and what they took. */
+static void summarise_exactness(const struct figures *f)
+{
+    const double seconds = (double)f->elapsed_ns / 1e9;
+    if (f->samples == 0 || seconds <= 0)
+        return;
+    const double taken = 100 * (double)f->taken_ns / (double)f->elapsed_ns;
+    if (f->limit > 0)
+        fprintf(stderr,
+                "pyreel-record: %.1f %% of the samples are one proven moment; sampling took %.2f %% of a processor "
+                "from the program\n",
+                floor(1000 * (double)f->exact / (double)f->samples) / 10, taken); /* what is not all is not 100 */
+    else
+        fprintf(stderr, "pyreel-record: the program was read while it ran on: shares of what lasts for some "
+                        "microseconds are approximate (see --disturb)\n");
+    if (f->limit > 0 && f->refusal && f->exact < f->samples / 2)
+        fprintf(stderr, "pyreel-record: the program was read while it ran on: %s\n", f->refusal);
+    if (f->left_out > f->ticks / 20 && taken > 50 * f->limit)
+        fprintf(stderr,
+                "pyreel-record: %.0f of %.0f ticks a second: more would take above %.3g %% of a processor from the "
+                "program%s\n",
+                (double)f->ticks / seconds, f->asked_hz, 100 * f->limit, f->blocking ? "" : " (--disturb)");
+}
+
+/* Ticks that nobody looked at are not random: a program that computes takes the processor, one that sleeps leaves it.
+ */
+static void summarise_missed(const struct figures *f)
+{
+    const double part = (double)f->missed / (double)(f->ticks + f->missed);
+    if (f->missed <= (f->ticks + f->missed) / 50)
+        return;
+    fprintf(stderr, "pyreel-record: %.0f %% of the ticks were missed: %s\n", 100 * part,
+            f->punctual ? "reading took longer than an interval, or the machine stood still; try a lower --rate"
+                        : "other programs had the processors; as root, or with CAP_SYS_NICE, pyreel-record goes first");
+}
+
 void progress_summary(const struct figures *f, const char *path, enum end_reason reason)
 {
     char size[32];
@@ -54,6 +91,8 @@ void progress_summary(const struct figures *f, const char *path, enum end_reason
             " missed, %" PRIu64 " failed), %s; %s\n",
             path, f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks, f->missed,
             f->failed, size_text(size, f->bytes), end_reason_text(reason));
+    summarise_exactness(f);
+    summarise_missed(f);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
                 reason == END_TARGET ? "the program ended before it ran any Python itself (children are not followed)"

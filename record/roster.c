@@ -118,6 +118,7 @@ static bool list_threads(struct roster *roster, size_t interpreter, const struct
         member->previous = previous;
         member->next = next;
         member->native_id = native_id;
+        member->pointer = word_at(head, l->thread_id);
         member->listed = roster->list;
         *order = alloc_grow(*order, room, *count + 1, sizeof(**order));
         (*order)[(*count)++] = place;
@@ -303,6 +304,36 @@ static void choose(struct roster *roster, bool all)
     }
 }
 
+/* Puts the holder of each lock in front of the threads that had it lately. */
+static void note_holders(struct roster *roster)
+{
+    for (size_t i = 0; i < roster->target->interpreters_count; i++) {
+        const uint64_t holder = roster->target->interpreters[i].gil.holder;
+        const uint32_t place = pairs_find(&roster->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
+        uint32_t at = 0;
+        while (at < ROSTER_FIRST - 1 && roster->recent[at] != place)
+            at++;
+        for (; place && at > 0; at--)
+            roster->recent[at] = roster->recent[at - 1];
+        if (place)
+            roster->recent[0] = place;
+    }
+}
+
+/* The same as choose() of those that had the lock lately. */
+static void choose_recent(struct roster *roster)
+{
+    roster->wanted_count = 0;
+    note_holders(roster);
+    for (size_t i = 0; i < ROSTER_FIRST && roster->recent[i]; i++) {
+        struct member *member = &roster->members[roster->recent[i] - 1];
+        const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
+        if (member->listed == roster->list && member->tick != roster->tick &&
+            !unwind_unmoved(&roster->unwinder, &member->walk, interpreter, member->address))
+            want(roster, roster->recent[i] - 1);
+    }
+}
+
 /* Takes over what became of the threads that were read. False when one is not where the list has it. */
 static bool take_over(struct roster *roster)
 {
@@ -315,6 +346,7 @@ static bool take_over(struct roster *roster)
             continue;
         }
         there &= wanted->unwound.previous_thread == member->previous && wanted->unwound.next_thread == member->next;
+        member->pointer = wanted->unwound.pointer;
         member->native_id = wanted->unwound.native_id;
         member->state = wanted->state;
         member->cause = wanted->unwound.cause;
@@ -355,7 +387,10 @@ static void keep_attached(struct roster *roster)
 static enum roster_state read_threads(struct roster *roster, uint64_t now_ns)
 {
     for (int pass = 0; pass <= PASSES; pass++) {
-        choose(roster, pass == PASSES);
+        if (roster->rests)
+            choose_recent(roster);
+        else
+            choose(roster, pass == PASSES);
         if (pass > 0 && roster->wanted_count == 0)
             return ROSTER_READ;
         bool same;
@@ -380,16 +415,67 @@ enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
     const bool listed = roster->listed;
     for (int i = 0; i < LIST_ATTEMPTS && state == ROSTER_TORN; i++) {
         state = roster->listed ? ROSTER_READ : make_list(roster);
+        roster->rests = roster->defers && roster->unwinder.still && roster->which == THREADS_ALL &&
+                        roster->asked_count > ROSTER_FIRST;
         if (state == ROSTER_READ)
             state = read_threads(roster, i == 0 && listed ? now_ns : clock_now_ns());
         if (state == ROSTER_TORN)
             roster->listed = false;
     }
-    if (state == ROSTER_READ)
+    if (state == ROSTER_READ && !roster->rests)
         repeat_others(roster);
     if (state == ROSTER_READ && attached_only)
         keep_attached(roster);
     return state;
+}
+
+/* How many of those that were read just now may have moved since the lock was as in `then`. */
+static size_t count_moved(const struct roster *roster, const struct gil *then)
+{
+    size_t moved = 0;
+    for (size_t i = 0; i < roster->wanted_count; i++) {
+        const struct gil *now = &roster->target->interpreters[roster->wanted[i].interpreter].gil;
+        moved += !now->known || now->switches - then->switches > 1 || now->holder == roster->wanted[i].thread;
+    }
+    return moved;
+}
+
+enum roster_state roster_rest(struct roster *roster, uint64_t now_ns)
+{
+    const struct gil then = roster->target->interpreters[0].gil;
+    bool same = true;
+    roster->moved = 0;
+    if (!roster->rests)
+        return ROSTER_READ;
+    roster->rests = false;
+    choose(roster, false);
+    if (!unwind_threads(&roster->unwinder, roster->wanted, roster->wanted_count, now_ns, &same))
+        return ROSTER_GONE;
+    roster->moved = count_moved(roster, &then);
+    if (!take_over(roster) || !same)
+        roster_distrust(roster); /* for the next tick: threads that came or went since are not of this one */
+    for (size_t i = 0; i < roster->target->interpreters_count; i++)
+        roster->target->interpreters[i].gil = then;
+    repeat_others(roster);
+    return ROSTER_READ;
+}
+
+static const struct member *listed_at(const struct roster *roster, uint64_t thread)
+{
+    const uint32_t place = pairs_find(&roster->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
+    return place && roster->members[place - 1].listed == roster->list ? &roster->members[place - 1] : NULL;
+}
+
+uint64_t roster_pointer(const struct roster *roster, uint64_t thread)
+{
+    const struct member *member = listed_at(roster, thread);
+    return member ? member->pointer : 0;
+}
+
+uint32_t roster_native_id(const struct roster *roster, uint64_t thread)
+{
+    const struct member *member = listed_at(roster, thread);
+    return member ? member->native_id : 0;
 }
 
 bool roster_placed(const struct roster *roster, const struct member *member)

@@ -18,6 +18,7 @@ struct member {
     uint64_t tick;      /* the one for which `state` holds */
     size_t interpreter; /* its place in target->interpreters */
     uint64_t interpreter_id;
+    uint64_t pointer;           /* its thread pointer, see layout->thread_id */
     uint32_t native_id;         /* as the process calls the thread; 0 while it is starting */
     enum unwind_state state;    /* UNWIND_WANTED: not one of the threads that were asked for */
     uint32_t status;            /* of enum status: what its state tells of it */
@@ -29,6 +30,9 @@ struct member {
     uint64_t listed;         /* when it was last in a list: the list's number */
     uint64_t previous, next; /* its neighbours in the list */
 };
+
+/* Threads that are read at one moment, at most, where the others may be read later: see roster->defers. */
+#define ROSTER_FIRST 8
 
 struct roster {
     struct target *target;
@@ -48,6 +52,13 @@ struct roster {
     uint64_t tick;
     size_t failed; /* threads that could not be read in this tick */
 
+    /* While the program stands still it is read as shortly as can be: where there are many threads, those that had the
+     * lock lately are read then. The others wait, and do not move: roster_rest() reads them when the program runs. */
+    bool defers;                   /* set by the caller: roster_read() may leave threads for roster_rest() */
+    bool rests;                    /* roster_read() did */
+    size_t moved;                  /* threads read by roster_rest() that may have moved since roster_read() */
+    uint32_t recent[ROSTER_FIRST]; /* places + 1 of those that had the lock, the latest first; 0: none */
+
     struct wanted *wanted; /* room for those that are read at once */
     uint32_t *wanted_members;
     size_t wanted_room, wanted_members_room, wanted_count;
@@ -59,16 +70,26 @@ void roster_close(struct roster *roster);
 
 enum roster_state {
     ROSTER_READ,
-    ROSTER_TORN, /* the lists changed under us each time; members of this tick that are placed are good */
-    ROSTER_GONE, /* the process ended or may not be read */
+    ROSTER_TORN,  /* the lists changed under us each time; members of this tick that are placed are good */
+    ROSTER_GONE,  /* the process ended or may not be read */
+    ROSTER_SLEPT, /* the process has slept since the last tick: nothing was read, see idle.h; never of roster_read() */
 };
 
 /* One tick: reads the stacks of the wanted threads. `now_ns` is the clock's time. */
 enum roster_state roster_read(struct roster *roster, uint64_t now_ns);
 
+/* Reads the threads that roster_read() left, while the program runs. The state of the lock is that of roster_read()
+ * again afterwards. */
+enum roster_state roster_rest(struct roster *roster, uint64_t now_ns);
+
 /* Whether it is in the last list, and that was read to its end: if not, nobody knows after ROSTER_TORN which
  * interpreter is in the place of its own, and who has the lock. */
 bool roster_placed(const struct roster *roster, const struct member *member);
+
+/* Of a listed thread state, by its address: its thread pointer, and the thread as the process calls it; 0: not known.
+ */
+uint64_t roster_pointer(const struct roster *roster, uint64_t thread);
+uint32_t roster_native_id(const struct roster *roster, uint64_t thread);
 
 /* Nothing has moved since the last tick. */
 void roster_repeat(struct roster *roster);

@@ -84,6 +84,31 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     return head ? RUNTIME_READY : RUNTIME_STARTING;
 }
 
+/* glibc keeps an rseq area for each thread at a fixed distance from the thread pointer, and says where in two variables
+ * of its dynamic linker. The thread pointer is what CPython has as the thread's id on x86-64 alone. */
+static int64_t find_rseq(struct remote *remote, const struct images *images)
+{
+#if defined(__x86_64__)
+    for (size_t i = 0; i < images->count; i++) {
+        /* Elsewhere it is not, and reading the symbols of each library of a large program would take long. */
+        if (!images->rows[i].program && !strstr(images->rows[i].path, "/ld-"))
+            continue;
+        const uint64_t image = images->rows[i].address;
+        const uint64_t offset_at = elf_symbol(remote, image, "__rseq_offset");
+        const uint64_t size_at = offset_at ? elf_symbol(remote, image, "__rseq_size") : 0;
+        int64_t offset = 0;
+        uint32_t size = 0;
+        if (size_at && remote_read(remote, offset_at, &offset, sizeof(offset)) == REMOTE_READ &&
+            remote_read(remote, size_at, &size, sizeof(size)) == REMOTE_READ)
+            return size > 0 ? offset : 0; /* 0: switched off, or not known to the kernel */
+    }
+#else
+    (void)remote;
+    (void)images;
+#endif
+    return 0;
+}
+
 enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why)
 {
     *runtime = (struct runtime){ 0 };
@@ -112,6 +137,8 @@ enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, 
             *runtime = found;
         }
     }
+    if (best == RUNTIME_READY)
+        runtime->rseq = find_rseq(remote, &images);
     images_free(&images);
     return best;
 }

@@ -11,6 +11,7 @@
 struct runtime {
     uint64_t address; /* of _PyRuntime */
     struct layout layout;
+    int64_t rseq; /* where a thread's rseq area is, from its thread pointer (glibc 2.35 and later); 0: there is none */
 };
 
 enum runtime_state {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SAME_PROGRAM_NS   1000000   /* how often execve is looked for */
+#define WAIT_LEAST_NS     500000    /* a look that takes less has not waited */
 #define LEFT_OUT_NS       500000000 /* what was left out is told after so long at the latest */
 #define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
@@ -257,49 +258,149 @@ static bool same_program(struct sampler *sampler, uint64_t time_ns)
     return true;
 }
 
-/* Looks at the threads, unless nothing can have happened since the last look. */
-static enum roster_state look(struct sampler *sampler, uint64_t time_ns)
+/* Reads the threads, or the tasks, unless nothing can have happened since the last look. */
+static enum roster_state look_now(void *self, uint64_t now_ns)
+{
+    struct sampler *sampler = self;
+    sampler->slept = sampler->idle_looked && idle_still(&sampler->idle);
+    if (sampler->slept) {
+        roster_repeat(&sampler->roster);
+        return ROSTER_SLEPT;
+    }
+    return sampler->asyncio.which ? asyncio_read(&sampler->asyncio, now_ns, now_ns - sampler->start_ns)
+                                  : roster_read(&sampler->roster, now_ns);
+}
+
+static enum roster_state look_frozen(struct sampler *sampler, uint64_t now_ns)
+{
+    const bool stopped = freeze_begin(sampler->freeze);
+    sampler->roster.unwinder.still = sampler->one_moment = stopped;
+    const enum roster_state state = look_now(sampler, now_ns);
+    freeze_end(sampler->freeze);
+    sampler->frozen_ns += sampler->freeze->lasted_ns;
+    return state;
+}
+
+void sampler_warm_up(struct sampler *sampler)
+{
+    roster_read(&sampler->roster, clock_now_ns());
+    sampler->roster.unwinder.figures = (struct unwind_figures){ 0 };
+}
+
+/* Whether a look that began at `began_ns` waited for the lock of the target's memory: that is a wait in the kernel,
+ * beside those that are known. */
+static bool has_waited(const struct stay *before, uint64_t known, uint64_t began_ns)
+{
+    const uint64_t took_ns = clock_now_ns() - began_ns;
+    if (took_ns < WAIT_LEAST_NS)
+        return false;
+    return stay_now().waits - before->waits > known;
+}
+
+/* What is asked about the target before a look, which must not have to wait for it. */
+static void prepare(struct sampler *sampler)
 {
     const bool searches = sampler->asyncio.which && !sampler->asyncio.ready;
-    if (!sampler->anew && !searches && idle_still(&sampler->idle)) {
-        sampler->figures.idle_ticks++;
-        roster_repeat(&sampler->roster);
-        return ROSTER_READ;
-    }
     if (searches)
         asyncio_search(&sampler->asyncio);
-    const bool asked = !sampler->anew && idle_learn(&sampler->idle, sampler->target.pid);
-    if (sampler->freeze)
-        freeze_begin(sampler->freeze);
-    const bool later = asked || sampler->freeze || sampler->asyncio.which;
-    const uint64_t now = later ? clock_now_ns() : time_ns + sampler->start_ns;
-    const enum roster_state state = sampler->asyncio.which ? asyncio_read(&sampler->asyncio, now, time_ns)
-                                                           : roster_read(&sampler->roster, now);
-    if (sampler->freeze)
-        freeze_end(sampler->freeze);
+    if (sampler->anew || searches)
+        sampler->idle_looked = false;
+    else if (idle_learn(&sampler->idle, sampler->target.pid))
+        sampler->idle_looked = false;
+    sampler->prepared = true;
+}
+
+bool sampler_appoint(struct sampler *sampler, uint64_t moment_ns, uint64_t next_ns)
+{
+    prepare(sampler);
+    return sampler->stands && exact_appoint(&sampler->exact, look_now, sampler, moment_ns, next_ns);
+}
+
+void sampler_cancel(struct sampler *sampler)
+{
+    exact_cancel(&sampler->exact);
+}
+
+/* Looks at the threads. */
+static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
+{
+    if (!sampler->prepared)
+        prepare(sampler);
+    sampler->prepared = false;
+    sampler->roster.moved = 0;
+    const struct stay before = stay_now();
+    const uint64_t waits = sampler->exact.stand.waits, taken_ns = stand_taken_ns(&sampler->exact.stand);
+    sampler->moment_ns = now_ns;
+    enum roster_state state = sampler->freeze   ? look_frozen(sampler, now_ns)
+                              : sampler->stands ? exact_read(&sampler->exact, look_now, sampler, now_ns)
+                                                : look_now(sampler, now_ns);
+    if (state == ROSTER_SLEPT)
+        state = ROSTER_READ;
+    if (sampler->stands && !sampler->freeze)
+        sampler->moment_ns = sampler->exact.moment_ns;
+    if (!sampler->freeze)
+        sampler->one_moment = sampler->exact.proven || sampler->slept;
+    sampler->waited = !sampler->freeze && (sampler->exact.waited ||
+                                           has_waited(&before, sampler->exact.stand.waits - waits, sampler->moment_ns));
+    if (state == ROSTER_READ && sampler->roster.rests)
+        state = roster_rest(&sampler->roster, clock_now_ns());
+    /* What failed says nothing of the ticks that fell into the wait. */
+    sampler->waited &= state == ROSTER_READ && sampler->roster.failed == 0;
+    sampler->figures.idle_ticks += sampler->slept;
+    /* Of a program that sleeps nothing is taken. */
+    sampler->idle_ns += sampler->slept ? stand_taken_ns(&sampler->exact.stand) - taken_ns : 0;
     /* Only a tick without failures can be repeated. */
     if (state != ROSTER_READ || sampler->roster.failed > 0 || sampler->asyncio.failed > 0)
         idle_forget(&sampler->idle);
+    sampler->idle_looked = idle_knows(&sampler->idle);
     return state;
+}
+
+/* The samples of a tick. */
+static void count_exact(struct sampler *sampler, uint64_t samples)
+{
+    const uint64_t moved = sampler->roster.moved < samples ? sampler->roster.moved : samples;
+    const uint64_t live = sampler->one_moment ? moved : samples;
+    sampler->figures.live += live;
+    sampler->figures.exact += samples - live;
 }
 
 enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed, struct fault *why)
 {
-    const uint64_t time_ns = now_ns - sampler->start_ns;
-    if (!same_program(sampler, time_ns))
-        return SAMPLER_LOST;
+    const enum roster_state state = look(sampler, now_ns); /* nothing is told before: a look tells of tasks itself */
     if (missed > 0)
         sampler_note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
     sampler->missed += missed;
     sampler->tick++;
-    const enum roster_state state = look(sampler, time_ns);
+    const uint64_t time_ns = sampler->moment_ns - sampler->start_ns;
+    const uint64_t samples = sampler->samples;
+    /* Asked behind the look: who asks before it waits for the lock of the target's memory. */
+    if (!same_program(sampler, time_ns))
+        return SAMPLER_LOST;
     /* What looks like a torn list may be another program's memory. */
     const bool lost = state == ROSTER_GONE || (state == ROSTER_TORN && !target_same_program(&sampler->target));
     if (state == ROSTER_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
         return SAMPLER_STUCK;
     if (!sampler_tell_tick(sampler, time_ns, why))
         return SAMPLER_STUCK;
+    count_exact(sampler, sampler->samples - samples);
     return lost ? SAMPLER_LOST : SAMPLER_GOING;
+}
+
+bool sampler_tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+{
+    const uint64_t samples = sampler->samples;
+    sampler->tick++;
+    sampler->figures.blocked++;
+    roster_repeat(&sampler->roster);
+    const bool good = tell_all(sampler, time_ns, why) && sampler_tell_tick(sampler, time_ns, why);
+    sampler->figures.live += sampler->samples - samples;
+    return good;
+}
+
+uint64_t sampler_taken_ns(const struct sampler *sampler)
+{
+    return sampler->frozen_ns + stand_taken_ns(&sampler->exact.stand) - sampler->idle_ns;
 }
 
 /* ---- processes ---- */
@@ -319,6 +420,9 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     sampler->codes.instructions = sampler->instructions;
     roster_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
     sampler->roster.unwinder.statuses = sampler->with_status;
+    if (sampler->stands)
+        exact_open(&sampler->exact, &sampler->roster, sampler->raise);
+    sampler->roster.defers = !sampler->asyncio.which;
     status_open(&sampler->statuses, ours->pid);
     idle_open(&sampler->idle, ours->pid);
     sampler->attached = true;
@@ -358,6 +462,9 @@ struct sampler_figures sampler_figures(const struct sampler *sampler)
     struct sampler_figures figures = sampler->figures;
     figures.samples = sampler->samples;
     figures.code_reads = sampler->codes.last_number;
+    figures.codes_gone = sampler->codes.gone_count;
+    figures.hops = sampler->exact.hops;
+    figures.taken_ns = sampler_taken_ns(sampler);
     if (sampler->freeze) {
         figures.partial_ticks = sampler->freeze->partial_count;
         figures.stopped_ticks = sampler->freeze->stopped_count;
@@ -376,6 +483,7 @@ void sampler_detach(struct sampler *sampler)
 {
     if (!sampler->attached)
         return;
+    exact_cancel(&sampler->exact);
     const uint64_t time_ns = now_ns(sampler);
     for (uint32_t i = 0; i < sampler->told_count; i++)
         end_thread(sampler, i, time_ns);
@@ -399,6 +507,7 @@ void sampler_detach(struct sampler *sampler)
 void sampler_close(struct sampler *sampler)
 {
     sampler_detach(sampler);
+    exact_close(&sampler->exact);
     codes_close(&sampler->codes);
     definitions_close(&sampler->definitions);
     free(sampler->told);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at a target again and again: at each tick, takes the stack of every wanted thread and gives it to the sink.
  *
- * Ticks are due at start + k x interval on the monotonic clock. A tick that comes late is taken late, with its true
- * time; ticks that were slept over are counted as missed, never made up for in a burst. */
+ * When to look is the caller's business (budget.h). A tick has the time at which it was made; ticks that were slept
+ * over are counted as missed, never made up for in a burst. Ticks that fell into a look which had to wait for the
+ * target are another matter: what the look found is what the target did meanwhile, see sampler_tick_again(). */
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
 #include "formats/definitions.h"
 #include "record/asyncio.h"
+#include "record/exact.h"
 #include "record/expand.h"
 #include "record/freeze.h"
 #include "record/idle.h"
@@ -32,6 +34,12 @@ struct told {
 struct sampler_figures {
     struct unwind_figures unwind;
     uint64_t samples;
+    uint64_t exact, live;               /* of them: of one proven moment; read while the target may have run */
+    uint64_t blocked;                   /* ticks that fell into a look which waited */
+    uint64_t hops;                      /* looks that were thrown away, see struct exact */
+    uint64_t codes_gone;                /* see codes_gone() */
+    uint64_t ticks_left_out, limit_ppm; /* see struct budget; set by who has it */
+    uint64_t taken_ns;                  /* see sampler_taken_ns() */
     uint64_t failures[FAILURE_KINDS];
     uint64_t idle_ticks;                   /* known to be as the one before, without reading anything */
     uint64_t partial_ticks, stopped_ticks; /* see struct freeze */
@@ -50,12 +58,16 @@ struct sampler {
     struct asyncio asyncio;   /* .which; the rest is ours */
     bool instructions;        /* those that frames stand at are recorded */
     struct freeze *freeze;    /* stops the target while it is read; NULL: it runs on */
+    bool stands;              /* reads the target from its own processor, see exact.h */
+    bool raise;               /* the threads that stand there raise their priority */
+    uint64_t stands_ns;       /* how long the samples of the next tick stand for; 0: an interval */
     struct sink sink;
 
     struct definitions definitions; /* wait here, on their way to the sink */
     struct target target;
     struct codes codes;
     struct roster roster;
+    struct exact exact;
     struct idle idle;
     bool attached;    /* to a process */
     uint32_t process; /* its number */
@@ -70,12 +82,24 @@ struct sampler {
     uint64_t list;       /* of the roster, as far as its threads were told */
     uint64_t start_ns;   /* of the recording, monotonic */
     uint64_t checked_ns; /* when the program was last known to be the same */
+    bool prepared;       /* sampler_appoint() was called for the next tick */
+    bool idle_looked;    /* there was a look since the target was seen asleep */
+    bool slept;          /* the target has slept since then, so that nothing was read in the last look */
+    uint64_t moment_ns;  /* of the last look, monotonic */
+    uint64_t idle_ns;    /* that looks took while the target slept */
+    uint64_t frozen_ns;  /* the time that the target was stopped by `freeze` */
     uint64_t ticks, samples, failed, missed;
+    bool one_moment;                /* the last look showed one proven moment of the target */
+    bool waited;                    /* it had to wait for the lock of the target's memory */
     struct sampler_figures figures; /* without what the open process's parts still count, see sampler_figures() */
 };
 
 /* Starts to look at a process that was opened; the sampler takes it over and defines it to the sink. */
 void sampler_attach(struct sampler *sampler, const struct target *target);
+
+/* Looks at the target once without telling anyone: what there is to learn of its threads, stacks and code objects would
+ * take long while the target stands still. */
+void sampler_warm_up(struct sampler *sampler);
 
 enum sampler_state {
     SAMPLER_GOING,
@@ -83,10 +107,25 @@ enum sampler_state {
     SAMPLER_STUCK, /* the sink refused; the reason says why */
 };
 
-/* One tick, now: `now_ns` is the clock's time. `missed` ticks before it were not looked at. Stays a function of its
- * own, so that tests/bench can count what it takes. */
+/* Appoints the look of the next tick, at a moment of the monotonic clock, if it can be one moment of the target;
+ * `next_ns` is most likely that of the tick after it. True: sampler_tick() is due STAND_LATE_NS behind the moment, else
+ * at the moment. Need not be called. */
+bool sampler_appoint(struct sampler *sampler, uint64_t moment_ns, uint64_t next_ns);
+
+/* Calls off the look that was appointed: the next sampler_tick() is live. */
+void sampler_cancel(struct sampler *sampler);
+
+/* One tick: now, or the one that was appointed. `now_ns` is the clock's time. `missed` ticks before it were not looked
+ * at. Stays a function of its own, so that tests/bench can count what it takes. */
 __attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed,
                                                           struct fault *why);
+
+/* One more tick that shows what the last one did: it fell into a look that waited, which was right before the target
+ * went on. False when the sink refused. */
+bool sampler_tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *why);
+
+/* The time that looks have taken from the target so far. */
+uint64_t sampler_taken_ns(const struct sampler *sampler);
 
 /* Ends the process and its threads for the sink, and lets go of it. Nothing to do when there is none. */
 void sampler_detach(struct sampler *sampler);

@@ -21,6 +21,7 @@ void sampler_note(struct sampler *sampler, struct event event)
 bool sampler_tell_sample(struct sampler *sampler, struct event *event, struct fault *why)
 {
     sampler->samples++;
+    event->sample.stands_ns = sampler->stands_ns;
     return give(sampler, event, why);
 }
 

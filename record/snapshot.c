@@ -6,17 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNKS_LIMIT 384         /* of a thread: 6 MiB of frames where chunks have their usual size */
-#define STRAYS_LIMIT 384         /* of a thread */
-#define CHUNK_LIMIT  (16u << 20) /* bytes of one chunk */
-#define COPY_LIMIT   (64u << 20) /* bytes of all chunks, when they are learned */
-#define SLACK        512         /* bytes read beyond what was used lately: the stack may have grown */
-#define ODD_CHUNKS   3           /* attempts in a row that see no chain of chunks */
-#define STRAY_IDLE   32          /* samples after which an unused one is not read any more */
-#define FIT_SAMPLES  256         /* how often what is read is fitted to what was used */
-#define LEARN_READS  600         /* frames that are read one by one to learn where they are */
-#define LEARN_STEPS  40000       /* frames in all that are followed then */
-#define STRAY_MOST   4096        /* bytes that are read of a stray */
+#define C_STACK_LIMIT (UINT64_C(1) << 30) /* bytes; a thread's are fewer */
+#define STATE_LIMIT   4096                /* bytes; a thread's state is smaller */
+#define CHUNKS_LIMIT  780                 /* of a thread: 12 MiB of frames where chunks have their usual size */
+#define STRAYS_LIMIT  384                 /* of a thread */
+#define CHUNK_LIMIT   (16u << 20)         /* bytes of one chunk */
+#define COPY_LIMIT    (64u << 20)         /* bytes of all chunks, when they are learned */
+#define SLACK         512                 /* bytes read beyond what was used lately: the stack may have grown */
+#define ODD_CHUNKS    3                   /* attempts in a row that see no chain of chunks */
+#define STRAY_IDLE    32                  /* samples after which an unused one is not read any more */
+#define FIT_SAMPLES   256                 /* how often what is read is fitted to what was used */
+#define LEARN_READS   1200                /* frames that are read one by one to learn where they are */
+#define LEARN_STEPS   40000               /* frames in all that are followed then */
+#define STRAY_MOST    4096                /* bytes that are read of a stray */
 
 void snapshot_free(struct snapshot *snapshot)
 {
@@ -219,22 +221,22 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
     return ACCEPTED;
 }
 
+/* The place in the copy of what is noted at `cframe`; CFRAMES: it is not in the copy, and will be next time. */
+static uint32_t place_of_cframe(struct snapshot *s, uint64_t cframe)
+{
+    for (uint32_t i = 0; i < s->cframes_count; i++)
+        if (s->cframes[i] == cframe)
+            return i;
+    const uint32_t place = s->cframes_count < CFRAMES ? s->cframes_count++ : s->cframe_oldest++ % CFRAMES;
+    s->cframes[place] = cframe;
+    return CFRAMES;
+}
+
 /* Whether the frame that is noted at `cframe` is in the copy. If not, it will be next time. */
 static bool find_cframe(struct snapshot *s, uint64_t cframe)
 {
-    for (uint32_t i = 0; i < s->cframes_count; i++) {
-        if (s->cframes[i] != cframe)
-            continue;
-        s->cframe = i;
-        return true;
-    }
-    if (cframe == 0) {
-        s->cframe = CFRAMES;
-        return true;
-    }
-    s->cframe = s->cframes_count < CFRAMES ? s->cframes_count++ : (s->cframe + 1) % CFRAMES;
-    s->cframes[s->cframe] = cframe;
-    return false;
+    s->cframe = cframe ? place_of_cframe(s, cframe) : CFRAMES;
+    return cframe == 0 || s->cframe < CFRAMES;
 }
 
 enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t interpreter,
@@ -266,7 +268,32 @@ uint64_t snapshot_current(const struct snapshot *s, const struct layout *l)
 {
     if (!l->thread_cframe)
         return word_at(s->copy, l->thread_current_frame);
-    return s->cframe < s->cframes_count ? word_at(s->copy, s->cframe_at + s->cframe * 8) : 0;
+    return s->cframe < s->cframes_count ? word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES) : 0;
+}
+
+/* Whether `before` may be the place before this one: on the same C stack, or the first of all, in the thread's state.
+ * A place is the thread's for a moment before it says which one was before. */
+static bool may_be_before(const struct snapshot *s, uint64_t before)
+{
+    const uint64_t here = s->cframes[s->cframe];
+    const uint64_t distance = before > here ? before - here : here - before;
+    return before % 8 == 0 && (distance < C_STACK_LIMIT || before - s->thread < STATE_LIMIT);
+}
+
+enum attempt snapshot_caller(struct snapshot *s, uint64_t *frame)
+{
+    *frame = 0;
+    if (s->cframe >= s->cframes_count)
+        return ACCEPTED;
+    const uint64_t before = word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES + 8);
+    if (before && !may_be_before(s, before))
+        return UNSURE;
+    const uint32_t place = before ? place_of_cframe(s, before) : CFRAMES;
+    if (before && place == CFRAMES)
+        return changed_plan(s);
+    if (before)
+        *frame = word_at(s->copy, s->cframe_at + place * CFRAME_BYTES);
+    return ACCEPTED;
 }
 
 /* ---- frames ---- */

@@ -8,12 +8,6 @@
  *
  *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
  *
- * What is left within these microseconds is given up, so the ends of a generator's steps would be seen too seldom. So
- * half of the calls that read strays once, by turns that no program keeps step with, have the other order, and it is
- * their beginnings:
- *
- *     late:      state │ end of the newest chunk again │ strays │ state │ oldest chunk ... newest chunk
- *
  * Strays that lie close together are one piece: a piece takes as long as some kilobytes, and what is read sooner fits
  * to the data stack more often. Nothing is learned from what can't be a frame: one that has returned leads anywhere.
  *
@@ -25,9 +19,9 @@
  *
  * A piece is copied upwards, root first, faster than a thread can call: while the copier covers the distance between
  * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
- * copied; see walk.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what lies
- * in two pieces has to be shown to belong together: that is why the frames next to strays are read on both sides of
- * them.
+ * copied; see live/find.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what
+ * lies in two pieces has to be shown to belong together: that is why the frames next to strays are read on both sides
+ * of them.
  *
  * Two frames of one piece are shown to belong together by copies of that piece made at once, a fraction of a
  * microsecond apart; others by a second copy of all:
@@ -79,7 +73,8 @@ enum attempt {
     ELSEWHERE, /* there is no thread of this interpreter here any more */
 };
 
-#define CFRAMES       2
+#define CFRAMES       4
+#define CFRAME_BYTES  16 /* of each: the current frame, and the place before it */
 #define NEAR_COPIES   3
 #define SNAPSHOT_NEAR 8192 /* bytes at the end of the newest chunk of which near copies are made */
 
@@ -89,7 +84,7 @@ struct snapshot {
     /* Before CPython 3.13, places where its current frame was noted lately: C code that calls Python code has one of
      * its own. Those frames in the copy, and which place is in use; CFRAMES: none. */
     uint64_t cframes[CFRAMES];
-    uint32_t cframes_count, cframe_at, cframe;
+    uint32_t cframes_count, cframe_at, cframe, cframe_oldest;
     struct chunk *chunks; /* oldest first; those after `newest` were there lately and may come again */
     size_t chunks_count, chunks_room, newest;
     size_t firm;                /* so many of the oldest do not come and go */
@@ -102,11 +97,10 @@ struct snapshot {
 
     unsigned char *copy, *last; /* what the last call brought, and the last one accepted */
     size_t copy_room, last_room;
+    bool still;                             /* the thread stands still: all is of one moment, in any order */
     bool twice;                             /* all is to be read once more, ... */
     bool near;                              /* ... each piece at once, or all after all */
     bool comparable;                        /* both are of the same pieces */
-    bool late;                              /* in this call the data stack comes after the strays */
-    uint32_t turns;                         /* what tells the order of the next one */
     size_t first, pieces;                   /* where its pieces are in the call, and how many there are */
     size_t rest_first, rest;                /* where the rest of them is, after the interpreters' pieces; 0: none */
     size_t spare_first;                     /* where those are that were tried for at its end; 0: none */
@@ -156,9 +150,13 @@ static inline const unsigned char *snapshot_state(const struct snapshot *snapsho
 /* The thread's current frame as it was shortly before the moment; 0: none. */
 uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *layout);
 
+/* Before CPython 3.13: the current frame as it is noted in the place before, by the C code that called what runs now.
+ * LEARNED: the next copy has that place. UNSURE: nothing tells yet which one that is. 0: there is none. */
+enum attempt snapshot_caller(struct snapshot *snapshot, uint64_t *frame);
+
 /* The layout->frame_size bytes of a frame in the copy; NULL when it is not there. */
 const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
-/* The same as it was when it was read once more: after all, or in a late call before; NULL when it was not. */
+/* The same as it was when it was read once more, after all; NULL when it was not. */
 const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* A frame as it was a fraction of a microsecond later, in copy 0 to NEAR_COPIES - 1 of the piece that it is in; NULL
  * when that was not read again at once. */
@@ -186,6 +184,9 @@ enum attempt snapshot_cover(struct snapshot *snapshot, const struct layout *layo
 void snapshot_compare(struct snapshot *snapshot, const struct layout *layout);
 /* Whether the frame, which was found last, and all below it are the same as in the last accepted copy. */
 bool snapshot_same(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+
+/* Whether the thread's frames are, byte for byte, those of the last accepted copy. */
+bool snapshot_unchanged(const struct snapshot *snapshot, const struct layout *layout);
 
 /* The walk was accepted: the copy is the last one from now on, and the plan is fitted to what was needed. */
 void snapshot_accept(struct snapshot *snapshot, const struct layout *layout);

@@ -129,3 +129,31 @@ bool snapshot_same(const struct snapshot *s, const struct layout *l, uint64_t fr
     const uint64_t end = frame - s->chunks[s->found_chunk].address + l->frame_size;
     return s->found_chunk < s->same_chunk || (s->found_chunk == s->same_chunk && end <= s->same_until);
 }
+
+/* What of a thread's state says where its frames are. */
+static bool same_state(const struct snapshot *s, const struct layout *l)
+{
+    const unsigned char *now = s->copy, *last = s->last;
+    if (l->thread_cframe && memcmp(now + s->cframe_at, last + s->cframe_at, s->cframes_count * CFRAME_BYTES) != 0)
+        return false;
+    return word_at(now, l->thread_current_frame) == word_at(last, l->thread_current_frame) &&
+           word_at(now, l->thread_cframe) == word_at(last, l->thread_cframe) &&
+           word_at(now, l->thread_chunk) == word_at(last, l->thread_chunk) &&
+           word_at(now, l->thread_chunk + 8) == word_at(last, l->thread_chunk + 8);
+}
+
+bool snapshot_unchanged(const struct snapshot *s, const struct layout *l)
+{
+    if (!s->comparable || !same_state(s, l) || s->newest + 1 < s->chunks_came)
+        return false;
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (memcmp(s->copy + s->strays[i].at, s->last + s->strays[i].at, s->strays[i].size) != 0)
+            return false;
+    for (size_t i = 0; i < s->chunks_came; i++) {
+        const struct chunk *chunk = &s->chunks[i];
+        const uint64_t top = i == s->newest ? word_at(s->copy, l->thread_chunk + 8) - chunk->address : chunk->used;
+        if (memcmp(s->copy + chunk->at, s->last + chunk->at, top < chunk->used ? top : chunk->used) != 0)
+            return false;
+    }
+    return true;
+}

@@ -26,7 +26,7 @@ static uint64_t place_again(struct snapshot *s, uint64_t at)
     for (size_t i = 0; i < s->chunks_count; i++) {
         struct chunk *chunk = &s->chunks[i];
         chunk->again_at = 0;
-        if (i < first || i > s->newest || (!all && s->strays_count == 0))
+        if (s->still || i < first || i > s->newest || (!all && s->strays_count == 0))
             continue;
         chunk->again_from = all || chunk->used < AGAIN ? 0 : chunk->used - AGAIN;
         chunk->again_at = (uint32_t)at;
@@ -112,7 +112,7 @@ static uint64_t place_near(struct snapshot *s, uint64_t at)
 static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
 {
     s->cframe_at = aligned(l->thread_size);
-    uint64_t at = s->cframe_at + sizeof(s->cframes);
+    uint64_t at = s->cframe_at + CFRAMES * CFRAME_BYTES;
     for (size_t i = 0; i < s->chunks_count; i++) {
         s->chunks[i].at = (uint32_t)at;
         s->chunks[i].used = s->chunks[i].next;
@@ -161,29 +161,11 @@ static void add_others(const struct snapshot *s, struct call *call)
     add_again(s, call);
 }
 
-/* The other way round; the state once more, as it was just before the chunks. */
-static void add_late(const struct snapshot *s, const struct layout *l, struct call *call)
-{
-    add_again(s, call);
-    add_strays(s, call);
-    call_add(call, s->thread, l->thread_size, s->copy);
-}
-
-/* By turns that no program keeps step with. */
-static bool next_turn(struct snapshot *s)
-{
-    if (s->turns == 0)
-        s->turns = (uint32_t)(s->thread >> 4) | 1;
-    s->turns ^= s->turns << 13;
-    s->turns ^= s->turns >> 17;
-    s->turns ^= s->turns << 5;
-    return s->turns & 1;
-}
-
 static size_t most_pieces(const struct snapshot *s)
 {
     const size_t near = s->twice && s->near ? NEAR_COPIES : 0;
-    return 3 + CFRAMES + near + 2 * s->chunks_count + s->strays_count * (1 + near) + TWICE_LIMIT;
+    const size_t again = s->twice && !s->near ? s->chunks_count + TWICE_LIMIT : 1;
+    return 3 + CFRAMES + near + s->chunks_count + s->strays_count * (1 + near) + again;
 }
 
 bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call, bool alone)
@@ -215,15 +197,13 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     s->strays_read = s->strays_count;
     s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
     const bool whole = !alone || s->firm >= s->chunks_came || wanted > ALONE_LIMIT;
-    s->late = whole && !s->twice && s->strays_count > 0 && next_turn(s);
     call_add(call, thread, l->thread_size, s->copy);
-    if (s->late)
-        add_late(s, l, call);
     for (size_t i = 0; i < s->cframes_count; i++)
-        call_add(call, s->cframes[i] + l->cframe_current_frame, 8, s->copy + s->cframe_at + i * 8);
+        call_add(call, s->cframes[i] + l->cframe_current_frame, CFRAME_BYTES,
+                 s->copy + s->cframe_at + i * CFRAME_BYTES);
     s->chunks_came = whole ? s->chunks_came : 0;
     add_chunks(s, 0, s->chunks_came, call);
-    if (whole && !s->late)
+    if (whole)
         add_others(s, call);
     s->pieces = call->count - s->first;
     s->rest_first = s->rest = s->spare_first = 0;
@@ -252,22 +232,6 @@ bool snapshot_plan_spare(struct snapshot *s, struct call *call)
     return true;
 }
 
-/* state │ chunk ends again │ strays │ state │ places of the current frame │ chunks */
-static enum piece_is late_piece(const struct snapshot *s, size_t k, size_t *place)
-{
-    const size_t first_stray = s->chunks_count > 0 ? 2 : 1, second_state = first_stray + s->stray_pieces;
-    const size_t first_chunk = second_state + 1 + s->cframes_count;
-    if (k < first_stray) {
-        *place = s->newest;
-        return PIECE_CHUNK;
-    }
-    *place = k < second_state ? k - first_stray : k - first_chunk;
-    return k < second_state    ? PIECE_STRAY
-           : k == second_state ? PIECE_STATE
-           : k < first_chunk   ? PIECE_CFRAME
-                               : PIECE_CHUNK;
-}
-
 /* state │ places of the current frame │ chunks │ near copies of the newest │ strays, each with its near copies │ again
  */
 enum piece_is snapshot_piece(const struct snapshot *s, size_t k, size_t *place)
@@ -275,8 +239,6 @@ enum piece_is snapshot_piece(const struct snapshot *s, size_t k, size_t *place)
     *place = 0;
     if (k == 0)
         return PIECE_STATE;
-    if (s->late)
-        return late_piece(s, k, place);
     const size_t copies = s->near_at ? 1 + NEAR_COPIES : 1;
     const size_t first_chunk = 1 + s->cframes_count, first_stray = first_chunk + s->chunks_came + copies - 1;
     if (k < first_chunk)

@@ -189,6 +189,11 @@ static struct gil gil_in(const unsigned char *bytes, bool shared)
                          .shared = shared };
 }
 
+struct gil target_gil(const unsigned char *bytes)
+{
+    return gil_in(bytes, false);
+}
+
 /* The lock of an interpreter is in its own memory or in that of the one that shares it. */
 static struct gil gil_of(const struct target *target, const struct interpreter *interpreter)
 {

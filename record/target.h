@@ -71,6 +71,9 @@ bool target_came_after(const struct target *target, size_t piece, size_t good);
 /* Takes in the state of the interpreters, which came. False when it is not the list that is known: read it anew. */
 bool target_check(struct target *target);
 
+/* The state of a lock from its LAYOUT_GIL_SIZE bytes, which are at an interpreter's gil_at. */
+struct gil target_gil(const unsigned char *bytes);
+
 /* The newest interpreter. Reads no more than a word, and only if the target still is the program that was opened: else
  * it is false. */
 bool target_head(const struct target *target, uint64_t *head);

@@ -3,22 +3,25 @@
 
 #include "formats/alloc.h"
 #include "record/clock.h"
-#include "record/doubt.h"
 #include "record/instructions.h"
+#include "record/live/doubt.h"
+#include "record/live/find.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS      64        /* a few microseconds each */
-#define DEEP_ATTEMPTS 3         /* after so many it is believed: a torn stack may look deep without end */
-#define SLOW_ATTEMPTS 16        /* after so many a slow call is taken: the machine may be that slow */
-#define PATIENCE_NS   200000000 /* with threads that can't be read in one tick */
-#define BATCH_PIECES  48        /* of one call, more or less */
-#define DOUBT_CODES   4         /* each so many attempts, the code objects are doubted, too */
-#define CALM_CALLS    64        /* without a code object that was freed */
-#define PACE_FIRST_NS 300       /* what a piece of a call is thought to take before any was timed */
-#define PACE_MOST     3         /* a call that takes so many times as long as usual ... */
-#define PACE_MORE_NS  4000      /* ... and this is slow */
+#define ATTEMPTS       64        /* a few microseconds each */
+#define STILL_ATTEMPTS 4         /* the same of a thread that is to stand still, unless something is learned */
+#define DEEP_ATTEMPTS  3         /* after so many it is believed: a torn stack may look deep without end */
+#define SLOW_ATTEMPTS  16        /* after so many a slow call is taken: the machine may be that slow */
+#define PATIENCE_NS    200000000 /* with threads that can't be read in one tick */
+#define STILL_NS       50000000  /* the same with threads that stand still because of us */
+#define BATCH_PIECES   48        /* of one call, more or less */
+#define DOUBT_CODES    4         /* each so many attempts, the code objects are doubted, too */
+#define CALM_CALLS     64        /* without a code object that was freed */
+#define PACE_FIRST_NS  300       /* what a piece of a call is thought to take before any was timed */
+#define PACE_MOST      3         /* a call that takes so many times as long as usual ... */
+#define PACE_MORE_NS   4000      /* ... and this is slow */
 
 void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
 {
@@ -65,7 +68,7 @@ static bool is_confirmed(const struct unwinder *u, const struct code *code)
 /* Once in a sample. */
 static void ask_for_code(struct unwinder *u, struct code *code)
 {
-    if (code->mark == u->sample)
+    if (code->mark == u->sample || code->address == 0) /* codes_gone() is no object */
         return;
     code->mark = u->sample;
     u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
@@ -91,6 +94,19 @@ static bool are_as_known(struct unwinder *u)
         return true;
     u->figures.stale++;
     return false;
+}
+
+/* Whether the thread's frames are as they were in its last sample, to the byte: then its stack is. */
+static bool is_as_before(struct unwinder *u, const struct walk *walk)
+{
+    struct walker *w = &u->walker;
+    if (w->anew || !walk->sampled || walk->cut || walk->epoch != u->codes->epoch ||
+        !snapshot_unchanged(&walk->snapshot, w->layout))
+        return false;
+    w->joined = walk->depth;
+    w->up_count = w->down_count = 0;
+    w->met_count = 0;
+    return true;
 }
 
 /* Whether the code objects of all frames are the ones that were known before the call. */
@@ -195,6 +211,7 @@ static void tell_neighbours(const struct layout *l, const unsigned char *state, 
 {
     unwound->previous_thread = word_at(state, l->thread_prev);
     unwound->next_thread = word_at(state, l->thread_next);
+    unwound->pointer = word_at(state, l->thread_id);
     unwound->native_id = (uint32_t)word_at(state, l->thread_native_id);
     unwound->attachment = l->thread_attachment ? half_word_at(state, l->thread_attachment) : THREAD_DETACHED;
 }
@@ -213,19 +230,21 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     struct walk *walk = wanted->walk;
     const struct interpreter *interpreter = &u->target->interpreters[wanted->interpreter];
     const struct layout *l = u->walker.layout;
+    u->walker.noting = !u->still && wanted->attempts % DOUBT_CODES == 0;
     enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
     if (done == ELSEWHERE)
         return done;
     tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
     /* Where the call stopped early, the generation is that of an earlier call. */
-    u->generation = target_came_after(u->target, is_calm(u) && !slow ? 0 : walk->snapshot.until, good)
-                        ? interpreter->generation
-                        : 0;
+    const bool any_time = u->still || (is_calm(u) && !slow);
+    u->generation = target_came_after(u->target, any_time ? 0 : walk->snapshot.until, good) ? interpreter->generation
+                                                                                            : 0;
     const uint64_t epoch = u->codes->epoch;
     u->codes->interpreter = interpreter->id;
-    u->walker.noting = wanted->attempts % DOUBT_CODES == 0;
-    if (done == ACCEPTED) {
-        done = walker_find(&u->walker, walk);
+    const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
+    const bool as_before = done == ACCEPTED && (u->still || waits) && is_as_before(u, walk);
+    if (done == ACCEPTED && !as_before) {
+        done = u->still ? walk_still(&u->walker, walk) : walker_find(&u->walker, walk);
         if ((done == TORN || done == NO_CODE) && u->walker.noting && !are_as_known(u))
             return LEARNED;
     }
@@ -235,7 +254,8 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return TOO_DEEP;
     if (done == ACCEPTED && u->codes->instructions && !instructions_read(u, walk, interpreter))
         return LEARNED;
-    if (done == ACCEPTED && !confirm_codes(u, walk))
+    /* A frame of a thread that waits keeps its code object. */
+    if (done == ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
         return TORN;
     if (done != ACCEPTED)
         return done;
@@ -243,7 +263,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         instructions_gather(u);
     else
         gather(u, walk);
-    if (slow && wanted->attempts < SLOW_ATTEMPTS) /* nothing is learned from it */
+    if (u->still || as_before || (slow && wanted->attempts < SLOW_ATTEMPTS)) /* nothing is learned from it */
         return ACCEPTED;
     return doubt_settled(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
 }
@@ -284,7 +304,13 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
         wanted->state = UNWOUND;
     } else if (done == ELSEWHERE) {
         wanted->state = UNWIND_ELSEWHERE;
+    } else if (u->still && done != LEARNED && done != TOO_DEEP &&
+               (done == UNSURE || wanted->attempts >= STILL_ATTEMPTS)) { /* and would be each time */
+        u->untold = true;
+        wanted->unwound.cause = causes[done];
+        wanted->state = UNWIND_FAILED;
     } else if (wanted->attempts >= ATTEMPTS || (done == TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
+        u->untold |= u->still && done != TOO_DEEP;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
     } else {
@@ -293,6 +319,29 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
 }
 
 /* ---- a call ---- */
+
+static void add_witness(struct unwinder *u, unsigned char *into)
+{
+    for (size_t i = 0; i < u->witness.count; i++) {
+        const struct piece *piece = &u->witness.pieces[i];
+        call_add(&u->call, piece->address, piece->size, into);
+        into += piece->size;
+    }
+}
+
+/* The first call is the one before which nothing was read. */
+static void begin_witness(struct unwinder *u)
+{
+    static unsigned char unused[WITNESS_ROOM];
+    u->call.count = 0;
+    add_witness(u, u->witness.came ? unused : u->witness.first);
+}
+
+static void hear_witness(struct unwinder *u, size_t good)
+{
+    u->witness.came |= u->witness.count > 0 && good >= u->witness.count;
+    u->witness.reads = good == u->call.count ? u->target->remote.calls : 0;
+}
 
 /* Whether only one is still wanted. */
 static bool is_alone(const struct wanted *wanted, size_t count)
@@ -310,13 +359,14 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
     size_t i = 0, threads = 0;
     struct snapshot *only = NULL;
     const bool alone = is_alone(wanted, count);
-    u->call.count = 0;
+    begin_witness(u);
     u->walker.known = u->codes->last_number;
     for (; i < count && u->call.count < BATCH_PIECES; i++) {
         planned[i] = false;
         if (wanted[i].state != UNWIND_WANTED)
             continue;
         only = &wanted[i].walk->snapshot;
+        only->still = u->still;
         if (wanted[i].attempts == 0) {
             snapshot_begin(only);
             wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
@@ -338,6 +388,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         target_plan_again(u->target, &u->call);
     if (threads == 1 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
         target_plan_again(u->target, &u->call);
+    add_witness(u, u->witness.last);
     return i;
 }
 
@@ -361,7 +412,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
     *same = true;
     u->tick++;
     codes_trim(u->codes);
-    const uint64_t give_up_ns = now_ns + PATIENCE_NS;
+    const uint64_t give_up_ns = now_ns + (u->still ? STILL_NS : PATIENCE_NS);
     size_t left = count;
     for (int round = 0; round == 0 || (left > 0 && round < 2 * ATTEMPTS && now_ns < give_up_ns); round++) {
         for (size_t at = 0; at < count || at == 0;) {
@@ -373,8 +424,9 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                 now_ns = clock_now_ns();
             const enum remote_state state = remote_read_pieces(&u->target->remote, u->call.pieces, u->call.count,
                                                                &good);
+            hear_witness(u, good);
             const uint64_t end_ns = clock_now_ns();
-            const bool slow = was_slow(u, end_ns - now_ns);
+            const bool slow = !u->still && was_slow(u, end_ns - now_ns);
             now_ns = end_ns;
             if (state == REMOTE_GONE || state == REMOTE_DENIED)
                 return false;
@@ -397,6 +449,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
             continue;
         wanted[i].unwound.cause = FAILURE_CHANGED;
         wanted[i].state = UNWIND_FAILED;
+        u->untold |= u->still;
     }
     *same &= came;
     return true;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads → their stacks, and how those changed since last time. The threads run while we read.
+/* Threads → their stacks, and how those changed since last time. One system call reads several threads, each by the
+ * plan of its snapshot, and the state of the interpreters. There are two ways to a stack:
  *
- * One system call reads several threads, each by the plan of its snapshot, and the state of the interpreters. A
- * thread's copy is accepted as a sample when
+ * Still. The threads stand still while they are read: stopped, or since we stand on their processor (exact.h). The
+ * stack is what the current frame and the links above it say (walk.h). What is not in the copy is read on the spot: any
+ * number of calls show one moment. Nothing is doubted, and nothing is tried again until it looks good.
+ *
+ * Live. The threads run while we read. A thread's copy is accepted as a sample when
  *   - it is of this thread and of its chunks (snapshot.h),
- *   - its frames can have been one stack at one moment (walk.h),
+ *   - its frames can have been one stack at one moment (live/find.h),
  *   - each frame's instruction lies in its code object, which was known before the call and is the same object after
  *     it, so it was that one at the time (code.h); from 3.14 on, the interpreter's count of freed code objects tells it
  *     for all at once. It is read behind them, or, while none is being freed, no more than a microsecond before,
- *   - each frame is known to call the next one, or neither changed while they were copied twice (edges.h),
+ *   - each frame is known to call the next one, or neither changed while they were copied twice (live/edges.h),
  *   - the call was quick: a call that was interrupted may have pieces of very different moments.
  * Else the thread is read again at once, up to ATTEMPTS times; that costs microseconds and nearly always succeeds. What
  * fails for good is this thread's sample alone, and it is counted with its cause.
@@ -20,14 +24,15 @@
 #define PYREEL_RECORD_UNWIND_H
 
 #include "formats/event.h"
-#include "record/edges.h"
 #include "record/handler.h"
+#include "record/live/edges.h"
 #include "record/target.h"
 #include "record/walk.h"
 
 /* One sample of a thread. */
 struct unwound {
     uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
+    uint64_t pointer;                      /* its thread pointer, see layout->thread_id */
     uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
     enum failure cause;
     enum attachment attachment; /* THREAD_DETACHED where that is not kept */
@@ -64,12 +69,28 @@ struct unwind_figures {
     uint64_t instructions, instructions_unknown; /* of frames: named; not the ones that are known to be there */
 };
 
+/* Two pieces of memory that are read first and last of all in a call, by which the caller tells whether the threads
+ * stood still in between. `= {0}`: none. */
+#define WITNESS_PIECES 2
+#define WITNESS_ROOM   40 /* bytes of both */
+struct witness {
+    struct piece pieces[WITNESS_PIECES]; /* set by the caller, without `into` */
+    size_t count;
+    unsigned char first[WITNESS_ROOM], last[WITNESS_ROOM]; /* as the first call had them, and the last one */
+    bool came;                                             /* there was a call */
+    uint64_t reads; /* remote->calls behind the one that brought `last`; 0: the last call did not bring it */
+};
+
 /* Room for what is read, used for all threads. */
 struct unwinder {
     struct target *target;
     struct codes *codes;
     struct walker walker;
     struct edges edges;
+    struct witness witness;
+    bool untold; /* set when a thread that is to stand still can't be read: at another moment it can; the caller clears
+                    it */
+    bool still;  /* the threads stand still while they are read: may be set before each call */
     bool statuses; /* are wanted; false at first */
     struct handlers handlers;
     struct call call;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/doubt.h"
+#include "record/live/doubt.h"
 
 #include "formats/alloc.h"
+#include "record/live/find.h"
 
-#define NEAR_LEAF     8   /* frames */
-#define NAMED_NEAR    512 /* bytes from a frame to the one it called, that are copied at once: see edges.h */
-#define SURE_COPIES   2   /* more, in a row, that show a call which is not known */
-#define SURE_ODD      3   /* the same of another function than its caller is known to call */
-#define SURE_FAR      4   /* the same far from the leaf */
-#define SURE_ATTEMPTS 3   /* before this one, calls that need more than SURE_COPIES are not looked at twice */
-#define CUT_ATTEMPTS  40  /* after so many, calls that could not be seen for sure are left out, ... */
-#define CUT_LOOKS     6   /* ... if there were so many looks at them: attempts are also for learning where things are */
-#define GONE_CALLS    16  /* that one copy showed and the next one does not, before those are looked for in vain */
+#define NEAR_LEAF     8  /* frames */
+#define SURE_COPIES   2  /* more, in a row, that show a call which is not known */
+#define SURE_ODD      3  /* the same of another function than its caller is known to call */
+#define SURE_FAR      4  /* the same far from the leaf */
+#define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
+#define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out, ... */
+#define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
+#define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
 
 static uint32_t line_of(const struct unwinder *u, const struct link *link)
 {
@@ -25,12 +25,7 @@ static bool is_known(const struct unwinder *u, const struct link *caller, const 
 
 static struct made_call call_between(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    const bool close = callee->address - caller->address <= NAMED_NEAR && !code_is_generator(callee->code);
-    return (struct made_call){ .caller = caller->frame,
-                               .callee = line_of(u, callee),
-                               .function = callee->code->function,
-                               .named = close && codes_names(u->codes, caller->code, caller->frame, caller->instruction,
-                                                             callee->code) };
+    return (struct made_call){ caller->frame, line_of(u, callee), callee->code->function };
 }
 
 /* How many copies have to show a call that is not known, see edges.h. */

@@ -2,8 +2,8 @@
 /* Whether the stack that a copy shows can be believed: whether each frame is known to call the next (edges.h), and if
  * not, whether enough copies in a row have shown it. What those show is known later, whatever becomes of this sample.
  */
-#ifndef PYREEL_RECORD_DOUBT_H
-#define PYREEL_RECORD_DOUBT_H
+#ifndef PYREEL_RECORD_LIVE_DOUBT_H
+#define PYREEL_RECORD_LIVE_DOUBT_H
 
 #include "record/unwind.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* From a frame towards the leaf. For walk.c alone. */
-#ifndef PYREEL_RECORD_WALK_PARTS_H
-#define PYREEL_RECORD_WALK_PARTS_H
+/* From a frame towards the leaf. For find.c alone. */
+#ifndef PYREEL_RECORD_LIVE_FIND_PARTS_H
+#define PYREEL_RECORD_LIVE_FIND_PARTS_H
 
-#include "record/seen.h"
+#include "record/live/seen.h"
 
 /* Goes on from a frame that nothing was seen below, the data stack going on at walker->behind: finds what it called,
  * into walker->down. ACCEPTED or LEARNED. */

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/seen.h"
+#include "record/live/seen.h"
 
 #include "formats/alloc.h"
 #include "record/opcodes.h"
 
-#define MARK_TRIES  16  /* places where a mark may be remembered */
-#define AHEAD_STEPS 256 /* frames that are looked at for code objects that are not known */
-#define TAGS        3u  /* low bits of a word on a stack of values */
-
-static bool has_instruction(const struct code *code, uint64_t instruction)
-{
-    /* Up to 3.12 the word names the unit before the next one: one before the first when it has not begun. */
-    const uint64_t first = code->first - 2;
-    return instruction >= first && instruction < first + 2 + (uint64_t)code->units * 2;
-}
+#define MARK_TRIES 16 /* places where a mark may be remembered */
+#define TAGS       3u /* low bits of a word on a stack of values */
 
 uint64_t seen_bytes(const struct layout *l, const struct code *code)
 {
@@ -39,7 +31,7 @@ static enum life life_of(const struct layout *l, const struct seen *seen)
  */
 static bool is_begun(const struct layout *l, const struct seen *seen)
 {
-    if (code_is_generator(seen->code) || !has_instruction(seen->code, seen->instruction))
+    if (code_is_generator(seen->code) || !walk_is_in_code(seen->code, seen->instruction))
         return false;
     return l->stack_is_pointer || !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
 }
@@ -50,34 +42,6 @@ static void note_met(struct walker *w, struct code *code)
         return; /* a recursion */
     w->met = alloc_grow(w->met, &w->met_room, w->met_count + 1, sizeof(struct code *));
     w->met[w->met_count++] = code;
-}
-
-static bool is_among(const struct executed *which, size_t count, struct executed wanted)
-{
-    for (size_t i = 0; i < count; i++)
-        if (which[i].code == wanted.code && which[i].copy == wanted.copy)
-            return true;
-    return false;
-}
-
-/* A frame has a code object that is not known: reads it, together with those of the frames above it, at `above` and
- * further, as far as the copy leads. False when it could not be read. */
-static bool read_codes(struct walker *w, struct walk *walk, struct executed unknown, uint64_t above)
-{
-    const struct layout *l = w->layout;
-    struct executed which[CODES_AT_ONCE] = { unknown };
-    size_t count = 1;
-    for (int steps = 0; steps < AHEAD_STEPS && count < CODES_AT_ONCE; steps++) {
-        const unsigned char *here = snapshot_find(&walk->snapshot, l, above);
-        if (!here)
-            break;
-        const struct executed executed = code_executed(l, here);
-        above = word_at(here, l->frame_previous);
-        const bool wanted = executed.code && here[l->frame_owner] <= l->owner_generator;
-        if (wanted && !is_among(which, count, executed) && !codes_find(w->codes, executed.code, executed.copy))
-            which[count++] = executed;
-    }
-    return codes_read_all(w->codes, which, count);
 }
 
 enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, struct seen *seen)
@@ -104,7 +68,7 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
         return ACCEPTED;
     seen->code = codes_find(w->codes, executed.code, executed.copy);
     if (!seen->code)
-        return read_codes(w, walk, executed, seen->previous) ? LEARNED : NO_CODE;
+        return walk_read_codes(w, walk, executed, seen->previous) ? LEARNED : NO_CODE;
     if (w->noting)
         note_met(w, seen->code);
     /* It was read after this copy was made. */
@@ -118,7 +82,7 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
     /* It is left out for what its code object says: that must be the one it has. */
     if (seen->life == DEAD || seen->life == PAUSED)
         note_met(w, seen->code);
-    return has_instruction(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
+    return walk_is_in_code(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
 }
 
 /* ---- who called whom ---- */

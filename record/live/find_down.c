@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/walk_parts.h"
+#include "record/live/find_parts.h"
 
 #include "formats/alloc.h"
 #include "record/opcodes.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A frame in the copy of a thread: what it does, and which other it can have called. See walk.h for the reasons. */
-#ifndef PYREEL_RECORD_SEEN_H
-#define PYREEL_RECORD_SEEN_H
+/* A frame in the copy of a thread: what it does, and which other it can have called. See find.h for the reasons. */
+#ifndef PYREEL_RECORD_LIVE_SEEN_H
+#define PYREEL_RECORD_LIVE_SEEN_H
 
-#include "record/walk.h"
+#include "record/live/find.h"
 
 #define DRIVEN_NEAR 3 /* words from the end of a stack of values, where a driven generator is */
 

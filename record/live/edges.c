@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/edges.h"
+#include "record/live/edges.h"
 
 #include "formats/alloc.h"
 
@@ -18,7 +18,7 @@ bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee)
 
 bool edges_odd(const struct edges *edges, const struct made_call *call)
 {
-    return !call->named && pairs_find(&edges->functions, call->caller, 0) &&
+    return pairs_find(&edges->functions, call->caller, 0) &&
            !pairs_find(&edges->functions, call->caller, call->function);
 }
 
@@ -61,7 +61,7 @@ void edges_see_driven(struct edges *edges, uint32_t driver, uint32_t callee, uin
 
 void edges_show(struct edges *edges, const struct made_call *call, uint32_t tick)
 {
-    if (!call->named && !edges_known(edges, call->caller, call->function | EDGES_FUNCTION))
+    if (!edges_known(edges, call->caller, call->function | EDGES_FUNCTION))
         return;
     struct edge *edge = edge_of(edges, call->caller, call->callee, tick);
     if (edge->shown_last == tick)

@@ -15,15 +15,11 @@
  * Far from the leaf, where a copy takes longer, a recursion may have returned and another one begun between the two
  * frames, and again between those of the second copy. There, too, several copies in a row have to show the call.
  *
- * A function of a tenth of a microsecond is never seen in two copies. Its caller is, in time, and the function; and
- * that they belong together the program says itself where the line of the call has the function's name, if their
- * frames lie so close together that they are copied at once: else it may be the next line's, which has been called
- * before the copy came there. That the function was at this line then is believed when single copies have shown it
- * often. What a copy that was torn shows, two calls of one function mixed, is a few in a hundred thousand. A
- * generator's frame stays where it was suspended while its caller goes on, so this is not for generators: of those that
- * drive each other each has to be known to be there below the function that drives them all, too. */
-#ifndef PYREEL_RECORD_EDGES_H
-#define PYREEL_RECORD_EDGES_H
+ * A line of a function that the caller is known to call is believed when single copies have shown it often. What a copy
+ * that was torn shows, two calls of one function mixed, is a few in a hundred thousand. Functions of a tenth of a
+ * microsecond are never seen in two copies, and are missing: a tick that is one moment (exact.h) has them. */
+#ifndef PYREEL_RECORD_LIVE_EDGES_H
+#define PYREEL_RECORD_LIVE_EDGES_H
 
 #include "formats/numbers.h"
 
@@ -40,7 +36,6 @@ struct made_call {
     uint32_t caller;   /* frame */
     uint32_t callee;   /* line */
     uint32_t function; /* the callee's */
-    bool named;        /* the caller's line names it, and both frames lie close together */
 };
 
 /* `= {0}` knows none. */
@@ -58,8 +53,7 @@ struct edges {
 
 /* Whether it is known that the caller at this place has the callee at that line. */
 bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee);
-/* Whether all that is known of the caller's place is that it calls other functions, and its line does not name this
- * one. */
+/* Whether all that is known of the caller's place is that it calls other functions. */
 bool edges_odd(const struct edges *edges, const struct made_call *call);
 /* It was seen for sure in this tick. */
 void edges_see(struct edges *edges, const struct made_call *call, uint32_t tick);

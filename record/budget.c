@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/budget.h"
+
+#include <sys/random.h>
+
+#define FIT_NS     100000000u /* how often the interval is fitted */
+#define FIT_TICKS  4          /* measured ticks that are needed for it */
+#define MANY_TICKS 32         /* whose mean counts alone */
+#define SURPRISE   3          /* ticks that cost so many times as much are reason to fit it at once */
+#define GROWTH     8 /* an interval is so many times as long as the one before, at most: a few ticks can't tell more */
+#define STEP       0.04 /* a smaller change is none: each is told in the recording */
+#define LONGEST_NS 1000000000u
+#define ROUND_NS   1000u /* intervals are multiples of it */
+
+/* A short number is a short one in the recording. */
+static uint64_t rounded(double interval_ns)
+{
+    const uint64_t whole_ns = (uint64_t)interval_ns;
+    return whole_ns > 100 * ROUND_NS ? whole_ns - whole_ns % ROUND_NS : whole_ns;
+}
+
+/* xorshift64*: the high bits are good. */
+static double draw(struct budget *budget)
+{
+    uint64_t x = budget->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    budget->random = x;
+    return (double)((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) / 9007199254740992.0;
+}
+
+/* ---- intervals ---- */
+
+static struct interval interval_at(struct budget *budget, uint64_t begins_ns)
+{
+    const uint64_t length_ns = budget->interval_ns;
+    const uint64_t drawn_ns = budget->even ? 0 : (uint64_t)(draw(budget) * (double)length_ns);
+    return (struct interval){ begins_ns, length_ns, begins_ns + drawn_ns };
+}
+
+static uint64_t end_of(const struct interval *interval)
+{
+    return interval->begins_ns + interval->length_ns;
+}
+
+void budget_begin(struct budget *budget, uint64_t now_ns)
+{
+    budget->present = interval_at(budget, now_ns);
+    budget->next = interval_at(budget, end_of(&budget->present));
+}
+
+void budget_open(struct budget *budget, uint64_t now_ns)
+{
+    budget->interval_ns = budget->asked_ns;
+    budget->start_ns = budget->fitted_ns = now_ns;
+    if (getrandom(&budget->random, sizeof(budget->random), 0) != sizeof(budget->random))
+        budget->random = now_ns;
+    budget->random |= 1;
+    budget_begin(budget, now_ns);
+}
+
+static void go_on(struct budget *budget)
+{
+    budget->left_out += (double)budget->present.length_ns / (double)budget->asked_ns - 1;
+    budget->present = budget->next;
+    budget->next = interval_at(budget, end_of(&budget->present));
+}
+
+uint64_t budget_moment(const struct budget *budget)
+{
+    return budget->present.moment_ns;
+}
+
+uint64_t budget_next_moment(const struct budget *budget)
+{
+    return budget->next.moment_ns;
+}
+
+uint64_t budget_stands_ns(const struct budget *budget)
+{
+    return budget->present.length_ns == budget->asked_ns ? 0 : budget->present.length_ns;
+}
+
+uint64_t budget_left_out(const struct budget *budget)
+{
+    return (uint64_t)(budget->left_out + 0.5);
+}
+
+/* ---- how long intervals are ---- */
+
+/* The interval that keeps the limit. When ticks have taken more than the limit so far, the interval is longer, so that
+ * the excess is gone after about a second. */
+static double wanted_interval(const struct budget *budget, uint64_t now_ns)
+{
+    const double elapsed_ns = (double)(now_ns - budget->start_ns);
+    const double excess_ns = (double)budget->taken_ns - budget->limit * elapsed_ns;
+    const double less = excess_ns > 0 ? 1 + excess_ns / (budget->limit * 1e9) : 1;
+    const double wanted_ns = budget->cost_ns / budget->limit * less;
+    return wanted_ns < LONGEST_NS ? wanted_ns : LONGEST_NS;
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void fit(struct budget *budget, uint64_t now_ns)
+{
+    const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
+    const double weight = (double)budget->recent_ticks / MANY_TICKS;
+    budget->cost_ns += (mean_ns - budget->cost_ns) * (weight < 0.5 ? 0.5 : least(weight, 1));
+    budget->recent_ns = budget->recent_ticks = 0;
+    budget->fitted_ns = now_ns;
+    const double present_ns = (double)budget->interval_ns;
+    const double wanted_ns = least(wanted_interval(budget, now_ns), present_ns * GROWTH);
+    if (wanted_ns <= (double)budget->asked_ns)
+        budget->interval_ns = budget->asked_ns;
+    else if (wanted_ns > present_ns * (1 + STEP) || wanted_ns < present_ns * (1 - STEP))
+        budget->interval_ns = rounded(wanted_ns);
+}
+
+static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
+{
+    budget->taken_ns += took_ns;
+    budget->recent_ns += took_ns;
+    budget->recent_ticks++;
+    const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
+    const bool surprise = budget->recent_ticks >= FIT_TICKS && mean_ns > SURPRISE * budget->cost_ns;
+    const bool limited = budget->limit > 0 && budget->limit < 1;
+    if (limited && (surprise || now_ns - budget->fitted_ns >= FIT_NS))
+        fit(budget, now_ns);
+}
+
+uint64_t budget_pass(struct budget *budget, uint64_t took_ns, uint64_t now_ns, bool waited)
+{
+    uint64_t missed = 0;
+    note(budget, took_ns, now_ns);
+    go_on(budget);
+    budget->skipped_ns = 0;
+    for (; now_ns >= (waited ? budget->present.moment_ns : end_of(&budget->present)); missed++) {
+        budget->skipped_ns += budget->present.length_ns;
+        go_on(budget);
+    }
+    return missed;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Standing on a processor: work is done by a thread of ours, a post, that is bound to it. When a post wakes, the kernel
+ * preempts whatever runs there, and as long as the post runs, nothing else does. So a thread of the program whose
+ * processor that is stands still. No privilege is needed, and the program only sees what any other process would do to
+ * it.
+ *
+ * A post wakes by a timer of its own, on its own processor. The timer's interrupt stops the program at the moment that
+ * was drawn, wherever the program is. To wake the post from another processor would be wrong: the kernel marks the
+ * program's thread at once, and the interrupt follows some microseconds later; a system call that ends in between gives
+ * way to the post early. A program that makes many calls would be seen at their ends, three times as often as it is
+ * there (tests/bench/README.md).
+ *
+ *     caller        appoints 1, 2       meets 1, appoints 3          meets 2, appoints 4
+ *     post          arms 1, 2 ·········│1│ arms 3 ··················│2│ arms 4 ·········
+ *     the program   runs ··············   runs ·····················   runs
+ *
+ * A post has a timer for the moment after the next as soon as that is known: to arm one that is not the next costs no
+ * access to the timer's hardware, which is dear in a virtual machine. While a post works the caller waits or is
+ * elsewhere: all that the work uses is the post's from the moment that was appointed until stand_meet(), and nothing
+ * needs a lock. Work that has waited for something is done again at once, since the program went on meanwhile. Where we
+ * have only one processor, the caller does the work itself, being there already. */
+#ifndef PYREEL_RECORD_STAND_H
+#define PYREEL_RECORD_STAND_H
+
+#include "record/priority.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STAND_PROCESSORS CPU_SETSIZE
+#define STAND_LATE_NS                                                                                                  \
+    45000 /* work is done so long after its moment, as a rule: when the caller should come to meet it */
+
+struct post;
+typedef void stand_work(void *data, uint64_t now_ns);
+
+/* `= {0}` is closed. */
+struct stand {
+    cpu_set_t allowed; /* processors that we may run on */
+    int count;
+    bool raise;                           /* posts raise their priority */
+    struct post *posts[STAND_PROCESSORS]; /* by processor; NULL: none yet */
+    struct post *appointed;               /* the post of the last appointment; NULL: the caller itself */
+    uint32_t sequence;                    /* of the appointment, with that post */
+    stand_work *work;                     /* for the caller itself */
+    void *data;
+    uint64_t moment_ns; /* the same */
+
+    bool stayed;        /* nothing else ran on the processor while the last work was done there */
+    bool waited;        /* the last work waited for something, and was done again right after */
+    uint64_t began_ns;  /* when the last work began */
+    uint64_t works;     /* done so far */
+    uint64_t waits;     /* of the caller for a post, in the kernel */
+    uint64_t before_ns; /* processor time of the caller at the beginning */
+    uint64_t used_ns;   /* processor time of the posts; of the caller, where it does the work itself */
+};
+
+/* Asks which processors we may use. */
+void stand_open(struct stand *stand, bool raise);
+
+/* Whether work can be done on a processor. */
+bool stand_may(const struct stand *stand, uint32_t processor);
+
+/* Appoints work(data, now) on the processor at a moment of the monotonic clock, and tells which moment will most likely
+ * be appointed next there; 0: that is not known. False when work can't be done there. */
+bool stand_appoint(struct stand *stand, uint32_t processor, uint64_t moment_ns, uint64_t next_ns, stand_work *work,
+                   void *data);
+
+/* Waits until the work that was appointed last is done. False when the post came by and was not free yet: the
+ * appointment was made too late. */
+bool stand_meet(struct stand *stand);
+
+/* Calls off what was appointed and not met: it is done by now, or never will be. */
+void stand_cancel(struct stand *stand);
+
+/* The time that all the work has taken from the processors it was done on, with an estimate of what it takes to get
+ * there and back. */
+uint64_t stand_taken_ns(const struct stand *stand);
+
+/* Safe on a zeroed or closed one. */
+void stand_close(struct stand *stand);
+
+/* How often the calling thread has left its processor so far: by itself, since it waited for something, or not. While
+ * neither changes, the thread stays there, and nothing else runs there. */
+struct stay {
+    uint64_t waits, preemptions;
+    uint64_t used_ns; /* processor time so far, to the microsecond */
+};
+struct stay stay_now(void);
+
+#endif
