@@ -172,8 +172,8 @@ static bool same_sample(const struct told *whole, const struct expected *expecte
 {
     const uint64_t task = set_covers(&expected->taken, &whole->sets[was->task_needs]) ? was->task : 0;
     return is->time_ns == was->time_ns && is->thread == was->thread && is->stack == was->stack &&
-           is->status == was->status && is->task == task && is->block == was->block &&
-           same_cpu_time(whole, expected, was, is);
+           is->status == was->status && is->stands_ns == was->stands_ns && is->task == task &&
+           is->block == was->block && same_cpu_time(whole, expected, was, is);
 }
 
 /* The samples told are those that should be, in their order; *lost were in blocks that are there. */

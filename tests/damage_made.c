@@ -19,7 +19,7 @@
 struct making {
     struct stream_writer writer;
     struct randomness random;
-    uint64_t now_ns;
+    uint64_t now_ns, stands_ns;
     uint32_t strings, functions, frames, threads, tasks, first_thread;
     uint64_t ticks, samples;
 };
@@ -106,7 +106,9 @@ static void tell_sample(struct making *making, uint32_t thread)
 {
     struct randomness *random = &making->random;
     uint32_t frames[DEPTH];
-    struct sample sample = { .thread = thread, .time_ns = making->now_ns, .frames = frames };
+    struct sample sample = {
+        .thread = thread, .time_ns = making->now_ns, .frames = frames, .stands_ns = making->stands_ns
+    };
     const struct stream_thread *row = thread < making->writer.threads_room ? &making->writer.threads[thread] : NULL;
     const uint32_t depth = row ? row->depth : 0;
     sample.keep = below(random, 3) ? depth : (uint32_t)below(random, depth + 1);
@@ -128,6 +130,7 @@ static void tell_tick(struct making *making)
 {
     struct randomness *random = &making->random;
     making->now_ns += 10 * MS + (below(random, 5) ? 0 : below(random, 3 * MS));
+    making->stands_ns = below(random, 5) ? making->stands_ns : (1 + below(random, 4)) * 10 * MS;
     making->ticks++;
     tell_news(making);
     for (uint32_t thread = making->first_thread; thread <= making->threads; thread++) {
@@ -146,7 +149,8 @@ static void tell_beginning(struct making *making, uint32_t kind)
                                                                  .mode = TEXT("wall"),
                                                                  .start_unix_ns = 1700000000000000000 + kind,
                                                                  .interval_ns = 10 * MS,
-                                                                 .time_unit_ns = 100000 } });
+                                                                 .time_unit_ns = 100000,
+                                                                 .weighted = 1 } });
     for (uint32_t i = 1; i <= PROCESSES; i++)
         tell(making, (struct event){ EVENT_PROCESS, .process = { .number = i,
                                                                  .pid = 70 + i + 100 * kind,

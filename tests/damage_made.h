@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording with everything in it: processes, threads that come, get names and go, tasks, instructions, statuses,
- * failures, and definitions in each block that samples of others need. */
+ * failures, samples that stand for more than an interval, and definitions in each block that samples of others need. */
 #ifndef PYREEL_TESTS_DAMAGE_MADE_H
 #define PYREEL_TESTS_DAMAGE_MADE_H
 

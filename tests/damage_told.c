@@ -215,6 +215,7 @@ static void tell_sample(struct told *told, const struct sample *sample)
                                 .thread = thread_hash(&told->tables, sample->thread),
                                 .task = task_hash(&told->tables, sample->task),
                                 .cpu_ns = sample->cpu_ns,
+                                .stands_ns = sample->stands_ns,
                                 .status = sample->status,
                                 .number = sample->thread,
                                 .block = block_now(told) };

@@ -17,7 +17,7 @@ struct block_set {
 struct told_sample {
     uint64_t time_ns;
     uint64_t stack, thread, task; /* hashes of all that is shown of them; task 0: none */
-    uint64_t cpu_ns;
+    uint64_t cpu_ns, stands_ns;
     uint32_t status;
     uint32_t number; /* of the thread */
     uint32_t block;

@@ -13,7 +13,7 @@
 
 #define FAKE_BASE        0x7f1200000000u
 #define FAKE_SIZE        ((size_t)4 << 20)
-#define FAKE_THREADS     4
+#define FAKE_THREADS     12
 #define FAKE_FRAMES      128 /* of a thread's stack */
 #define FAKE_MARKS       32
 #define FAKE_CHUNK       (16u << 10)
@@ -25,7 +25,7 @@
 #define FAKE_STACK       4     /* ... and for values, unless fake_code_words() says others */
 
 #define FAKE_FREE_THREADED 1u /* in a version, whose last digit is 0: the free-threaded build of it */
-#define FAKE_COPIES        5 /* of bytecode, where there are any: the one in the code object, and one for each thread */
+#define FAKE_COPIES        5 /* of bytecode, where there are any: that in the code object, those of the first threads */
 
 /* In each of them the recorder must see the same. */
 static const uint32_t fake_versions[] = {
@@ -42,7 +42,8 @@ struct fake_frame {
 
 struct fake_thread {
     uint64_t address, cframe, base_frame;
-    uint64_t chunks[4];                   /* of the data stack, oldest first; more than the first: see fake_chunk() */
+    uint64_t caller_cframe; /* before 3.13: where the C code that called what runs now has noted its current frame */
+    uint64_t chunks[4];     /* of the data stack, oldest first; more than the first: see fake_chunk() */
     size_t chunks_count, chunk_begins[4]; /* the frame at which each begins */
     uint64_t root_shim;
     uint64_t strays[FAKE_FRAMES]; /* where the n-th frame is when it is a generator's ... */

@@ -20,7 +20,7 @@ static uint64_t hidden_from, hidden_size;
 static fake_hook *before_piece;
 static void *hook_self;
 static enum remote_state answer;
-static uint64_t stopped_ns, slowness_ns;
+static _Atomic uint64_t stopped_ns, slowness_ns;
 
 void fake_remote_reset(void)
 {

@@ -185,6 +185,25 @@ static void write_top(struct fake_python *p, const struct fake_thread *t)
     fake_poke(p, t->address + l->thread_chunk + 8, top);
 }
 
+/* Before 3.13 each entry from C has a place for the current frame: what the place before the last one has is the frame
+ * above the last entry. */
+static void note_caller(struct fake_python *p, const struct fake_thread *t, uint64_t leaf)
+{
+    const struct layout *l = fake_layout(p);
+    uint64_t frame = leaf, caller = 0;
+    bool entered = false;
+    if (!l->thread_cframe)
+        return;
+    while (frame && !entered) {
+        entered = l->frame_entry ? *fake_bytes(p, frame + l->frame_entry)
+                                 : *fake_bytes(p, frame + l->frame_owner) >= l->owner_shim;
+        caller = fake_peek(p, frame + l->frame_previous);
+        frame = caller;
+    }
+    fake_poke(p, t->cframe + l->cframe_current_frame + 8, caller ? t->caller_cframe : 0);
+    fake_poke(p, t->caller_cframe + l->cframe_current_frame, caller);
+}
+
 void fake_stack(struct fake_python *p, size_t thread, const struct fake_frame *frames, size_t count)
 {
     struct fake_thread *t = &p->threads[thread];
@@ -195,6 +214,7 @@ void fake_stack(struct fake_python *p, size_t thread, const struct fake_frame *f
     for (size_t n = 0; n < count; n++)
         leaf = t->stack[n].address ? t->stack[n].address : leaf;
     fake_poke(p, fake_leaf_at(p, thread), leaf);
+    note_caller(p, t, leaf);
 }
 
 uint64_t fake_frame_address(const struct fake_python *p, size_t thread, size_t n)
@@ -237,6 +257,7 @@ size_t fake_thread(struct fake_python *p, uint32_t native_id)
     fake_poke(p, thread->address + l->thread_native_id, native_id);
     if (l->thread_cframe) {
         thread->cframe = fake_room(p, 32);
+        thread->caller_cframe = fake_room(p, 32);
         fake_poke(p, thread->address + l->thread_cframe, thread->cframe);
     }
     for (size_t i = 0; i < FAKE_FRAMES; i++)

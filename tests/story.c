@@ -54,6 +54,8 @@ static void note_recording(struct lines *to, const struct recording *r)
              SHOWN(r->threads_option), SHOWN(r->command), r->start_unix_ns, r->start_monotonic_ns);
     add_line(to, "interval %" PRIu64 " unit %" PRIu64 " memory %" PRIu64 " processors %" PRIu32 " attached %" PRIu32,
              r->interval_ns, r->time_unit_ns, r->memory_bytes, r->processors, r->attached);
+    if (r->weighted)
+        add_line(to, "weighted %" PRIu32, r->weighted);
 }
 
 static void note_process(struct lines *to, const struct process *p)
@@ -108,13 +110,15 @@ static void note_sample(struct journal *journal, const struct sample *sample)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, sample->stack);
-    char status[48] = "", task[24] = "";
+    char status[48] = "", task[24] = "", stands[40] = "";
     if (sample->status || sample->cpu_ns)
         snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, sample->status, sample->cpu_ns);
     if (sample->task)
         snprintf(task, sizeof(task), " task %" PRIu32, sample->task);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%.*s", sample->time_ns, sample->thread, status, task,
-             (int)stack.size, stack.size ? (const char *)stack.at : "");
+    if (sample->stands_ns != tables_interval_ns(&journal->tables, sample->thread))
+        snprintf(stands, sizeof(stands), " stands %" PRIu64, sample->stands_ns);
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%.*s", sample->time_ns, sample->thread, status, task,
+             stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 
@@ -286,13 +290,25 @@ struct bytes stream_of(const struct event *story, size_t count, enum stream_code
 {
     const int fd = memory_file("", 0);
     struct stream_writer writer;
-    stream_writer_open(&writer, fd, codec, 3);
+    stream_writer_open(&writer, fd, codec, codec == CODEC_PREDICTED ? 0 : 3);
     for (size_t i = 0; i < count; i++) {
         struct fault why = { 0 };
         if (!stream_write(&writer, &story[i], &why))
             fail_msg("event %zu of the story: %s", i, why.text);
     }
     stream_writer_close(&writer);
+    return file_bytes(fd);
+}
+
+struct bytes stream_of_payloads(const struct bytes *header, const void *events, size_t size)
+{
+    const int fd = memory_file("", 0);
+    struct block_writer writer;
+    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    assert_true(block_write(&writer, BLOCK_HEADER, header, NULL));
+    if (size > 0)
+        assert_true(block_write(&writer, BLOCK_EVENTS, &(struct bytes){ (unsigned char *)events, size, size }, NULL));
+    block_writer_close(&writer);
     return file_bytes(fd);
 }
 

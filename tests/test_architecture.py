@@ -11,18 +11,19 @@ import re
 import sys
 
 SOURCE = pathlib.Path(os.environ.get("PYREEL_SOURCE", pathlib.Path(__file__).parent.parent))
-LINES = 450
+LINES = 600
 
 RECORD = [
     ["main"],
     ["describe"],
-    ["figures", "options", "launch", "progress", "file", "host", "permission"],
+    ["budget", "figures", "options", "launch", "progress", "file", "host", "permission"],
     ["sampler"],
-    ["asyncio"],
-    ["expand", "freeze", "idle", "status"],
+    ["asyncio", "exact"],
+    ["expand", "freeze", "idle", "stand", "status"],
     ["cpu", "roster"],
     ["unwind"],
-    ["clock", "edges", "tasks", "walk"],
+    ["clock", "edges", "find", "priority", "tasks"],
+    ["walk"],
     ["code", "snapshot"],
     ["characters", "handler", "linetable", "target", "twofold"],
     ["asyncio_layout", "runtime"],
@@ -35,8 +36,7 @@ RECORD = [
 
 PARTS = {  # of another, which was too long
     "asyncio_all": "asyncio", "asyncio_parts": "asyncio", "asyncio_plan": "asyncio", "asyncio_running": "asyncio", "awaited": "asyncio",
-    "code_names": "code", "code_parts": "code", "code_read": "code", "coroutine": "tasks", "doubt": "unwind", "instructions": "unwind", "sampler_tasks": "sampler", "sampler_tell": "sampler", "seen": "walk",
-    "walk_down": "walk", "walk_parts": "walk",
+    "code_parts": "code", "code_read": "code", "coroutine": "tasks", "doubt": "unwind", "find_down": "find", "find_parts": "find", "instructions": "unwind", "sampler_tasks": "sampler", "sampler_tell": "sampler", "seen": "find",
     "snapshot_look": "snapshot", "snapshot_plan": "snapshot",
 }
 

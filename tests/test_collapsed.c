@@ -114,6 +114,20 @@ static const struct event at_work[] = {
     STATUS_SAMPLE(10000, 2, 0, REC | STATUS_CPU, 499, 2),
 };
 
+/* Ticks were left out: samples stand for other than an interval. */
+static const struct event weighed[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 4, .interval_ns = 2500, .time_unit_ns = 100, .weighted = 1 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 3),
+    STATUS_SAMPLE(2500, 1, 0, REC | STATUS_GIL, 100, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .stands_ns = 7400 } },
+    { EVENT_SAMPLE,
+      .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .stands_ns = 1000, .more = 4 } },
+};
+
 static const struct {
     const struct event *story;
     size_t count;
@@ -197,6 +211,10 @@ static const struct {
       countof(at_work),
       { .weight = WEIGHT_GIL_WAIT, .functions = true },
       "MainThread (4242);f (a.py);f (a.py) 3\n" },
+    { weighed, countof(weighed), { 0 }, "MainThread (4242);f 7\n" },
+    { weighed, countof(weighed), { .weight = WEIGHT_WALL }, "MainThread (4242);f 15\n" },
+    { weighed, countof(weighed), { .weight = WEIGHT_GIL }, "MainThread (4242);f 10\n" },
+    { weighed, countof(weighed), { .weight = WEIGHT_GIL_WAIT }, "MainThread (4242);f 5\n" },
 };
 
 static void take_story(struct tables *tables, struct tally *tally, const struct event *story, size_t count)

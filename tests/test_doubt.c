@@ -189,73 +189,12 @@ static void a_call_that_comes_late_is_looked_at(void **state)
     fake_each_version(come_late);
 }
 
-/* f, whose second line names g, and the frame of which takes so many bytes. */
-static uint64_t naming(struct fake_python *p, uint32_t bytes, uint64_t g)
-{
-    const struct layout *l = fake_layout(p);
-    const uint64_t f = fake_code(p, "f", 20, 9), name = fake_string(p, "g"), names = fake_room(p, l->tuple_items + 8);
-    fake_code_words(p, f, (bytes - l->frame_locals) / 8 - FAKE_STACK, FAKE_STACK);
-    fake_poke(p, names + l->tuple_size, 1);
-    fake_poke(p, names + l->tuple_items, name);
-    fake_poke(p, f + l->code_names, names);
-    fake_poke(p, g + l->code_short_name, name);
-    fake_opcode(p, f, 0, (uint8_t)fake_opcode_called(p, "NOP"));
-    fake_opcode(p, f, 1, (uint8_t)fake_opcode_called(p, "LOAD_ATTR")); /* what loads a property calls its function */
-    return f;
-}
-
-/* g is there in one copy of each sample. Whether it is believed in the end. */
-static void call_for_moments(struct fake_python *p, uint32_t bytes, bool believed)
-{
-    struct showing showing = { .moving = moving_start(p) };
-    const uint64_t m = showing.moving.m, g = fake_code(p, "g", 30, 9), f = naming(p, bytes, g);
-    struct frames shown[1 + COPIES];
-    for (size_t i = 0; i < countof(shown); i++)
-        shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 });
-    for (int i = 0; i < 8; i++) {
-        moving_show(&showing.moving, &(struct frames){ .count = 0 });
-        fake_sample(p, 0);
-        moving_show(&showing.moving, &shown[0]);
-        fake_assert_seen(p, "m:2 f:21");
-    }
-    shown[0] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, g, 1 });
-    bool seen = false;
-    for (int i = 0; i < 40; i++) {
-        begin_showing(&showing, shown, countof(shown));
-        seen |= strcmp(fake_sample(p, 0), "m:2 f:21 g:31") == 0;
-        fake_remote_hook(NULL, NULL);
-    }
-    if (seen != believed)
-        fail_msg("Python %x, %u bytes away", fake_layout(p)->version, bytes);
-}
-
-static void call_close_by(struct fake_python *p)
-{
-    call_for_moments(p, 512, true);
-}
-
-static void call_further_away(struct fake_python *p)
-{
-    call_for_moments(p, 520, false);
-}
-
-static void what_is_named_close_by_need_not_be_seen_twice(void **state)
-{
-    (void)state;
-    fake_each_version(call_close_by);
-    fake_each_version(call_further_away);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_do_not_vouch_for_each_other),
-        cmocka_unit_test(copies_in_a_row_add_up),
-        cmocka_unit_test(a_call_counts_whatever_else_changes),
-        cmocka_unit_test(what_was_shown_is_kept),
-        cmocka_unit_test(what_is_named_close_by_need_not_be_seen_twice),
-        cmocka_unit_test(another_root_is_shown_by_copies_of_all),
-        cmocka_unit_test(a_call_that_comes_late_is_looked_at),
+        cmocka_unit_test(calls_do_not_vouch_for_each_other),      cmocka_unit_test(copies_in_a_row_add_up),
+        cmocka_unit_test(a_call_counts_whatever_else_changes),    cmocka_unit_test(what_was_shown_is_kept),
+        cmocka_unit_test(another_root_is_shown_by_copies_of_all), cmocka_unit_test(a_call_that_comes_late_is_looked_at),
     };
     return run_all(tests);
 }

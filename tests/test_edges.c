@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/edges.h"
+#include "record/live/edges.h"
 
 #include "tests/testing.h"
 
@@ -111,24 +111,6 @@ static void what_is_driven_is_not_called(void **state)
     edges_free(&edges);
 }
 
-/* The line says that it calls the function: that is not to be learned. */
-static void a_call_that_the_line_names_is_not_odd(void **state)
-{
-    (void)state;
-    struct edges edges = { 0 };
-    for (int i = 0; i < 3; i++)
-        edges_see(&edges, made(1, 2, 20), ++tick);
-    struct made_call named = *made(1, 3, 30);
-    named.named = true;
-    assert_false(edges_odd(&edges, &named));
-    for (uint32_t i = 0; i < 7; i++)
-        edges_show(&edges, &named, 100 + i);
-    assert_false(edges_known(&edges, 1, 3));
-    edges_show(&edges, &named, 200);
-    assert_true(edges_known(&edges, 1, 3));
-    edges_free(&edges);
-}
-
 /* More than are remembered: it starts anew, and still tells them apart. */
 static void memory_is_bounded(void **state)
 {
@@ -155,7 +137,6 @@ int main(void)
         cmocka_unit_test(what_single_copies_show_seldom_is_not),
         cmocka_unit_test(a_call_counts_once_in_a_tick),
         cmocka_unit_test(what_is_driven_is_not_called),
-        cmocka_unit_test(a_call_that_the_line_names_is_not_odd),
         cmocka_unit_test(memory_is_bounded),
     };
     return run_all(tests);

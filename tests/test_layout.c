@@ -90,8 +90,6 @@ static const struct {
     ROW(owner_shim, 3, 3, 3, 3, 3, 3, 3, 3),
     ROW(root_is_shim, 0, 1, 1, 1, 1, 1, 1, 1),
     ROW(code_name, 128, 128, 128, 128, 128, 144, 144, 144),
-    ROW(code_short_name, 120, 120, 120, 120, 120, 136, 136, 136),
-    ROW(code_names, 32, 32, 32, 32, 32, 48, 48, 48),
     ROW(code_file, 112, 112, 112, 112, 112, 128, 128, 128),
     ROW(code_line_table, 136, 136, 136, 136, 136, 152, 152, 152),
     ROW(code_first_line, 72, 68, 68, 68, 68, 84, 84, 84),
@@ -106,8 +104,6 @@ static const struct {
     ROW(string_compact, 72, 56, 56, 56, 56, 72, 72, 72),
     ROW(bytes_size, 16, 16, 16, 16, 16, 32, 32, 32),
     ROW(bytes_data, 32, 32, 32, 32, 32, 48, 48, 48),
-    ROW(tuple_size, 16, 16, 16, 16, 16, 32, 32, 32),
-    ROW(tuple_items, 24, 24, 24, 32, 32, 40, 48, 48),
     ROW(chunk_previous, 0, 0, 0, 0, 0, 0, 0, 0),
     ROW(chunk_size, 8, 8, 8, 8, 8, 8, 8, 8),
     ROW(chunk_top, 16, 16, 16, 16, 16, 16, 16, 16),
@@ -228,7 +224,7 @@ static void damaged_tables_are_refused_or_harmless(void **state)
                                     l.frame_owner < l.frame_size && l.code_first_traceable + 4 <= l.code_size &&
                                     l.code_locals + 4 <= l.code_size && l.code_copies + 8 <= l.code_size &&
                                     l.frame_copy + 4 <= l.frame_size && l.thread_attachment + 4 <= l.thread_size &&
-                                    l.code_flags + 4 <= l.code_size && l.code_short_name + 8 <= l.code_size &&
+                                    l.code_flags + 4 <= l.code_size &&
                                     l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
                                     l.code_file + 8 <= l.code_size && l.code_line_table + 8 <= l.code_size &&
                                     l.code_first_line + 4 <= l.code_size && l.object_type + 8 <= l.code_size &&

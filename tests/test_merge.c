@@ -124,6 +124,31 @@ static void two_recordings_become_one(void **state)
     journal_free(&journal);
 }
 
+/* A sample stands for as long as it says, or for an interval of its own recording. */
+static void times_that_samples_stand_for_are_kept(void **state)
+{
+    (void)state;
+    static const struct event weighed[] = {
+        { EVENT_RECORDING,
+          .recording = { .format_version = 4, .interval_ns = 5 * MS, .time_unit_ns = 1, .weighted = 1 } },
+        PROCESS(1, 42, "/w"),
+        THREAD(1, 1, 42, "python3"),
+        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = MS, .stands_ns = 7 } },
+        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 2 * MS } },
+    };
+    const struct choice all = { 0 };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    read_story(&merge, one, countof(one), "one", 0);
+    read_story(&merge, weighed, countof(weighed), "weighed", 0);
+    read_story(&merge, other, countof(other), "other", 0);
+    assert_int_equal(journal.tables.threads[1].wall_ns, MS);
+    assert_int_equal(journal.tables.threads[2].wall_ns, 5 * MS + 7);
+    assert_int_equal(journal.tables.threads[3].wall_ns, 2 * MS);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
 static void a_recording_without_an_end_leaves_none(void **state)
 {
     (void)state;
@@ -283,6 +308,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_recordings_become_one),
+        cmocka_unit_test(times_that_samples_stand_for_are_kept),
         cmocka_unit_test(a_recording_without_an_end_leaves_none),
         cmocka_unit_test(samples_have_their_stacks_whatever_is_left_out),
         cmocka_unit_test(threads_are_chosen_by_name_and_number),

@@ -82,6 +82,39 @@ static void sizes_are_read(void **state)
     }
 }
 
+static const struct {
+    const char *text;
+    uint64_t duration_ns; /* 0: no duration */
+} durations[] = {
+    { "30", 30000000000 },
+    { "30s", 30000000000 },
+    { "5m", 300000000000 },
+    { "1.5H", 5400000000000 },
+    { "200ms", 200000000 },
+    { "0.3", 300000000 },
+    { "0", 0 },
+    { "-1", 0 },
+    { "5 m", 0 },
+    { "s", 0 },
+    { "", 0 },
+    { "1d", 0 },
+    { "1e9", 0 },
+    { "nan", 0 },
+    { "inf", 0 },
+    { "1e-12", 0 },
+};
+
+static void durations_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(durations); i++) {
+        uint64_t duration_ns = 0;
+        const bool good = parse_duration(durations[i].text, &duration_ns);
+        if (good != (durations[i].duration_ns != 0) || duration_ns != durations[i].duration_ns)
+            fail_msg("'%s' gives %d, %lu", durations[i].text, good, duration_ns);
+    }
+}
+
 #define WORDS 12
 
 /* A command line, and what it means: an exit code, or -1 and options. */
@@ -151,7 +184,7 @@ static const struct {
     { { "-r", "0", "x" }, 2, { 0 }, NULL },
     { { "-d", "0", "x" }, 2, { 0 }, NULL },
     { { "-d", "-1", "x" }, 2, { 0 }, NULL },
-    { { "-d", "1s", "x" }, 2, { 0 }, NULL },
+    { { "-d", "1d", "x" }, 2, { 0 }, NULL },
     { { "-d", "nan", "x" }, 2, { 0 }, NULL },
     { { "-t", "some", "x" }, 2, { 0 }, NULL },
     { { "-m", "cpu", "x" }, -1, { .interval_ns = 1000000, .mode = MODE_CPU, .codec = CODEC_PREDICTED }, "x" },
@@ -235,6 +268,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_read),
         cmocka_unit_test(sizes_are_read),
+        cmocka_unit_test(durations_are_read),
         cmocka_unit_test_setup_teardown(command_lines_mean_what_they_say, be_quiet, speak_again),
     };
     return run_all(tests);

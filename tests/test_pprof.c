@@ -55,6 +55,21 @@ static const struct event status_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
 };
 
+/* Samples that do not stand for an interval. */
+static const struct event weighed_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 4, .interval_ns = MS, .time_unit_ns = 1000, .weighted = 1 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 7),
+    FRAME(1, 1, 8),
+    STATUS_SAMPLE(1 * MS, 1, 0, REC | STATUS_GIL, 0, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .stands_ns = 1700003, .more = 2 } },
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .stands_ns = 20 } },
+    FIGURE("samples_exact", 4),
+    FIGURE("ticks_left_out", 0),
+};
+
 /* A thread that runs two tasks, and one at two instructions; an entry of a task, and one of an orphan without a name.
  */
 static const struct event task_story[] = {
@@ -255,6 +270,21 @@ static void what_threads_did_has_columns(void **state)
     }
 }
 
+static void a_sample_has_the_time_that_it_stands_for(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 5 6100029 0 6100009 20: f:8" };
+    const struct pprof_style style = { 0 };
+    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, 1);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(profile->period, MS);
+    assert_true(has_comment(profile, "rate: 1000 Hz asked, 0 reached"));
+    assert_true(has_comment(profile, "80.0 % of samples were one proven moment"));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
 /* Its first column of a time is then wall-clock time, whatever was wanted, and no comment tells of what is missing. */
 static void what_is_not_known_has_no_column(void **state)
 {
@@ -341,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_recording_without_statuses_is_as_ever),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
         cmocka_unit_test(what_threads_did_has_columns),
+        cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_has_no_column),
         cmocka_unit_test(tasks_and_instructions_are_labels),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),

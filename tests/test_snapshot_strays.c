@@ -74,29 +74,6 @@ static void show_driven(struct fake_python *p, bool driven)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 1 }, { PLAIN, f, 2 }, { GENERATOR, gen, 3 } }, driven ? 3 : 2);
 }
 
-static void take_turns(struct fake_python *p)
-{
-    const struct snapshot *s = &p->threads[0].walk.snapshot;
-    unsigned late = 0;
-    show_driven(p, true);
-    for (int i = 0; i < 100; i++) {
-        fake_assert_seen(p, "m:2 f:22 gen:63");
-        late += s->late;
-    }
-    assert_in_range(late, 25, 75);
-    show_driven(p, false);
-    for (int i = 0; i < 100; i++) {
-        fake_assert_seen(p, "m:2 f:22");
-        assert_true(i < 50 || !s->late); /* by now the generator is forgotten */
-    }
-}
-
-static void both_orders_have_their_turns(void **state)
-{
-    (void)state;
-    fake_each_version(take_turns);
-}
-
 /* What the k-th piece is said to be, it is; `first`: nothing came from its address before. */
 static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k, bool first)
 {
@@ -140,7 +117,7 @@ static void name_pieces(struct fake_python *p)
             assert_piece(s, &call.pieces[k], k, !came_before(&call, k));
             states += call.pieces[k].address == s->thread;
         }
-        assert_int_equal(states, s->late ? 2 : 1); /* the second as late as the data stack */
+        assert_int_equal(states, 1);
     }
 }
 
@@ -177,7 +154,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_that_lie_together_are_one_piece),
         cmocka_unit_test(what_is_no_frame_is_not_learned),
-        cmocka_unit_test(both_orders_have_their_turns),
         cmocka_unit_test(pieces_are_what_they_are_said_to_be),
         cmocka_unit_test(what_is_not_there_any_more_is_not_read_again),
     };

@@ -15,7 +15,7 @@
 #define RECORDING \
     { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
         T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
-        200000, 1 << 30, 8, 1, 0 } }
+        200000, 1 << 30, 8, 1, 0, 0 } }
 /* clang-format on */
 
 /* Everything that can be said, with a time unit of 0.2 ms and an interval of 10 ms. */
@@ -317,7 +317,7 @@ static void a_recursion_takes_few_bytes(void **state)
         for (uint32_t i = 0; i < countof(frames); i++)
             frames[i] = i < 2 || i > 2900 ? 1 + i * i % 3 : 1 + i % round;
         const size_t before = run.writer.open.size;
-        say(&run, (struct event){ EVENT_SAMPLE, .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0, 0 } });
+        say(&run, (struct event){ EVENT_SAMPLE, .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0, 0, 0 } });
         say(&run, (struct event)TICK(MS));
         assert_in_range(run.writer.open.size - before, 12, 60);
         say(&run, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .wait_status = -1 } });
@@ -353,8 +353,8 @@ static void many_deep_threads_come_back(void **state)
             if (thread % 5 == tick % 5 && depth)
                 continue;
             const uint32_t known = run.told.tables.threads[thread].depth, least = known < keep ? known : keep;
-            say(&run,
-                (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0, 0, 0 } });
+            say(&run, (struct event){ EVENT_SAMPLE,
+                                      .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0, 0, 0, 0 } });
         }
         say(&run, (struct event)TICK(ns));
     }

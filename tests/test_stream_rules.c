@@ -7,123 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- header fields ---- */
-
-static void put_text_of(struct bytes *to, uint64_t field, struct text text)
-{
-    put_number(to, field);
-    put_text(to, text);
-}
-
-/* A file of the given header and events payloads; no end. */
-static struct bytes file_of(const struct bytes *header, const void *events, size_t size)
-{
-    const int fd = memory_file("", 0);
-    struct block_writer writer;
-    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
-    assert_true(block_write(&writer, BLOCK_HEADER, header, NULL));
-    if (size > 0)
-        assert_true(block_write(&writer, BLOCK_EVENTS, &(struct bytes){ (unsigned char *)events, size, size }, NULL));
-    block_writer_close(&writer);
-    return file_bytes(fd);
-}
-
-static void unknown_header_fields_are_passed_over(void **state)
-{
-    (void)state;
-    struct bytes header = { 0 };
-    put_text_of(&header, 99, TEXT("of a later version"));
-    put_number_field(&header, 1, 1);
-    put_text_of(&header, UINT64_MAX, TEXT(""));
-    put_number_field(&header, 8, 10 * MS);
-    put_number_field(&header, 9, 1000);
-    put_text_of(&header, 3, TEXT("host"));
-    put_text_of(&header, 0, TEXT("\xFF"));
-    struct bytes file = file_of(&header, NULL, 0);
-    struct playback playback = { 0 };
-    playback_read(&playback, file.at, file.size);
-    assert_true(playback.opened);
-    assert_text(playback.journal.tables.recording.host, "host");
-    assert_int_equal(playback.journal.tables.recording.interval_ns, 10 * MS);
-    assert_int_equal(playback.journal.tables.recording.kernel.size, 0);
-    playback_free(&playback);
-    bytes_free(&file);
-    bytes_free(&header);
-}
-
-static void headers_that_make_no_sense_are_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        uint64_t version, interval_ns, unit_ns;
-        const char *reason;
-    } rows[] = {
-        { 4, 1000, 10, "it has format version 4 and this program reads up to 3: use a newer pyreel" },
-        { UINT32_MAX, 1000, 10, "it has format version 4294967295 and this program reads up to 3: use a newer pyreel" },
-        { 0, 1000, 10, "its header is damaged" },
-        { 1, 0, 10, "its header is damaged" },
-        { 1, 1000, 0, "its header is damaged" },
-        { 1, 1000, 1001, "its header is damaged" },
-        { 1, UINT64_MAX, 10, "its header is damaged" },
-    };
-    for (size_t i = 0; i < countof(rows); i++) {
-        struct bytes header = { 0 };
-        struct playback playback = { 0 };
-        put_number_field(&header, 1, rows[i].version);
-        put_number_field(&header, 8, rows[i].interval_ns);
-        put_number_field(&header, 9, rows[i].unit_ns);
-        struct bytes file = file_of(&header, NULL, 0);
-        playback_read(&playback, file.at, file.size);
-        assert_false(playback.opened);
-        assert_string_equal(playback.why.text, rows[i].reason);
-        playback_free(&playback);
-        bytes_free(&file);
-        bytes_free(&header);
-    }
-}
-
-static void a_version_above_32_bits_is_not_version_1(void **state)
-{
-    (void)state;
-    struct bytes header = { 0 };
-    struct playback playback = { 0 };
-    put_number_field(&header, 1, ((uint64_t)1 << 32) + 1);
-    put_number_field(&header, 8, 1000);
-    put_number_field(&header, 9, 10);
-    struct bytes file = file_of(&header, NULL, 0);
-    playback_read(&playback, file.at, file.size);
-    assert_false(playback.opened);
-    playback_free(&playback);
-    bytes_free(&file);
-    bytes_free(&header);
-}
-
-static void files_that_are_no_recordings_are_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        struct text bytes;
-        const char *reason;
-    } rows[] = {
-        { T(""), "it is empty" },
-        { T("\x89"), "it is not a pyreel recording" },
-        { T("\x89pyreel"), "it is not a pyreel recording" },
-        { T("hello, world"), "it is not a pyreel recording" },
-        { T(STREAM_MAGIC), "its header block is damaged or cut off, and nothing can be read without it" },
-        { T(STREAM_MAGIC "\xF5prB and no block"),
-          "its header block is damaged or cut off, and nothing can be read without it" },
-    };
-    for (size_t i = 0; i < countof(rows); i++) {
-        struct playback playback = { 0 };
-        playback_read(&playback, rows[i].bytes.bytes, rows[i].bytes.size);
-        assert_false(playback.opened);
-        assert_string_equal(playback.why.text, rows[i].reason);
-        playback_free(&playback);
-    }
-}
-
-/* ---- records ---- */
-
 #define TAG(kind, argument) (unsigned char)((argument) << 3 | (kind))
 #define TICK_ON_TIME        TAG(RECORD_TICK, 0)
 #define REPEAT(count)       TAG(RECORD_REPEAT, count)
@@ -135,13 +18,15 @@ static void files_that_are_no_recordings_are_refused(void **state)
 
 /* Behind base 0 and notes that define two threads and the frames 1 "f" and 2 "g". The interval is 10 ms, the unit 1 ms.
  * Each row is the records, the ticks they give, and whether the block is broken. */
-static const struct {
+struct rule {
     const char *what;
     unsigned char records[40];
     size_t size;
     const char *ticks;
     bool broken;
-} rules[] = {
+};
+
+static const struct rule rules[] = {
     { "nothing", { 0 }, 0, "", false },
     { "a tick that samples nothing", { TICK_ON_TIME }, 1, "10000000 tick\n", false },
     { "late, then early", { TAG(RECORD_TICK, 6), TAG(RECORD_TICK, 5) }, 2, "13000000 tick\n17000000 tick\n", false },
@@ -242,7 +127,7 @@ static const struct {
     { "a task without its name", { NOTE(NOTE_TASK), 3, 3, 1, 0, TICK_ON_TIME }, 6, "", true },
     { "LEFT OUT", { NOTE(NOTE_LEFT_OUT), 4, 1, 5, 3, 0, TICK_ON_TIME }, 7, "10000000 tick\n", false },
     { "LEFT OUT of an undefined thread", { NOTE(NOTE_LEFT_OUT), 4, 9, 5, 3, 0, TICK_ON_TIME }, 7, "", true },
-    { "an unknown note is skipped", { 0x87, 1, 3, 0xFF, 0xFF, 0xFF, TICK_ON_TIME }, 7, "10000000 tick\n", false },
+    { "an unknown note is skipped", { 0xE7, 18, 3, 0xFF, 0xFF, 0xFF, TICK_ON_TIME }, 7, "10000000 tick\n", false },
     { "bytes behind a note's fields are ignored",
       { NOTE(NOTE_MISSED), 3, 1, 0xFF, 0xFF, TICK_ON_TIME },
       6,
@@ -285,6 +170,61 @@ static const struct {
       5,
       "10000000 thread 1 failed: changed while read\n10000000 tick\n",
       true },
+};
+
+/* Where samples may stand for other than an interval. */
+#define STANDS(size) 0x87, 1, size
+static const struct rule weighted_rules[] = {
+    { "STANDS holds from its tick on, and what comes behind its fields is ignored",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, STANDS(2), 7, 0xFF, REPEAT(1), TICK_ON_TIME, STANDS(1), 9,
+        SUFFIX(1), 1, 0 },
+      20,
+      "10000000 thread 1; f (:1)\n10000000 tick\n"
+      "20000000 thread 1 stands 7; f (:1)\n20000000 tick\n"
+      "30000000 thread 1 stands 7; f (:1)\n30000000 tick\n"
+      "40000000 thread 1 stands 9; f (:1)\n40000000 tick\n",
+      false },
+    { "STANDS of an interval",
+      { TICK_ON_TIME, STANDS(1), 7, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, STANDS(4), 0x80, 0xAD, 0xE2, 0x04 },
+      17,
+      "10000000 thread 1 stands 7; f (:1)\n10000000 tick\n20000000 thread 1; f (:1)\n20000000 tick\n",
+      false },
+    { "STANDS behind records that sample nothing",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, FAIL(1), 2, STANDS(1), 7, SUFFIX(2), 0, 1, 2 },
+      16,
+      "10000000 thread 1; f (:1)\n10000000 tick\n20000000 thread 1 failed: memory unreadable\n"
+      "20000000 thread 2 stands 7; g (:2)\n20000000 tick\n",
+      false },
+    { "STANDS outside a tick", { STANDS(1), 7, TICK_ON_TIME }, 5, "", true },
+    { "STANDS behind REPEAT", { REPEAT(1), STANDS(1), 7 }, 5, "10000000 tick\n", true },
+    { "STANDS behind a sample",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, STANDS(1), 7 },
+      9,
+      "10000000 thread 1; f (:1)\n",
+      true },
+    { "STANDS twice in a tick", { TICK_ON_TIME, STANDS(1), 7, STANDS(1), 7 }, 9, "", true },
+    { "STANDS for nothing", { TICK_ON_TIME, STANDS(1), 0 }, 5, "", true },
+    { "STANDS for the longest",
+      { TICK_ON_TIME, STANDS(6), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, SUFFIX(1), 0, 1, 1 },
+      14,
+      "10000000 thread 1 stands 4398046511103; f (:1)\n10000000 tick\n",
+      false },
+    { "STANDS for too long",
+      { TICK_ON_TIME, STANDS(7), 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, SUFFIX(1), 0, 1, 1 },
+      17,
+      "",
+      true },
+    { "STANDS without its time", { TICK_ON_TIME, STANDS(0), TICK_ON_TIME }, 5, "", true },
+};
+
+/* Where they may not, it is a kind of note that nobody knows, whatever it holds. */
+static const struct rule unweighted_rules[] = {
+    { "STANDS for nothing, outside a tick", { STANDS(1), 0, TICK_ON_TIME }, 5, "10000000 tick\n", false },
+    { "STANDS twice, behind a sample",
+      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, STANDS(1), 7, STANDS(1), 7, TICK_ON_TIME },
+      14,
+      "10000000 thread 1; f (:1)\n10000000 tick\n20000000 thread 1; f (:1)\n20000000 tick\n",
+      false },
 };
 
 static struct bytes definitions(void)
@@ -334,7 +274,7 @@ static void a_block_has_no_more_ticks_than_seconds(void **state)
     put_number_field(&header, 1, 1);
     put_number_field(&header, 8, 10 * MS);
     put_number_field(&header, 9, MS);
-    struct bytes file = file_of(&header, events, sizeof(events));
+    struct bytes file = stream_of_payloads(&header, events, sizeof(events));
     playback_read(&playback, file.at, file.size);
     assert_int_equal(playback.reader.blocks.damage.blocks, 1);
     assert_true(playback.journal.tables.ticks <= 202);
@@ -343,43 +283,61 @@ static void a_block_has_no_more_ticks_than_seconds(void **state)
     bytes_free(&header);
 }
 
+static void hold(const struct rule *rule, const struct bytes *header, struct cursor notes)
+{
+    struct bytes events = { 0 };
+    struct playback playback = { 0 };
+    put_bytes(&events, notes.at, cursor_left(&notes));
+    put_bytes(&events, rule->records, rule->size);
+    struct bytes file = stream_of_payloads(header, events.at, events.size);
+    playback_read(&playback, file.at, file.size);
+    char *ticks = journal_ticks(&playback.journal);
+    if (strcmp(ticks, rule->ticks) != 0 || playback.reader.blocks.damage.blocks != rule->broken)
+        fail_msg("%s: %lu broken, %s", rule->what, playback.reader.blocks.damage.blocks, ticks);
+    free(ticks);
+    playback_free(&playback);
+    bytes_free(&file);
+    bytes_free(&events);
+}
+
+/* In a recording of a format version, whose header says whether it is weighted. */
+static void hold_all(const struct rule *held, size_t count, uint64_t version, uint64_t weighted)
+{
+    struct bytes known = definitions(), header = { 0 };
+    const struct cursor notes = payload_of(&known);
+    put_number_field(&header, HEADER_VERSION, version);
+    put_number_field(&header, 8, 10 * MS);
+    put_number_field(&header, 9, MS);
+    put_number_field(&header, 18, weighted);
+    put_number_field(&header, HEADER_MARK, block_mark(BLOCK_EVENTS, notes));
+    for (size_t i = 0; i < count; i++)
+        hold(&held[i], &header, notes);
+    bytes_free(&header);
+    bytes_free(&known);
+}
+
 static void each_rule_is_held(void **state)
 {
     (void)state;
-    struct bytes known = definitions(), header = { 0 };
-    const struct cursor notes = payload_of(&known);
-    put_number_field(&header, 1, 1);
-    put_number_field(&header, 8, 10 * MS);
-    put_number_field(&header, 9, MS);
-    put_number_field(&header, HEADER_MARK, block_mark(BLOCK_EVENTS, notes));
-    for (size_t i = 0; i < countof(rules); i++) {
-        struct bytes events = { 0 };
-        struct playback playback = { 0 };
-        put_bytes(&events, notes.at, cursor_left(&notes));
-        put_bytes(&events, rules[i].records, rules[i].size);
-        struct bytes file = file_of(&header, events.at, events.size);
-        playback_read(&playback, file.at, file.size);
-        char *ticks = journal_ticks(&playback.journal);
-        if (strcmp(ticks, rules[i].ticks) != 0 || playback.reader.blocks.damage.blocks != rules[i].broken)
-            fail_msg("%s: %lu broken, %s", rules[i].what, playback.reader.blocks.damage.blocks, ticks);
-        free(ticks);
-        playback_free(&playback);
-        bytes_free(&file);
-        bytes_free(&events);
-    }
-    bytes_free(&header);
-    bytes_free(&known);
+    hold_all(rules, countof(rules), 1, 0);
+    hold_all(rules, countof(rules), STREAM_VERSION, 1);
+}
+
+static void rules_of_weights_are_held(void **state)
+{
+    (void)state;
+    hold_all(weighted_rules, countof(weighted_rules), STREAM_VERSION_WEIGHTED, 1);
+    hold_all(unweighted_rules, countof(unweighted_rules), STREAM_VERSION_WEIGHTED, 0);
+    for (uint64_t version = 1; version < STREAM_VERSION_WEIGHTED; version++)
+        hold_all(unweighted_rules, countof(unweighted_rules), version, 1);
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_header_fields_are_passed_over),
-        cmocka_unit_test(headers_that_make_no_sense_are_refused),
-        cmocka_unit_test(a_version_above_32_bits_is_not_version_1),
-        cmocka_unit_test(files_that_are_no_recordings_are_refused),
         cmocka_unit_test(a_block_has_no_more_ticks_than_seconds),
         cmocka_unit_test(each_rule_is_held),
+        cmocka_unit_test(rules_of_weights_are_held),
     };
     return run_all(tests);
 }

@@ -107,7 +107,7 @@ static void put_failed(struct bytes *to, uint32_t thread)
 static void put_some(struct bytes *to, uint64_t *units)
 {
     const uint32_t thread = 1 + roll(roll(100) ? THREADS - 1 : THREADS);
-    switch (roll(10)) {
+    switch (roll(11)) {
     case 0:
     case 1:
         /* Some 2,000 are all that there may be. */
@@ -130,6 +130,10 @@ static void put_some(struct bytes *to, uint64_t *units)
     case 5:
         if (named != UINT32_MAX)
             put_numbers_note(to, NOTE_RUNS, thread, roll(roll(60) ? 3 : 4), 0, 2);
+        break;
+    case 6:
+        if (named == 0 || roll(300) == 0) /* at the beginning of a tick */
+            put_numbers_note(to, NOTE_STANDS, roll(200) ? 1 + roll(3) : 0, 0, 0, 1);
         break;
     default:
         if (name(thread))
@@ -166,7 +170,9 @@ static struct bytes payload(bool first)
 static int make_file(void)
 {
     const int fd = memory_file("", 0);
-    const struct recording recording = { .format_version = 1,
+    const bool weighted = roll(2);
+    const struct recording recording = { .format_version = weighted ? STREAM_VERSION_WEIGHTED : 1,
+                                         .weighted = weighted,
                                          .interval_ns = MS,
                                          .time_unit_ns = MS / (roll(2) ? 10 : 7) };
     struct bytes header = { 0 };
@@ -214,7 +220,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-enum reading_kind { EACH, RUNS, RUNS_WITHOUT_STATUS };
+enum reading_kind { EACH, RUNS, COUNTS };
 
 /* As the converters read. */
 static void read_file(struct reading *reading, int fd, enum reading_kind kind)
@@ -224,7 +230,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reading->reader, fd, &sink, NULL));
     reading->reader.gives_runs = kind != EACH;
-    reading->reader.ignores_status = kind == RUNS_WITHOUT_STATUS;
+    reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
     while (state == STREAM_MORE) {
         struct fault why = { 0 };
         state = stream_read_block(&reading->reader, &sink, &why);
@@ -238,11 +244,12 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     tally_sort(&reading->tally);
 }
 
-static void assert_same_cpu(const struct tables *runs, const struct tables *each)
+static void assert_same_times(const struct tables *runs, const struct tables *each)
 {
     for (size_t i = 1; i < each->threads_count; i++) {
         assert_int_equal(runs->threads[i].cpu_ns, each->threads[i].cpu_ns);
         assert_int_equal(runs->threads[i].cpu_known, each->threads[i].cpu_known);
+        assert_int_equal(runs->threads[i].wall_ns, each->threads[i].wall_ns);
     }
 }
 
@@ -279,22 +286,25 @@ static void assert_same_samples(const struct reading *runs, const struct reading
 static void assert_same(const struct reading *runs, const struct reading *each)
 {
     assert_same_samples(runs, each);
-    assert_same_cpu(&runs->tables, &each->tables);
+    assert_same_times(&runs->tables, &each->tables);
     assert_int_equal(runs->tally.with_status, each->tally.with_status);
     assert_int_equal(runs->tally.with_cpu, each->tally.with_cpu);
     if (each->tally.count > 0)
         assert_memory_equal(runs->tally.rows, each->tally.rows, each->tally.count * sizeof(*each->tally.rows));
 }
 
-/* Nobody asks what threads did, and nobody is told. */
+/* Nobody asks what threads did, nor for how long, and nobody is told. */
 static void assert_without_status(const struct reading *reading)
 {
     assert_int_equal(reading->tally.with_status, 0);
     for (size_t i = 1; i < reading->tables.threads_count; i++)
         assert_false(reading->tables.threads[i].cpu_known);
-    for (size_t i = 0; i < reading->tally.count; i++)
-        for (size_t sum = SUM_SAMPLES + 1; sum < SUMS; sum++)
-            assert_int_equal(reading->tally.rows[i].sums[sum], 0);
+    for (size_t i = 0; i < reading->tally.count; i++) {
+        const uint64_t *sums = reading->tally.rows[i].sums;
+        assert_int_equal(sums[SUM_WALL_NS], sums[SUM_SAMPLES] * MS);
+        for (size_t sum = SUM_WALL_NS + 1; sum < SUMS; sum++)
+            assert_int_equal(sums[sum], 0);
+    }
 }
 
 static void drop(struct reading *reading)
@@ -307,14 +317,14 @@ static void drop(struct reading *reading)
 static void runs_have_the_same_samples(void **state)
 {
     (void)state;
-    uint64_t fewer = 0, fewer_still = 0, broken = 0, samples = 0;
+    uint64_t fewer = 0, fewer_still = 0, broken = 0, samples = 0, weighed = 0;
     for (dice = 1; dice <= FILES; dice++) {
         const uint64_t seed = dice;
         const int fd = make_file();
         struct reading each = { 0 }, runs = { 0 }, plain = { 0 };
         read_file(&each, fd, EACH);
         read_file(&runs, fd, RUNS);
-        read_file(&plain, fd, RUNS_WITHOUT_STATUS);
+        read_file(&plain, fd, COUNTS);
         assert_same(&runs, &each);
         assert_same_samples(&plain, &each);
         assert_without_status(&plain);
@@ -322,6 +332,8 @@ static void runs_have_the_same_samples(void **state)
         fewer_still += runs.given - plain.given;
         broken += each.reader.blocks.damage.blocks;
         samples += each.tables.samples;
+        for (size_t i = 1; i < each.tables.threads_count; i++)
+            weighed += each.tables.threads[i].wall_ns != each.tables.threads[i].samples * MS;
         drop(&each);
         drop(&runs);
         drop(&plain);
@@ -333,6 +345,7 @@ static void runs_have_the_same_samples(void **state)
     assert_in_range(samples, FILES * 50, UINT64_MAX);
     assert_in_range(fewer, samples / 8, samples);
     assert_in_range(fewer_still, samples / 1000, samples);
+    assert_in_range(weighed, FILES / 10, FILES * THREADS);
 }
 
 int main(void)

@@ -67,7 +67,7 @@ static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, s
         STRING(1, "f"),
         FUNCTION(1, 1, 0, 1),
         FRAME(1, 1, 1),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0, 0, 0, 0 } },
         TICK(MS),
     };
     size_t count = countof(beginning);

@@ -212,7 +212,7 @@ static void much_goes_through_a_file(void **state)
             const uint32_t keep = depth ? (uint32_t)(random >> 33) % (depth + 1) : 0;
             const uint32_t pushed = keep < 8 ? (uint32_t)(random >> 50) % 6 : 0;
             const struct event events[] = {
-                { EVENT_SAMPLE, .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 0 } },
+                { EVENT_SAMPLE, .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 0, 0 } },
                 TICK(i * MS + (random >> 45)),
             };
             tell(&making, events, countof(events));
@@ -267,13 +267,13 @@ static void of_a_stack_that_is_too_deep_the_middle_is_left_out(void **state)
     for (size_t i = 0; i < countof(frames); i++)
         frames[i] = i < 500 ? 1 : 3;
     const struct event deep[] = {
-        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0, 0, 0, 0 } },
         TICK(MS),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0, 0, 0, 0 } },
         TICK(2 * MS),
         SAME(3 * MS, 1, 1000),
         TICK(3 * MS),
-        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0, 0, 0, 0 } },
         TICK(4 * MS),
     };
     struct making making;
@@ -385,6 +385,34 @@ static void instructions_are_told_as_3_15_numbers_them(void **state)
     }
 }
 
+/* The second tick stands for three intervals. */
+static const struct event weighed[] = {
+    SAMPLE(MS, 1, 0, 1),
+    STANDS_SAMPLE(MS, 2, 0, MS, 1),
+    TICK(MS),
+    STANDS_SAMPLE(4 * MS, 1, 1, 3 * MS, 4),
+    STANDS_SAME(4 * MS, 2, 1, 3 * MS),
+    TICK(4 * MS),
+};
+
+/* The format has no weights: the interval is what samples stand for on average. */
+static void samples_stand_for_the_mean(void **state)
+{
+    (void)state;
+    struct making making;
+    begin(&making, NULL);
+    tell(&making, beginning, countof(beginning));
+    tell(&making, weighed, countof(weighed));
+    struct bytes bytes = finish(&making);
+    struct journal told = { 0 };
+    read_back(bytes, &told);
+    assert_int_equal(told.tables.recording.interval_ns, 2 * MS);
+    assert_int_equal(told.tables.samples, 4);
+    assert_int_equal(told.tables.threads[1].wall_ns, 4 * MS);
+    journal_free(&told);
+    bytes_free(&bytes);
+}
+
 static void a_recording_without_samples_becomes_a_file(void **state)
 {
     (void)state;
@@ -410,6 +438,7 @@ int main(void)
         cmocka_unit_test(threads_may_share_a_number),
         cmocka_unit_test(an_interpreter_that_has_no_room_is_refused),
         cmocka_unit_test(instructions_are_told_as_3_15_numbers_them),
+        cmocka_unit_test(samples_stand_for_the_mean),
         cmocka_unit_test(a_recording_without_samples_becomes_a_file),
     };
     return run_all(tests);

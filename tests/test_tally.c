@@ -195,12 +195,12 @@ static void sums_up_what_samples_did(void **state)
         uint64_t with_status, with_cpu; /* from then on */
     } given[] = {
         { { .thread = 1, .stack = 2 }, 0, 0 },
-        { { .thread = 1, .stack = 2, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
-        { { .thread = 1, .stack = 2, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
-        { { .thread = 1, .stack = 2, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
-        { { .thread = 1, .stack = 3, .status = REC | STATUS_EXCEPTION }, 4, 3 },
+        { { .thread = 1, .stack = 2, .stands_ns = 3, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
+        { { .thread = 1, .stack = 2, .stands_ns = 40, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
+        { { .thread = 1, .stack = 2, .stands_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
+        { { .thread = 1, .stack = 3, .stands_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
-    static const struct tally_row wanted[] = { { 1, 0, 2, { 4, 711, 2, 1 } }, { 1, 0, 3, { 1, 0, 0, 0 } } };
+    static const struct tally_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } }, { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
     struct tally tally = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
         tally_sample(&tally, &given[i].sample);
@@ -208,12 +208,31 @@ static void sums_up_what_samples_did(void **state)
         assert_int_equal(tally.with_status, given[i].with_status);
         assert_int_equal(tally.with_cpu, given[i].with_cpu);
         assert_true(tally_knows(&tally, SUM_SAMPLES));
+        assert_true(tally_knows(&tally, SUM_WALL_NS));
         assert_int_equal(tally_knows(&tally, SUM_CPU_NS), given[i].with_cpu > 0);
-        assert_int_equal(tally_knows(&tally, SUM_GIL), given[i].with_status > 0);
-        assert_int_equal(tally_knows(&tally, SUM_GIL_WAIT), given[i].with_status > 0);
+        assert_int_equal(tally_knows(&tally, SUM_GIL_NS), given[i].with_status > 0);
+        assert_int_equal(tally_knows(&tally, SUM_GIL_WAIT_NS), given[i].with_status > 0);
     }
     tally_sort(&tally);
     assert_rows(&tally, wanted, countof(wanted));
+    tally_free(&tally);
+}
+
+/* Each sample of a run stands for the same time; what is not known of them stands for none. */
+static void a_run_stands_for_as_long_as_its_samples(void **state)
+{
+    (void)state;
+    static const struct sample given[] = {
+        { .thread = 1, .more = 9, .stands_ns = 1000, .status = REC | STATUS_GIL },
+        { .thread = 1, .more = 4, .stands_ns = 30, .status = REC | STATUS_GIL_WAIT },
+        { .thread = 1, .more = 1, .stands_ns = 2, .status = STATUS_GIL },
+    };
+    static const struct tally_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++)
+        tally_sample(&tally, &given[i]);
+    tally_sort(&tally);
+    assert_rows(&tally, &wanted, 1);
     tally_free(&tally);
 }
 
@@ -257,6 +276,7 @@ int main(void)
         cmocka_unit_test(rows_are_in_order),
         cmocka_unit_test(rows_that_were_chosen_are_counted_once),
         cmocka_unit_test(sums_up_what_samples_did),
+        cmocka_unit_test(a_run_stands_for_as_long_as_its_samples),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
     };
     return run_all(tests);

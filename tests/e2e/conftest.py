@@ -43,6 +43,8 @@ def pytest_generate_tests(metafunc):
     """`python` is each Python found; a version that must be there and is not is a test that says so."""
     if "python" in metafunc.fixturenames:
         found = list(pythons()) + environment.missing_versions()
+        if getattr(metafunc.module, "ONE_OF_EACH_VERSION", False):
+            found = list({getattr(python, "version", python): python for python in found}.values())
         ids = [getattr(python, "name", python) for python in found]
         metafunc.parametrize("python", found, ids=ids, indirect=True, scope="session")
 
@@ -80,7 +82,8 @@ def recorded(python, program, tmp_path_factory):
     """programs/known.py, recorded once under each Python."""
     path = tmp_path_factory.mktemp("truth") / "known.pyreel"
     prefix = as_root() if python.root else ()
-    ended = recording.run_record("-o", path, "--", *python.command, program("known"), KNOWN_SECONDS, prefix=prefix)
+    ended = recording.run_record(*recording.ALL_TICKS, "-o", path, "--", *python.command, program("known"), KNOWN_SECONDS,
+                                 prefix=prefix)
     assert ended.code == 0, ended
     threads = stacks.of_collapsed(recording.collapsed(path, "--full-paths"))
     return Recorded(python, path, program("known"), json.loads(ended.text), recording.whole(path), threads)

@@ -6,9 +6,9 @@ import zlib
 
 Frame = collections.namedtuple("Frame", "function file line end_line column end_column instruction base")
 MAGIC, SYNC, BLOCK_HEAD = b"\x89pyreel\n", b"\xf5prB", 24
-EVENTS = 2
+HEADER, EVENTS = 1, 2
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
-STRING, FUNCTION, FRAME = range(1, 4)
+STRING, FUNCTION, FRAME, STANDS = 1, 2, 3, 16
 
 
 def number(value):
@@ -74,25 +74,36 @@ def whole_size(data):
 
 
 class Recording:
-    """stacks: Counter of the samples with each stack, a tuple of Frames, root first; frames: all that were defined."""
+    """stacks: Counter of the samples with each stack, a tuple of Frames, root first; frames: all that were defined;
+    times: Counter of the nanoseconds that the samples of each thread stand for."""
 
     def __init__(self, path):
         self.strings, self.functions, self.frames = {0: ""}, {}, {}
-        self.stacks = collections.Counter()
+        self.stacks, self.times = collections.Counter(), collections.Counter()
         with open(path, "rb") as file:
             data = file.read()
         for kind, payload in blocks(data):
+            if kind == HEADER:
+                self.header = dict(self.fields(payload))
             if kind == EVENTS:
                 payload.number()  # the base
                 self.read(payload)
         self.stacks = collections.Counter({tuple(self.frames[n] for n in s): c for s, c in self.stacks.items()})
         self.frames = list(self.frames.values())
 
+    @staticmethod
+    def fields(payload):
+        while payload:
+            yield payload.number(), payload.bytes()
+
     def read(self, payload):
         threads, failed = {}, set()  # those that are sampled
+        stands = Bytes(self.header[8]).number()  # an interval
 
         def end_tick():
-            self.stacks.update(stack for thread, stack in threads.items() if thread not in failed and 0 not in failed)
+            sampled = [] if 0 in failed else threads.keys() - failed
+            self.stacks.update(threads[thread] for thread in sampled)
+            self.times.update({thread: stands for thread in sampled})
             failed.clear()
 
         asleep, ticked = {}, False
@@ -115,6 +126,8 @@ class Recording:
             elif kind == FAILED:
                 payload.number()
                 failed.add(argument)
+            elif kind == NOTE and argument == STANDS:
+                stands = Bytes(payload.bytes()).number()
             elif kind == NOTE:
                 self.note(argument, Bytes(payload.bytes()))
             else:

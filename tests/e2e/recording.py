@@ -12,6 +12,8 @@ import time
 from environment import CACHE, CONVERTERS, RECORD, as_root
 
 PATIENCE = 60  # seconds: only a program that hangs takes so long
+ALL_TICKS = ("--disturb", "100")  # so that none is left out
+LIVE = ("--disturb", "0")  # nor any looked at from the program's processor
 ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
 SANITIZER = re.compile(rb"Sanitizer|runtime error:")
 
@@ -51,9 +53,18 @@ def succeed(*command, **more):
 
 # ---- the recorder ----
 
+# Tests that compare counts want a sample for each tick that they asked for, on a slow machine too: they allow it to
+# take more from the program than the default. What the default does is for test_exact.py.
+PLENTY = ALL_TICKS
+
+
+def with_plenty(arguments):
+    return arguments if "--disturb" in arguments else (*PLENTY, *arguments)
+
+
 def run_record(*arguments, prefix=(), **more):
     """pyreel-record with these arguments, to its end."""
-    return run(*prefix, RECORD, *arguments, **more)
+    return run(*prefix, RECORD, *with_plenty(arguments), **more)
 
 
 def attach(target, output, *options, seconds=0.3, prefix=()):
@@ -68,7 +79,7 @@ class Recorder:
     """pyreel-record at work. It is ended with the test that started it, see the fixture start_recorder."""
 
     def __init__(self, *arguments, prefix=(), **more):
-        self.command = [*map(str, prefix), RECORD, *map(str, arguments)]
+        self.command = [*map(str, prefix), RECORD, *map(str, with_plenty(arguments))]
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
 

@@ -13,7 +13,7 @@ import pytest
 import environment
 import plain_stream
 from environment import CONVERTERS, RECORD
-from recording import ENVIRONMENT, collapsed, convert, info, run, run_record, wait_until, whole
+from recording import ENVIRONMENT, LIVE, collapsed, convert, info, run, run_record, wait_until, whole
 
 KILLS = 200
 AT_ONCE = 8
@@ -99,7 +99,7 @@ def test_a_full_disk(python3, program, tmp_path):
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
     script = 'mount -t tmpfs -o size=24k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
-    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, "-r", "10k", "-o",
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, *LIVE, "-r", "10k", "-o",
                 disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
     found = check_cut(path, ended, "No space left on device")
     assert found["ended"] == "the file could not be written any further"
@@ -122,7 +122,7 @@ def test_a_full_quota(python3, program, tmp_path):
         environment.need_command(command)
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
-    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, "-r", "20k", "--opcodes",
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, *LIVE, "-r", "20k", "--opcodes",
                 "-o", disk / "r.pyreel", "--compression", "none", *churning(python3, program, 12))
     if ended.code == 99:
         environment.missing(f"no loop device with a quota can be had here: {ended.messages.strip()[-200:]}")

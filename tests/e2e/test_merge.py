@@ -281,6 +281,19 @@ def test_a_whole_lasts_as_long_as_the_longest(shards, tmp_path):
     assert profile["duration_nanos"] / 1e9 >= max(lasts) - 0.01
 
 
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "with another"])
+def test_a_profile_lasts_on_after_the_last_tick(others, shards, python3, tmp_path):
+    """Tachyon's files tell how long they last, and no reason of their end."""
+    recording, undated = tmp_path / "slow.pyreel", tmp_path / "slow.bin"
+    command = python3, "-c", "import time; time.sleep(2.5)"
+    ended = run_record("-q", "-r", "0.5", "--no-jitter", "-o", recording, "--", *command)
+    assert ended.code == 0, ended
+    succeed(CONVERTERS["tachyon"], "-q", "-o", undated, recording)
+    succeed(CONVERTERS["pprof"], "-q", "-o", tmp_path / "out.pb.gz", undated, *paths(shards)[:others])
+    profile, _ = pprof_check.examine(tmp_path / "out.pb.gz")
+    assert profile["duration_nanos"] / 1e9 >= 2.5
+
+
 def test_nothing_readable_is_a_failure(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text("no recording")
@@ -340,7 +353,7 @@ def test_times_are_within_the_part(shards, tmp_path):
     begin, end = 0.6, 0.9  # both shards run then
     profile = gecko_of(tmp_path, shards, "--from", begin, "--to", end)
     times = [time for thread in profile["threads"] for time in thread["samples"]["time"]]
-    assert begin * 1000 <= min(times) and max(times) < end * 1000
+    assert begin * 1000 <= min(times) and max(times) <= end * 1000  # times are rounded
     assert {thread["processName"].partition("(")[2] for thread in profile["threads"]} == {"shard-1/run.pyreel)", "shard-2/run.pyreel)"}
     assert profile["meta"]["profilingStartTime"] == begin * 1000
     assert profile["meta"]["profilingEndTime"] == pytest.approx(end * 1000, abs=2)

@@ -13,7 +13,7 @@ import gecko_check
 import pprof_check
 from environment import TOOLS, as_root
 from plain_stream import Recording
-from recording import attach, collapsed, convert, info, succeed, whole
+from recording import ALL_TICKS, attach, collapsed, convert, info, succeed, whole
 
 # What each version makes of a line of programs/hot.py: function → instructions of which some must be seen, with base.
 MADE = {
@@ -35,7 +35,7 @@ def record_hot(python, program, start, path, *options, arguments=(), seconds=1.5
     prefix = as_root() if python.root else ()
     target = start(*prefix, *python.command, program("hot"), *arguments)
     said = json.loads(target.read_line())
-    attach(target, path, "--compression", "none", *options, seconds=seconds, prefix=prefix)
+    attach(target, path, "--compression", "none", *ALL_TICKS, *options, seconds=seconds, prefix=prefix)
     target.close()
     return Recording(path), {name: {tuple(row) for row in rows} for name, rows in said.items()}
 

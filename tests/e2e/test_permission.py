@@ -49,7 +49,7 @@ def test_a_process_of_ones_own(start, python3, program, public):
     ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-p", target.pid, "-d", "0.3", "-o", path)
     if open_scope() == 0:
         assert ended.code == 0, ended
-        assert info(path, "--verify")["samples"] > 100
+        assert info(path, "--verify")["samples"] > 0
     else:
         assert ended.code == 125
         assert "kernel.yama.ptrace_scope" in ended.messages
@@ -67,7 +67,7 @@ def test_a_command_of_ones_own(python3, program, public):
     path = os.path.join(public, "command.pyreel")
     ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path, "--", python3, program("dies"), "6")
     assert ended.code == 6, ended
-    assert info(path, "--verify")["samples"] > 100
+    assert info(path, "--verify")["samples"] > 0
 
 
 def test_root_without_the_capability(start, python3, program, public):

@@ -11,8 +11,8 @@ import pytest
 
 import stacks
 from environment import CONVERTERS, RECORD, need_command, need_root, python_of, pythons
-from recording import (attach, collapsed, convert, gecko, info, pprof, process_state, read_terminal, run_record, wait_until,
-                       whole)
+from recording import (ALL_TICKS, LIVE, attach, collapsed, convert, gecko, info, pprof, process_state, read_terminal, run,
+                       run_record, wait_until, whole)
 
 
 def functions_of(path):
@@ -96,6 +96,31 @@ def test_a_stopped_program_can_be_looked_at_and_stays_stopped(spinning, tmp_path
     assert "spin" in functions_of(tmp_path / "a.pyreel")
     assert process_state(spinning.pid) == "T"
     os.kill(spinning.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("options", [(), ALL_TICKS, LIVE], ids=" ".join)
+def test_the_end_is_seen_long_before_the_next_tick(options, python3, tmp_path):
+    began = time.monotonic()
+    ended = run(RECORD, *options, "-r", "0.02", "-o", tmp_path / "a.pyreel", "--", python3, "-c", "import time; time.sleep(1)")
+    assert ended.code == 0, ended
+    assert time.monotonic() - began < 20
+
+
+def test_while_the_recorder_is_stopped_ticks_are_missed(spinning, start_recorder, tmp_path):
+    """Nobody looked: the stack that is found next says nothing of the time before."""
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-p", spinning.pid, "-r", "20k", "-o", path)
+    wait_until(path.exists, "it has begun")
+    for _ in range(8):
+        time.sleep(0.05)
+        recorder.signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        recorder.signal(signal.SIGCONT)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+    told = whole(path)
+    assert told["missed"] > 0.8 * 8 * 0.2 * 20000
+    assert told["figures"].get("samples_blocked", 0) < 1000
 
 
 def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, program, tmp_path):

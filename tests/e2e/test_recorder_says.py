@@ -72,7 +72,8 @@ def test_quiet_is_silent(spinning, tmp_path):
 
 def test_a_summary_and_no_progress_without_a_terminal(spinning, tmp_path):
     ended = run_record("-p", spinning.pid, "-d", "0.6", "-o", tmp_path / "a.pyreel")
-    (line,) = ended.messages.splitlines()
+    line, *more = ended.messages.splitlines()
+    assert "one proven moment" in more[0] and all(text.startswith("pyreel-record: ") for text in more)
     figures = info(tmp_path / "a.pyreel")
     assert f"{tmp_path}/a.pyreel: {figures['samples']} samples of 1 thread in 0.6 s" in line
     assert f"{figures['ticks']} ticks, {figures['missed']} missed, {figures['failed']} failed" in line

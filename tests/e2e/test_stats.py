@@ -18,8 +18,9 @@ OF_THE_STREAM = ["blocks of the recording", "  bytes before compression", "  byt
 def printed(messages):
     """The lines that --stats printed, below the summary."""
     lines = messages.splitlines()
-    (summary,) = [i for i, line in enumerate(lines) if line.startswith("pyreel-record: ")]
-    return lines[summary + 1 :]
+    summary = [i for i, line in enumerate(lines) if line.startswith("pyreel-record: ")]
+    assert summary, messages
+    return lines[summary[-1] + 1 :]
 
 
 def parsed(lines):
@@ -37,6 +38,11 @@ def shown(path):
 
 def stacks_of(figures):
     return figures["cache_full"] + figures["cache_partial"] + figures["cache_missed"]
+
+
+def thrown_away(figures):
+    """Stacks of looks that turned out not to be one moment, of one thread; and of a look that came after the end."""
+    return figures.get("looks_again", 0) + 1
 
 
 def check(told):
@@ -69,7 +75,8 @@ def test_a_stack_that_is_taken_is_a_sample(spinning, tmp_path):
     attach(spinning, tmp_path / "a.pyreel", seconds=0.5)
     told = whole(tmp_path / "a.pyreel")
     check(told)
-    assert stacks_of(told["figures"]) == told["samples"] > 100
+    assert 0 <= stacks_of(told["figures"]) - told["samples"] <= thrown_away(told["figures"])
+    assert told["samples"] > 100
     assert told["figures"]["cache_missed"] < 0.5 * told["samples"]
 
 
@@ -78,7 +85,8 @@ def test_without_the_cache_each_stack_is_found_anew(spinning, tmp_path):
     told = whole(tmp_path / "a.pyreel")
     check(told)
     figures = told["figures"]
-    assert figures["cache_missed"] == told["samples"] > 100
+    assert 0 <= figures["cache_missed"] - told["samples"] <= thrown_away(figures)
+    assert told["samples"] > 100
     assert [figures[name] for name in ("cache_full", "cache_unmoved", "cache_partial", "idle_ticks", "frames_cached")] == [0] * 5
 
 
@@ -157,7 +165,7 @@ def test_lines_are_aligned_and_compared(spinning, tmp_path):
 
 def test_nothing_is_printed_unless_asked_for(spinning, tmp_path):
     ended = attach(spinning, tmp_path / "a.pyreel")
-    assert len(ended.messages.splitlines()) == 1
+    assert printed(ended.messages) == []
     assert whole(tmp_path / "a.pyreel")["figures"]["samples"] > 50
     assert attach(spinning, tmp_path / "a.pyreel", "--quiet", "--stats").messages == ""
 

@@ -9,6 +9,8 @@ import pathlib
 import pytest
 
 import golden
+import plain_stream
+import pprof_check
 import predicted_stream
 from environment import PROJECT
 from recording import convert
@@ -36,7 +38,7 @@ def read(name, text):
 
 
 def test_there_are_recordings_of_all_versions():
-    assert len(CASES) >= 22
+    assert len(CASES) >= 23
     versions = {case.rpartition("-")[2] for case in CASES}
     assert {"3.11", "3.12", "3.13", "3.14", "3.15"} <= versions
 
@@ -74,8 +76,46 @@ def test_what_a_later_version_adds_changes_nothing():
         assert (later / name).read_text() == (plain / name).read_text()
 
 
+def test_samples_stand_for_what_the_document_says():
+    """Counts are those of the recording from which this one was made, times are what a program adds up that knows the
+    document alone."""
+    plain, weighted = ((STREAMS / case) for case in ("plain-3.11", "weighted"))
+    assert (weighted / "expected-collapsed.txt").read_text() == (plain / "expected-collapsed.txt").read_text()
+    told = plain_stream.Recording(weighted / golden.RECORDING).times
+    as_ever = plain_stream.Recording(plain / golden.RECORDING).times
+    assert as_ever == {1: 24 * 50_000_000, 2: 23 * 50_000_000}
+    assert min(told.values()) > 1.5 * max(as_ever.values())
+
+    info = json.loads((weighted / "expected-info.json").read_text())
+    pprof = json.loads((weighted / "expected-pprof.json").read_text())
+    gecko = json.loads((weighted / "expected-gecko.json").read_text())
+    assert [thread["wall_s"] for thread in info["threads"]] == [told[1] / 1e9, told[2] / 1e9]
+    assert pprof["totals"][1] == told.total()
+    assert [thread["samples"] for thread in gecko["threads"]] == [told[1] / 1e6, told[2] / 1e6]
+    wall = convert("collapsed", weighted / golden.RECORDING, "--weight", "wall").text.split("\n")
+    assert sum(int(line.rpartition(" ")[2]) for line in wall if line) == told.total() / 1e3
+
+
+def test_how_exact_it_is_is_told(tmp_path):
+    info = json.loads((STREAMS / "weighted" / "expected-info.json").read_text())
+    assert (info["exact_percent"], info["disturb_percent"]) == (97.8723, 0.9415)  # of 47 samples, of 1.2002 s
+    assert info["reached_hz"] == pytest.approx(24 / 1.2002, abs=1e-4)
+    recording = STREAMS / "weighted" / golden.RECORDING
+    rate = "20 Hz asked, 20 reached: 12 of 36 ticks were left out to stay within the budget of 1 %"
+    exact = "97.8 % of samples were one proven moment; sampling took 0.94 % of a processor from the program"
+    text = convert("info", recording).text
+    assert f"\nrate        {rate}\nexact       {exact}\n" in text and "missed " not in text
+    for name in ("gecko", "pprof"):
+        assert convert(name, recording, "-o", tmp_path / name).code == 0
+    rows = json.loads((tmp_path / "gecko").read_text())["meta"]["extra"][0]["entries"]
+    values = {row["label"]: row["value"] for row in rows}
+    assert (values["Rate"], values["Exactness"]) == (rate, exact)
+    comments = pprof_check.summary(pprof_check.examine(tmp_path / "pprof")[0])["comments"]
+    assert f"rate: {rate}" in comments and exact in comments
+
+
 @pytest.mark.parametrize("case, code, words", [
-    ("later-version", 1, "it has format version 255 and this program reads up to 3: use a newer pyreel"),
+    ("later-version", 1, "it has format version 255 and this program reads up to 4: use a newer pyreel"),
     ("later-record", 0, "is damaged (first: a block that breaks the rules of the format"),
     ("later-codec", 0, "is damaged (first: a block of an unknown coding"),
     ("grouped-damaged", 0, "is damaged (first: a block with a wrong checksum"),

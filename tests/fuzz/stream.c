@@ -68,7 +68,9 @@ static int open_input(const uint8_t *bytes, size_t size)
     if (stream_recognised(bytes, size)) {
         require(write(fd, bytes, size) == (ssize_t)size);
     } else {
-        const struct recording recording = { .format_version = 1, .interval_ns = 1000000, .time_unit_ns = 1000 };
+        const struct recording recording = {
+            .format_version = STREAM_VERSION, .interval_ns = 1000000, .time_unit_ns = 1000, .weighted = 1
+        };
         require(write_made_up(fd, &recording, bytes, size));
     }
     return fd;
@@ -112,7 +114,7 @@ static void compare(const struct playing *each, const struct playing *other)
     require(a->threads_count == b->threads_count && a->tasks_count == b->tasks_count);
     require(each->reader.blocks.damage.blocks == other->reader.blocks.damage.blocks);
     for (size_t i = 1; i < a->threads_count; i++)
-        require(a->threads[i].samples == b->threads[i].samples);
+        require(a->threads[i].samples == b->threads[i].samples && a->threads[i].wall_ns == b->threads[i].wall_ns);
 }
 
 static void drop(struct playing *playing)

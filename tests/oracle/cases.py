@@ -34,7 +34,13 @@ class MadeCode(Case):
         return frame._replace(function=known[frame.function], file=rules.path, line=line), None
 
 
-CASES = {"made_code": MadeCode}
+CASES = {"made_code": MadeCode, "new_code": MadeCode}
+
+# Programs that run under several names, and do what their name says.
+VARIANTS = {
+    "frame_loop": ("frame_loop_1ms_spin", "frame_loop_1ms_sleep", "frame_loop_10ms"),
+    "generator_steps": ("generator_steps_5us", "generator_steps_10us", "generator_steps_20us"),
+}
 
 
 def case_of(name):

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The reference that live recordings are judged by: frozen PID COUNT OUTPUT [STEPS].
+/* Has the recorder look at a program in each state that it can be interrupted in: frozen PID COUNT OUTPUT STEPS.
  *
- * Takes COUNT samples of a process at random moments, as `pyreel-record --blocking` does: each while the process is
- * stopped, so that nothing moves while it is read and each stack is one that really was. The recorder itself looks at
- * fixed times, from wherever it runs, which is not good enough for a reference.
- *
- * The process is kept on our own processor meanwhile. There the timer that wakes us interrupts it wherever it is; from
- * another processor a signal takes microseconds to arrive, and system calls, which look for one, would be caught far
- * more often than their time is worth.
- *
- * With STEPS, the main thread is stopped instead, and goes on by single instructions of the processor, so many after
- * each pause, with a sample between any two. So each state is looked at that a thread can be interrupted in, however
- * short. The times of such a recording mean nothing. */
+ * The main thread goes on by single instructions of the processor, STEPS of them after each pause, and the recorder
+ * takes a sample between any two: COUNT in all. The times of such a recording mean nothing. */
 #include "formats/start.h"
 #include "formats/stream_write.h"
 #include "record/clock.h"
 #include "record/sampler.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,20 +19,7 @@
 
 #define PAUSE_LEAST_NS 200000u  /* between two samples, so that the program goes on ... */
 #define PAUSE_MOST_NS  3000000u /* ... for a time that nothing in it is in step with */
-#define STOP_MOST_NS   2000000000u
-#define STEP_LEAST_NS  10000u /* a step and its sample take longer */
-
-static void keep_on(pid_t pid, const cpu_set_t *processors)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *tasks = opendir(path);
-    for (const struct dirent *task; tasks && (task = readdir(tasks));)
-        if (task->d_name[0] != '.')
-            sched_setaffinity(atoi(task->d_name), sizeof(*processors), processors);
-    if (tasks)
-        closedir(tasks);
-}
+#define STEP_LEAST_NS  10000u   /* a step and its sample take longer */
 
 static void pause_a_while(void)
 {
@@ -58,18 +33,6 @@ static bool take_sample(struct sampler *sampler, struct fault *why)
 {
     const enum sampler_state state = sampler_tick(sampler, clock_now_ns(), 0, why);
     return state == SAMPLER_GOING || (state == SAMPLER_LOST && fault(why, "the process has ended"));
-}
-
-static bool take_samples(struct sampler *sampler, long count, struct fault *why)
-{
-    for (long i = 0; i < count; i++) {
-        pause_a_while();
-        if (!take_sample(sampler, why))
-            return false;
-        if (sampler->freeze->partial_count > 0)
-            return fault(why, "the process does not stop");
-    }
-    return true;
 }
 
 /* Waits until the thread that we trace has stopped. A signal that comes is lost: none does in a program of the oracle.
@@ -107,22 +70,10 @@ static bool take_steps(struct sampler *sampler, pid_t tid, long count, long step
     return good; /* our end lets go of it */
 }
 
-/* Brings the process to the processor that we are on, and gives back where it was. */
-static void share_processor(pid_t pid, cpu_set_t *before)
+static bool begin(struct stream_writer *writer, struct sampler *sampler, struct fault *why)
 {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_getaffinity(pid, sizeof(*before), before);
-    sched_setaffinity(0, sizeof(one), &one);
-    for (int i = 0; i < 10; i++) /* a thread may have been started meanwhile */
-        keep_on(pid, &one);
-}
-
-static bool begin(struct stream_writer *writer, struct sampler *sampler, struct freeze *freeze, struct fault *why)
-{
-    const uint64_t interval_ns = freeze ? PAUSE_MOST_NS : STEP_LEAST_NS;
-    *sampler = (struct sampler){ .interval_ns = interval_ns, .freeze = freeze, .sink = stream_writer_sink(writer) };
+    const uint64_t interval_ns = STEP_LEAST_NS;
+    *sampler = (struct sampler){ .interval_ns = interval_ns, .sink = stream_writer_sink(writer) };
     sampler->start_ns = clock_now_ns();
     const struct event event = { .kind = EVENT_RECORDING,
                                  .recording = { .pyreel_version = TEXT(PYREEL_VERSION),
@@ -151,26 +102,17 @@ static bool record(pid_t pid, long count, long steps, int fd, struct fault *why)
     struct target target;
     struct stream_writer writer;
     struct sampler sampler;
-    struct freeze freeze = { .patience_ns = STOP_MOST_NS };
     if (target_open(&target, pid, why) != TARGET_READY)
         return fault(why, "process %d can't be read", (int)pid);
-    if (steps == 0 && !freeze_open(&freeze, pid, why)) {
-        target_close(&target);
-        return false;
-    }
-    cpu_set_t processors;
-    share_processor(pid, &processors);
     clock_be_punctual();
     stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
-    bool good = begin(&writer, &sampler, steps ? NULL : &freeze, why);
+    bool good = begin(&writer, &sampler, why);
     sampler_attach(&sampler, &target);
     if (good)
-        good = steps ? take_steps(&sampler, pid, count, steps, why) : take_samples(&sampler, count, why);
-    keep_on(pid, &processors);
+        good = take_steps(&sampler, pid, count, steps, why);
     sampler_detach(&sampler);
     good = good && finish(&writer, &sampler, why);
     sampler_close(&sampler);
-    freeze_close(&freeze);
     stream_writer_close(&writer);
     return good;
 }
@@ -179,11 +121,11 @@ int main(int argc, char **argv)
 {
     struct fault why = { 0 };
     program_start(EXIT_FAILURE);
-    const bool given = argc == 4 || argc == 5;
+    const bool given = argc == 5;
     const pid_t pid = given ? atoi(argv[1]) : 0;
-    const long count = given ? atol(argv[2]) : 0, steps = argc == 5 ? atol(argv[4]) : 0;
-    if (pid <= 0 || count <= 0 || steps < 0) {
-        fprintf(stderr, "usage: frozen PID COUNT OUTPUT [STEPS]\n");
+    const long count = given ? atol(argv[2]) : 0, steps = given ? atol(argv[4]) : 0;
+    if (pid <= 0 || count <= 0 || steps <= 0) {
+        fprintf(stderr, "usage: frozen PID COUNT OUTPUT STEPS\n");
         return EXIT_MISUSE;
     }
     srandom((unsigned)clock_now_ns());

@@ -23,7 +23,13 @@ the line allow; what more they may do must be said:
     #: root nothing      a thread may have no frames at all
     #: root frozen       a stack may begin in a frozen module
     #: one root          of a thread: what its stacks begin with never changes
-    #: slow              it stays in one place for milliseconds: shares are less exact
+    #: slow 5            it stays in one place for so many milliseconds: looks that are closer tell the same
+
+Of the run:
+
+    #: distance 5000     the reference looks at it so many microseconds apart on average (2000)
+    #: spinners 2        so many other processes keep the processors busy
+    #: one processor     is all it has: with two it is another program
 
 A function is named by its qualified name or the end of it. Every frame must stand at a line of its function, and a
 function that has just been entered is at its first line.
@@ -36,6 +42,7 @@ import re
 Frame = collections.namedtuple("Frame", "function file line")
 NOTHING = ("<no Python frames>",)
 COLLECTING = ("<GC>",)  # its leaf, or further up while a destructor runs
+GONE = ("<code that was gone>",)  # it could not be read any more: what it is and calls is not known
 OPERATORS = {"->", "=", "<-", "<<-", "root", "anywhere", "most"}
 DUNDER = re.compile(r"__\w+__")
 
@@ -109,7 +116,8 @@ class Rules:
         self.files = {path: codes_by_name(look_up([path])[path])}
         self.marks = {}
         self.others = collections.defaultdict(set)
-        self.roots, self.one_root, self.slow = set(), False, False
+        self.roots, self.one_root, self.one_processor = set(), False, False
+        self.stay_ms, self.distance_us, self.spinners = 0, 2000, 0
         for number, line in enumerate(source.splitlines(), 1):
             if line.startswith("#:"):
                 self.read_order(line[2:].split())
@@ -120,8 +128,14 @@ class Rules:
     def read_order(self, words):
         if words == ["one", "root"]:
             self.one_root = True
-        elif words == ["slow"]:
-            self.slow = True
+        elif words == ["one", "processor"]:
+            self.one_processor = True
+        elif words[0] == "slow":
+            self.stay_ms = float(words[1])
+        elif words[0] == "distance":
+            self.distance_us = int(words[1])
+        elif words[0] == "spinners":
+            self.spinners = int(words[1])
         elif words[0] == "root":
             self.roots.update(words[1:])
         else:
@@ -167,6 +181,8 @@ class Rules:
         """Why the program can't have had this stack, in words; None when it can."""
         frames = []
         for row in stack:
+            if row == GONE:
+                break
             if row == NOTHING or row == COLLECTING or is_between(row):
                 continue
             if len(row) != 3:
@@ -176,7 +192,7 @@ class Rules:
                 return why
             frames.append(frame)
         if not frames:
-            return None if "nothing" in self.roots else "no frames"
+            return None if "nothing" in self.roots or stack[0] == GONE else "no frames"
         return (self.bad_root(frames[0])
                 or next((why for i in range(len(frames)) if (why := self.bad_frame(frames, i))), None)
                 or next((why for pair in zip(frames, frames[1:]) if (why := self.bad_call(*pair))), None)
@@ -238,14 +254,6 @@ class Rules:
             if most is not None and counts[frame.function] > most:
                 return f"{counts[frame.function]} frames of {frame.function}"
         return None
-
-    # ---- for comparing shares ----
-
-    def kind(self, stack):
-        """A stack without what repeats in it: its functions in the order they first appear, and the leaf's line."""
-        frames = [self.case.frame(self, Frame(*row))[0] for row in stack if len(row) == 3 and not is_between(row)]
-        names = tuple(dict.fromkeys(frame.function for frame in frames))
-        return names + ((frames[-1].function, frames[-1].line) if frames else ())
 
 
 def where(frame):

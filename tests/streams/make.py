@@ -13,6 +13,7 @@ To name no machine, programs run where all folders have names of their own, and 
 replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain;
 those named grouped or predicted are as the recorder wrote them, but for the header.
 """
+import itertools
 import os
 import pathlib
 import shutil
@@ -30,7 +31,7 @@ from plain_stream import number  # noqa: E402
 
 MAGIC, SYNC = b"\x89pyreel\n", b"\xf5prB"
 HEADER, EVENTS, END = 1, 2, 3
-NOTE = 7
+TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
 
 # Python, options of the recorder, program and its arguments, seconds
 RECORDED = {
@@ -260,13 +261,66 @@ def later_codec():
     return data + block(END, last + 1, blocks[-1][1])
 
 
+def end_of_record(payload, at):
+    """Where the record that begins there ends."""
+    tag, at = take_number(payload, at)
+    if tag & 7 in (SUFFIX, POP_PUSH):
+        _, at = take_number(payload, at)
+        left, at = take_number(payload, at)
+        while left > 0:
+            frame, at = take_number(payload, at)
+            if frame == 0:
+                _, at = take_number(payload, at)
+                length, at = take_number(payload, at)
+            left -= length if frame == 0 else 1
+    elif tag & 7 == FAILED:
+        _, at = take_number(payload, at)
+    elif tag & 7 == NOTE:
+        size, at = take_number(payload, at)
+        at += size
+    return at
+
+
+def note(kind, fields):
+    return number(kind << 3 | NOTE) + number(len(fields)) + fields
+
+
+def with_stands(payload, times):
+    """Each TICK says how long its samples stand for: the next one of `times`; None says nothing."""
+    _, at = take_number(payload, 0)
+    out = payload[:at]
+    while at < len(payload):
+        end = end_of_record(payload, at)
+        out += payload[at:end]
+        stands = next(times) if payload[at] & 7 == TICK else None
+        if stands is not None:
+            out += note(16, number(stands))
+        at = end
+    return out
+
+
+def weighted():
+    """Of a recorder that left ticks out. An interval is 50 ms."""
+    blocks = plain()
+    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(4), 18: number(1)}))
+    times = itertools.cycle([None, 80000000, None, 50000000, 120500000])
+    for i in events_of(blocks):
+        blocks[i] = (EVENTS, with_stands(blocks[i][1], times))
+    last = events_of(blocks)[-1]
+    figures = {b"samples_exact": 46, b"samples_live": 1, b"samples_blocked": 2, b"ticks_left_out": 12,
+               b"taken_ns": 11300000, b"disturb_limit_ppm": 10000, b"codes_gone": 3}
+    told = b"".join(note(10, number(len(name)) + name + number(value)) for name, value in figures.items())
+    blocks[last] = (EVENTS, blocks[last][1] + told)
+    return put_together(blocks, codec=0)
+
+
 def no_recording():
     return b"This is a text.\n"
 
 
 MADE = {made.__name__.replace("_", "-"): made for made in (
     killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_record, later_codec,
-    no_recording)}
+    weighted, no_recording)}
 
 
 def main(arguments):

@@ -10,7 +10,7 @@ try:
 except ImportError:
     import _xxsubinterpreters as _interpreters  # -> *
 
-#: slow
+#: slow 5
 # An interpreter begins with imports, of which some are called from C:
 #: root nothing frozen <module> search_function
 #: <module> -> <module>
@@ -21,6 +21,8 @@ except ImportError:
 #: * -> _requires_builtin.<locals>._requires_builtin_wrapper _requires_frozen.<locals>._requires_frozen_wrapper
 #: _Environ.__getitem__ -> encode decode
 #: _check_name.<locals>._check_name_wrapper -> *
+#: _requires_builtin.<locals>._requires_builtin_wrapper -> *
+#: _requires_frozen.<locals>._requires_frozen_wrapper -> *
 #: * -> _check_name.<locals>._check_name_wrapper _WeakValueDictionary.__init__.<locals>.KeyedRef.remove
 
 

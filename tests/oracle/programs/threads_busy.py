@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-#: slow
+#: slow 5
 #: one root
 
 

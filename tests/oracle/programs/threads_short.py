@@ -5,7 +5,8 @@ import os
 import threading
 import time
 
-#: slow
+#: slow 5
+#: one processor
 #: Thread.run -> fourth
 #: root nothing Thread._bootstrap
 #: one root

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Works at the end of a deep stack: busy_below.py DEPTH SECONDS."""
+import sys
+import time
+
+sys.setrecursionlimit(200000)
+
+
+def leaf():
+    pass
+
+
+def rest():
+    until = time.perf_counter() + float(sys.argv[2])
+    while time.perf_counter() < until:
+        leaf()
+
+
+def calls(n):
+    return rest() if n == 0 else calls(n - 1)
+
+
+calls(int(sys.argv[1]))
