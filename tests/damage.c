@@ -249,8 +249,8 @@ static bool check_totals(const struct told *whole, const struct told *told, cons
     return true;
 }
 
-/* Ticks that were due between the last tick of a block that is there and the first of the next one that is. They are
- * about those that were lost: some came late, and some were missed. */
+/* Ticks that were due between the last tick of a block that is there and the beginning of the next one that is, which a
+ * block without ticks says as well. They are about those that were lost: some came late, and some were missed. */
 static bool check_lost_ticks(const struct told *whole, const struct told *told, const struct expected *expected)
 {
     const uint64_t interval_ns = whole->tables.recording.interval_ns;
@@ -260,14 +260,14 @@ static bool check_lost_ticks(const struct told *whole, const struct told *told, 
         const uint64_t ticks = block->ticks + block->missed;
         if (!set_has(&expected->taken, i)) {
             gap += ticks;
-        } else if (ticks > 0) {
+        } else if (!block->end) {
             due += (end_ns - last_ns) / interval_ns;
             lost += gap;
             gaps += gap > 0;
             gap = 0;
         }
         end_ns = block->ticks ? block->last_ns : end_ns;
-        if (ticks > 0 && set_has(&expected->taken, i))
+        if (!block->end && set_has(&expected->taken, i))
             last_ns = end_ns;
     }
     if (told->reader.lost_ticks != due)

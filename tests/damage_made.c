@@ -172,6 +172,10 @@ struct bytes made_recording(uint32_t kind)
     tell_beginning(&making, kind);
     for (uint32_t i = 0; i < (kind ? 1500 : 4000); i++)
         tell_tick(&making);
+    /* The block is full with its last tick: the next one has no tick. */
+    const uint64_t block = making.writer.block;
+    while (making.writer.block == block)
+        tell_tick(&making);
     tell(&making, (struct event){ EVENT_FIGURE, .figure = { TEXT("samples"), making.samples } });
     tell(&making, (struct event){ EVENT_END, .end = { END_TARGET, making.now_ns, 0, 0, 0, 0, 0 } });
     stream_writer_close(&making.writer);

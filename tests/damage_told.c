@@ -197,6 +197,9 @@ static void note_event(struct told *told, const struct event *event)
     case EVENT_FAILED:
         block->failed++;
         break;
+    case EVENT_END:
+        block->end = true;
+        break;
     default:
         break;
     }

@@ -32,6 +32,7 @@ struct told_name {
 
 /* What a block holds. */
 struct told_block {
+    bool end; /* the end block, which has no time of its own */
     uint64_t ticks, missed, failed;
     uint64_t first_ns, last_ns; /* of its ticks */
 };
