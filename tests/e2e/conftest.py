@@ -14,6 +14,8 @@ import recording
 import stacks
 from environment import CACHE, CONVERTERS, HERE, RECORD, as_root, pythons
 
+pytest_plugins = ["again"]
+
 KNOWN_SECONDS = 2.5
 Recorded = collections.namedtuple("Recorded", "python path program spent info threads")
 
