@@ -17,11 +17,11 @@
 
 /* ---- who, and where ---- */
 
-/* The thread pointer of a thread state. */
-static bool find_pointer(struct exact *exact, uint64_t thread, uint64_t *pointer)
+/* The thread pointer of a thread state. The list of threads may be older than a state at the same address. */
+static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, uint64_t *pointer)
 {
     const struct layout *l = &exact->target->runtime.layout;
-    *pointer = roster_pointer(exact->roster, thread);
+    *pointer = as_listed ? roster_pointer(exact->roster, thread) : 0;
     return *pointer ||
            remote_read(&exact->target->remote, thread + l->thread_id, pointer, sizeof(*pointer)) == REMOTE_READ;
 }
@@ -66,12 +66,13 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     const struct holder last = exact->holder;
     struct gil gil;
     *holder = (struct holder){ .pointer = roster_pointer(exact->roster, last.thread), .processor = NOWHERE };
-    if (!read_both(exact, holder->pointer, &gil, &holder->processor))
+    const bool there = read_both(exact, holder->pointer, &gil, &holder->processor);
+    if (!there && !read_both(exact, 0, &gil, &holder->processor))
         return false;
-    if (gil.holder != last.thread || holder->pointer == 0) {
+    if (gil.holder != last.thread || holder->pointer == 0 || !there) {
         const uint64_t thread = gil.holder;
         holder->processor = NOWHERE;
-        const bool found = find_pointer(exact, thread, &holder->pointer) &&
+        const bool found = find_pointer(exact, thread, there, &holder->pointer) &&
                            read_both(exact, holder->pointer, &gil, &holder->processor);
         holder->pointer = found ? holder->pointer : 0;
         if (gil.holder != thread || (!found && gil.locked))
@@ -112,31 +113,51 @@ static bool is_same_after_all(struct exact *exact, uint32_t processor, const uns
            exact->holder.processor == processor;
 }
 
-static void do_work(void *data, uint64_t now_ns)
+/* Looks, with a witness of this holder. False when the holder's thread is gone, and nothing was read. */
+static bool look_with(struct exact *exact, const struct holder *holder, uint64_t now_ns)
 {
-    struct exact *exact = data;
     struct unwinder *unwinder = &exact->roster->unwinder;
     struct witness *witness = &unwinder->witness;
-    const struct holder holder = exact->work.holder;
     *witness = (struct witness){ 0 };
-    witness->count = both(exact, holder.pointer, NULL, witness->pieces);
+    witness->count = both(exact, holder->pointer, NULL, witness->pieces);
     unwinder->still = true;
     unwinder->untold = false;
     exact->work.state = exact->work.look(exact->work.self, now_ns);
     unwinder->still = false;
-    if (exact->work.state == ROSTER_SLEPT) {
-        exact->work.same = true;
-        *witness = (struct witness){ 0 };
-        return;
-    }
-    const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder.pointer);
+    return !witness->gone;
+}
+
+/* Whether the look was one moment with this holder. */
+static bool was_one_moment(struct exact *exact, const struct holder *holder)
+{
+    const struct witness *witness = &exact->roster->unwinder.witness;
+    if (exact->work.state == ROSTER_SLEPT)
+        return true;
+    const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder->pointer);
     const bool no_switch = target_gil(witness->first).switches == target_gil(witness->last).switches;
-    exact->work.same = (witness->came && at_last && no_switch && is_witnessed(exact, &holder, witness->first) &&
-                        is_witnessed(exact, &holder, witness->last)) ||
-                       (is_same_after_all(exact, holder.processor, witness->first) && witness->came);
+    return (witness->came && at_last && no_switch && is_witnessed(exact, holder, witness->first) &&
+            is_witnessed(exact, holder, witness->last)) ||
+           (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
+}
+
+static void do_work(void *data, uint64_t now_ns)
+{
+    struct exact *exact = data;
+    const struct unwinder *unwinder = &exact->roster->unwinder;
+    const uint32_t here = exact->work.holder.processor;
+    bool there = look_with(exact, &exact->work.holder, now_ns);
+    /* Who has the lock now may run here as well, or nobody has it. */
+    if (!there && find_holder(exact, &exact->holder) &&
+        (exact->holder.processor == here || exact->holder.processor == NOWHERE)) {
+        exact->work.holder = exact->holder;
+        there = look_with(exact, &exact->work.holder, now_ns);
+    }
+    exact->work.same = there && was_one_moment(exact, &exact->work.holder);
     /* A thread may have lost its processor in the middle of a change of the list. */
-    exact->work.untold = unwinder->untold || exact->work.state == ROSTER_TORN;
-    *witness = (struct witness){ 0 };
+    exact->work.untold = there && (unwinder->untold || exact->work.state == ROSTER_TORN);
+    if (!there)
+        exact->work.state = ROSTER_TORN;
+    exact->roster->unwinder.witness = (struct witness){ 0 };
 }
 
 /* Whether one lock stands for all that changes in the program. */

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define THREADS_LIMIT 8192 /* of a target */
-#define LIST_ATTEMPTS 24   /* to read a list that changes while we do */
+#define LIST_ATTEMPTS 24   /* to read a list that changes while we do ... */
+#define STILL_LISTS   3    /* ... and one that does not: what is torn then remains so */
 #define PASSES        4    /* through the threads, each for those that moved during the last one */
 
 const char *const threads_names[THREADS_KINDS] = { "all", "main", "gil" };
@@ -413,7 +414,8 @@ enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
     if (attached_only)
         ask_for_listed(roster);
     const bool listed = roster->listed;
-    for (int i = 0; i < LIST_ATTEMPTS && state == ROSTER_TORN; i++) {
+    const int attempts = roster->unwinder.still ? STILL_LISTS : LIST_ATTEMPTS;
+    for (int i = 0; i < attempts && state == ROSTER_TORN; i++) {
         state = roster->listed ? ROSTER_READ : make_list(roster);
         roster->rests = roster->defers && roster->unwinder.still && roster->which == THREADS_ALL &&
                         roster->asked_count > ROSTER_FIRST;

@@ -31,8 +31,9 @@ struct member {
     uint64_t previous, next; /* its neighbours in the list */
 };
 
-/* Threads that are read at one moment, at most, where the others may be read later: see roster->defers. */
-#define ROSTER_FIRST 8
+/* Threads that are read at one moment, at most, where the others may be read later: see roster->defers. A pool of
+ * threads has up to 32, as Python makes pools. Each thread costs the program about 2 us. */
+#define ROSTER_FIRST 40
 
 struct roster {
     struct target *target;

@@ -337,10 +337,13 @@ static void begin_witness(struct unwinder *u)
     add_witness(u, u->witness.came ? unused : u->witness.first);
 }
 
-static void hear_witness(struct unwinder *u, size_t good)
+/* False when the witness did not come: nor would anything behind it. */
+static bool hear_witness(struct unwinder *u, size_t good)
 {
-    u->witness.came |= u->witness.count > 0 && good >= u->witness.count;
+    u->witness.gone = good < u->witness.count;
+    u->witness.came |= u->witness.count > 0 && !u->witness.gone;
     u->witness.reads = good == u->call.count ? u->target->remote.calls : 0;
+    return !u->witness.gone;
 }
 
 /* Whether only one is still wanted. */
@@ -424,11 +427,10 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                 now_ns = clock_now_ns();
             const enum remote_state state = remote_read_pieces(&u->target->remote, u->call.pieces, u->call.count,
                                                                &good);
-            hear_witness(u, good);
             const uint64_t end_ns = clock_now_ns();
             const bool slow = !u->still && was_slow(u, end_ns - now_ns);
             now_ns = end_ns;
-            if (state == REMOTE_GONE || state == REMOTE_DENIED)
+            if (state == REMOTE_GONE || state == REMOTE_DENIED || !hear_witness(u, good))
                 return false;
             if (target_came(u->target, good)) {
                 *same &= target_check(u->target);

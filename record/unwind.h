@@ -78,6 +78,7 @@ struct witness {
     size_t count;
     unsigned char first[WITNESS_ROOM], last[WITNESS_ROOM]; /* as the first call had them, and the last one */
     bool came;                                             /* there was a call */
+    bool gone;                                             /* the first call did not bring it, and was the last one */
     uint64_t reads; /* remote->calls behind the one that brought `last`; 0: the last call did not bring it */
 };
 
@@ -116,7 +117,8 @@ void unwinder_close(struct unwinder *unwinder);
 
 /* Takes the stacks of these threads, and the state of the interpreters, also if there are none. `now_ns` is the clock's
  * time, which need not be asked for again. *same: the list of
- * interpreters and their newest threads are as they are known. False when the process ended or may not be read. */
+ * interpreters and their newest threads are as they are known. False when the process ended or may not be read, or when
+ * the witness is gone. */
 bool unwind_threads(struct unwinder *unwinder, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same);
 
 /* Whether the thread's stack is still that of its last sample, as far as the state of its interpreter tells that was

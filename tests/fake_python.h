@@ -12,8 +12,8 @@
 #include "record/unwind.h"
 
 #define FAKE_BASE        0x7f1200000000u
-#define FAKE_SIZE        ((size_t)4 << 20)
-#define FAKE_THREADS     12
+#define FAKE_SIZE        ((size_t)16 << 20)
+#define FAKE_THREADS     48
 #define FAKE_FRAMES      128 /* of a thread's stack */
 #define FAKE_MARKS       32
 #define FAKE_CHUNK       (16u << 10)

@@ -254,6 +254,62 @@ static void a_look_in_which_the_holder_went_away_is_too(void **state)
     each_with_a_lock(lose_the_holder);
 }
 
+/* The thread that had the lock in the last tick has ended, and its memory is gone. */
+static void end_holder(struct scene *s)
+{
+    fake_remote_hide(s->pointers[0] + NOTE, 4);
+    const uint64_t calls = s->p->target.remote.calls;
+    read_now(s);
+    fake_remote_hide(0, 0);
+    assert_true(s->exact.proven);
+    assert_in_range(s->p->target.remote.calls - calls, 1, 40); /* what can't be read is not tried again and again */
+}
+
+static void hand_it_on_here(struct scene *s)
+{
+    pass_the_lock(s);
+    end_holder(s);
+    assert_int_equal(s->exact.hops, 0);
+    assert_line(s, 1, "f:27");
+}
+
+static void the_next_holder_may_run_where_one_ended(void **state)
+{
+    (void)state;
+    each_with_a_lock(hand_it_on_here);
+}
+
+static void hand_it_on_elsewhere(struct scene *s)
+{
+    const uint32_t other = processor_after((int)processor_after(-1));
+    run_on(s, 1, other);
+    pass_the_lock(s);
+    end_holder(s);
+    assert_int_equal(s->seen[s->looks - 1].processor, other);
+    assert_line(s, 1, "f:27");
+}
+
+static void or_elsewhere(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(hand_it_on_elsewhere);
+}
+
+static void leave_the_lock(struct scene *s)
+{
+    fake_poke4(s->p, s->p->target.interpreters[0].gil_at + 8, 0);
+    end_holder(s);
+    assert_int_equal(s->exact.hops, 0);
+    assert_line(s, 1, "f:21");
+}
+
+static void or_nobody_has_the_lock(void **state)
+{
+    (void)state;
+    each_with_a_lock(leave_the_lock);
+}
+
 /* The same thread has it, on the same processor, and another had it meanwhile. */
 static void pass_to_and_fro(struct scene *s)
 {
@@ -398,6 +454,9 @@ int main(void)
         cmocka_unit_test(the_lock_is_followed_from_tick_to_tick),
         cmocka_unit_test(a_look_in_which_the_lock_went_on_is_thrown_away),
         cmocka_unit_test(a_look_in_which_the_holder_went_away_is_too),
+        cmocka_unit_test(the_next_holder_may_run_where_one_ended),
+        cmocka_unit_test(or_elsewhere),
+        cmocka_unit_test(or_nobody_has_the_lock),
         cmocka_unit_test(after_some_the_tick_is_read_live),
         cmocka_unit_test(a_moment_that_has_passed_is_taken_later),
         cmocka_unit_test(where_we_may_not_run_it_is_read_live),

@@ -102,6 +102,8 @@ struct reference {
     size_t links_count, links_room;
     uint32_t *key; /* tid, then frames */
     size_t key_room;
+    uint32_t *with_frames, *without; /* of this look: the threads of states with frames, and of the others */
+    size_t with_frames_count, with_frames_room, without_count, without_room;
     struct intern known; /* keys → number of a stack */
     struct stack *stacks;
     size_t stacks_room;
@@ -213,6 +215,7 @@ static void confirm_codes(struct reference *r)
     free(which);
 }
 
+/* The stack whose thread and frames are r->key. */
 static void count_stack(struct reference *r, uint32_t depth)
 {
     bool added;
@@ -225,6 +228,12 @@ static void count_stack(struct reference *r, uint32_t depth)
     }
     r->stacks[number - 1].looks++;
     r->stacks[number - 1].moments += r->now_moments;
+}
+
+static void add_thread(uint32_t **threads, size_t *count, size_t *room, uint32_t tid)
+{
+    *threads = alloc_grow(*threads, room, *count + 1, sizeof(**threads));
+    (*threads)[(*count)++] = tid;
 }
 
 /* Names the frames from the root on. CPython's own are no functions of the program. */
@@ -243,8 +252,34 @@ static bool name_links(struct reference *r, uint32_t tid)
         if (!code->hidden)
             r->key[++depth] = codes_frame(&r->codes, code, (int64_t)(link->instruction - code->first) / 2, 0);
     }
-    count_stack(r, depth);
+    if (depth > 0) {
+        add_thread(&r->with_frames, &r->with_frames_count, &r->with_frames_room, tid);
+        count_stack(r, depth);
+    } else {
+        add_thread(&r->without, &r->without_count, &r->without_room, tid);
+    }
     return true;
+}
+
+static bool has_thread(const uint32_t *threads, size_t count, uint32_t tid)
+{
+    size_t i = 0;
+    while (i < count && threads[i] != tid)
+        i++;
+    return i < count;
+}
+
+/* A thread without Python frames is counted once. A thread that creates an interpreter, or (3.11) another thread, has a
+ * state for that as well, which is no second thread. */
+static void count_without_frames(struct reference *r)
+{
+    for (size_t i = 0; i < r->without_count; i++) {
+        r->key[0] = r->without[i];
+        if (!has_thread(r->with_frames, r->with_frames_count, r->without[i]) &&
+            !has_thread(r->without, i, r->without[i]))
+            count_stack(r, 0);
+    }
+    r->with_frames_count = r->without_count = 0;
 }
 
 static void look_at_thread(struct reference *r, const unsigned char *thread)
@@ -307,6 +342,7 @@ static bool take_look(struct reference *r, double mean_us, struct fault *why)
     forget_pages(r);
     if (good && !look(r))
         r->unread++;
+    count_without_frames(r);
     standstill_end(&r->process);
     const uint64_t ended_ns = clock_now_ns();
     r->next_ns += ended_ns - stopped_ns; /* of the program's own time */
@@ -387,6 +423,8 @@ static void close_all(struct reference *r)
     free(r->names.frames);
     free(r->links);
     free(r->key);
+    free(r->with_frames);
+    free(r->without);
     free(r->stacks);
 }
 

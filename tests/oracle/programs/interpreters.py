@@ -17,6 +17,7 @@ except ImportError:
 #: _call_with_frames_removed -> *
 #: PathFinder._path_hooks -> *
 #: addpackage -> search_function BufferedIncrementalDecoder.decode
+#: * -> ModuleSpec.parent ModuleSpec.has_location
 #: * -> _find_and_load _lock_unlock_module _get_module_lock.<locals>.cb
 #: * -> _requires_builtin.<locals>._requires_builtin_wrapper _requires_frozen.<locals>._requires_frozen_wrapper
 #: _Environ.__getitem__ -> encode decode
