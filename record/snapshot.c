@@ -14,7 +14,8 @@
 #define COPY_LIMIT    (64u << 20)         /* bytes of all chunks, when they are learned */
 #define SLACK         512                 /* bytes read beyond what was used lately: the stack may have grown */
 #define ODD_CHUNKS    3                   /* attempts in a row that see no chain of chunks */
-#define STRAY_IDLE    32                  /* samples after which an unused one is not read any more */
+#define STRAY_IDLE    32                  /* samples after which an unused one is not read any more ... */
+#define STILL_IDLE    4                   /* ... of a thread that stands still: to fetch one costs little more */
 #define FIT_SAMPLES   256                 /* how often what is read is fitted to what was used */
 #define LEARN_READS   1200                /* frames that are read one by one to learn where they are */
 #define LEARN_STEPS   40000               /* frames in all that are followed then */
@@ -396,6 +397,33 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
     return learned ? changed_plan(s) : NO_MEMORY;
 }
 
+enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
+{
+    unsigned char head[LAYOUT_FRAME_MAX];
+    if (!read_at(s, remote, frame, head, l->frame_size) || !may_be_frame(l, frame, head))
+        return NO_MEMORY;
+    if (grow_chunk(s, l, frame))
+        return changed_plan(s);
+    if (head[l->frame_owner] == 0)
+        return learn_new_chunk(s, l, remote);
+    if (!make_room(s)) {
+        s->comparable = false;
+        return TOO_DEEP;
+    }
+    if (!add_stray(s, l, frame))
+        return NO_MEMORY;
+    if (s->strays_read + 1 != s->strays_count) /* others have to come first */
+        return changed_plan(s);
+    struct stray *stray = &s->strays[s->strays_read++];
+    stray->size = l->frame_size;
+    stray->at = (uint32_t)s->copy_size;
+    s->copy_size += (l->frame_size + 7u) & ~7u;
+    s->copy = alloc_grow(s->copy, &s->copy_room, s->copy_size, 1);
+    memcpy(s->copy + stray->at, head, l->frame_size);
+    s->fetched = true;
+    return ACCEPTED;
+}
+
 void snapshot_widen(struct snapshot *s, uint32_t size)
 {
     struct stray *stray = s->found_stray;
@@ -448,7 +476,8 @@ static void fit_chunk(struct snapshot *s, const struct layout *l)
 void snapshot_accept(struct snapshot *s, const struct layout *l)
 {
     unsigned char *const copy = s->copy;
-    s->comparable = true;
+    const uint32_t idle_most = s->still ? STILL_IDLE : STRAY_IDLE;
+    s->comparable = !s->fetched;
     s->fewest = s->newest + 1 < s->fewest ? s->newest + 1 : s->fewest;
     s->most_chunks = s->newest + 1 > s->most_chunks ? s->newest + 1 : s->most_chunks;
     fit_chunk(s, l);
@@ -458,6 +487,6 @@ void snapshot_accept(struct snapshot *s, const struct layout *l)
     s->copy_room = s->last_room;
     s->last_room = room;
     for (size_t i = s->strays_count; i > 0; i--)
-        if (s->strays[i - 1].idle++ > STRAY_IDLE)
+        if (s->strays[i - 1].idle++ > idle_most)
             drop_stray(s, i - 1);
 }

@@ -96,11 +96,12 @@ struct snapshot {
     uint32_t fit_due;    /* samples until the newest chunk is fitted to what was used of it */
 
     unsigned char *copy, *last; /* what the last call brought, and the last one accepted */
-    size_t copy_room, last_room;
+    size_t copy_room, last_room, copy_size;
     bool still;                             /* the thread stands still: all is of one moment, in any order */
     bool twice;                             /* all is to be read once more, ... */
     bool near;                              /* ... each piece at once, or all after all */
     bool comparable;                        /* both are of the same pieces */
+    bool fetched;                           /* frames were put behind the pieces */
     size_t first, pieces;                   /* where its pieces are in the call, and how many there are */
     size_t rest_first, rest;                /* where the rest of them is, after the interpreters' pieces; 0: none */
     size_t spare_first;                     /* where those are that were tried for at its end; 0: none */
@@ -173,6 +174,10 @@ void snapshot_begin(struct snapshot *snapshot);
 
 /* A frame that is not in the copy: finds it and what follows it outside the data stack, for the next call. */
 enum attempt snapshot_learn(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
+                            uint64_t frame);
+/* The same of a thread that stands still: reads a frame outside the data stack on the spot, and puts it into the copy.
+ * LEARNED: the frame is on the data stack, and the next copy has it. */
+enum attempt snapshot_fetch(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
 /* From now on reads so many bytes of the stray found last. */
 void snapshot_widen(struct snapshot *snapshot, uint32_t size);

@@ -192,6 +192,8 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
         s->copy = alloc_grow(s->copy, &s->copy_room, size, 1);
         s->last = alloc_grow(s->last, &s->last_room, size, 1);
     }
+    s->copy_size = size;
+    s->fetched = false;
     s->thread = thread;
     s->first = call->count;
     s->strays_read = s->strays_count;

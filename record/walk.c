@@ -128,8 +128,12 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
     bool linked = true;
     for (uint32_t steps = 0; frame && steps < DEPTH_LIMIT; steps++) {
         const unsigned char *here = snapshot_find(s, l, frame);
-        if (!here)
-            return snapshot_learn(s, l, w->remote, frame) == LEARNED ? LEARNED : TORN;
+        if (!here) {
+            const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
+            if (fetched != ACCEPTED)
+                return fetched == LEARNED ? LEARNED : TORN;
+            continue;
+        }
         const uint64_t above = word_at(here, l->frame_previous);
         const bool entered = l->frame_entry ? here[l->frame_entry] : here[l->frame_owner] >= l->owner_shim;
         const bool generator = here[l->frame_owner] == l->owner_generator;
@@ -200,8 +204,12 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         const unsigned char *here = snapshot_find(s, l, frame);
         if (steps > 2 * DEPTH_LIMIT) /* a ring too: no program has one */
             return TOO_DEEP;
-        if (!here)
-            return snapshot_learn(s, l, w->remote, frame);
+        if (!here) {
+            const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
+            if (fetched != ACCEPTED)
+                return fetched;
+            continue;
+        }
         const uint64_t above = word_at(here, l->frame_previous);
         if (here[l->frame_owner] >= l->owner_shim) {
             from_c = true;

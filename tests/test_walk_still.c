@@ -114,6 +114,35 @@ static void generators_stand_where_links_lead(void **state)
     fake_each_version(chain_generators);
 }
 
+/* A generator where none was in the last sample is read on the spot: the thread is not read once more for it. A place
+ * where none is any more is soon not read. */
+static void meet_new_generators(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    struct snapshot *snapshot = &p->threads[0].walk.snapshot;
+    p->unwinder.still = true;
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }));
+    fake_assert_seen(p, "m:2 f:22 gen:62 gen:63");
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 1 }, { PLAIN, s.f, 2 }));
+    const uint64_t reads = p->unwinder.figures.reads;
+    fake_assert_seen(p, "m:2 gen:61 f:22");
+    assert_int_equal(p->unwinder.figures.reads - reads, 1);
+    fake_assert_seen(p, "m:2 gen:61 f:22");
+
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    for (int i = 0; i < 8; i++)
+        fake_assert_seen(p, "m:2 f:22");
+    for (size_t i = 0; i < snapshot->strays_count; i++)
+        for (size_t n = 0; n < FAKE_FRAMES; n++)
+            assert_int_not_equal(snapshot->strays[i].frame, p->threads[0].strays[n]);
+}
+
+static void a_new_generator_is_read_on_the_spot(void **state)
+{
+    (void)state;
+    fake_each_version(meet_new_generators);
+}
+
 /* A compiler may let CPython 3.12 and later take the caller from a generator that yields before the caller is current
  * again. No thread begins in a generator: what is told then, if anything, has its root. */
 static void yield_now(struct fake_python *p)
@@ -365,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_callee_that_is_not_current_is_none),
         cmocka_unit_test(a_current_frame_with_nothing_on_its_stack_is_one),
         cmocka_unit_test(generators_stand_where_links_lead),
+        cmocka_unit_test(a_new_generator_is_read_on_the_spot),
         cmocka_unit_test(a_generator_that_yields_is_no_root),
         cmocka_unit_test(a_callee_that_is_not_linked_yet_is_not_believed),
         cmocka_unit_test(calls_through_c_are_told),
