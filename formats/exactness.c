@@ -20,9 +20,11 @@ static double share_told(const struct tables *tables, const char *name, double w
     return figure ? percent((double)figure->value, whole) : -1;
 }
 
+/* A share below 100 % stays below 100 % when it is rounded to four digits. */
 static double at_most_all(double percent)
 {
-    return percent < 100 ? percent : 100;
+    const double most = percent < 100 ? 99.9999 : 100;
+    return percent < most ? percent : most;
 }
 
 /* Samples as the recorder counted them: some may be lost, or not wanted. */
@@ -39,7 +41,7 @@ struct exactness exactness_of(const struct tables *tables)
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
-        .reached_hz = duration_ns > 0 ? (double)tables->ticks * 1e9 / duration_ns : -1,
+        .reached_hz = duration_ns > 0 && tables->missing == 0 ? (double)tables->ticks * 1e9 / duration_ns : -1,
         .exact_percent = at_most_all(share_told(tables, "samples_exact", samples_told(tables))),
         .taken_percent = share_told(tables, "taken_ns", duration_ns),
         .budget_percent = share_told(tables, "disturb_limit_ppm", 1e6),
@@ -78,7 +80,7 @@ const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *ex
     return room;
 }
 
-/* Rounded down: what is not all is never told to be. */
+/* Rounded down: a share below 100 % stays below 100 %. */
 static double tenths(double value)
 {
     return (double)(uint64_t)(value * 10) / 10;

@@ -14,7 +14,7 @@
 /* Below zero: not known. */
 struct exactness {
     double asked_hz;
-    double reached_hz;     /* ticks that were looked at, a second */
+    double reached_hz;     /* ticks that were looked at, a second; not known when some are lost */
     double exact_percent;  /* of samples */
     double taken_percent;  /* of a processor */
     double budget_percent; /* of a processor: what may be taken */

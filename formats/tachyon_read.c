@@ -194,11 +194,12 @@ static uint32_t common_depth(const struct tachyon_samples *samples, uint32_t a, 
     return depths[a];
 }
 
+/* Since the sample before: where ticks are drawn within their intervals, up to two intervals. */
 static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon_line *line)
 {
-    const uint64_t step_us = line->next.time - line->last_us, interval_us = reader->header.interval_us;
+    const uint64_t step_us = line->next.time - line->last_us, most_us = 2 * reader->header.interval_us;
     const bool used = line->status & STATUS_CPU && !(line->status & STATUS_CPU_UNKNOWN);
-    return used ? (step_us < interval_us ? step_us : interval_us) * 1000 : 0;
+    return used ? (step_us < most_us ? step_us : most_us) * 1000 : 0;
 }
 
 static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const struct sink *to, struct fault *why)

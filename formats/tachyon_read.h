@@ -6,7 +6,7 @@
  * A tick is what its recorder looked at at one time: all samples with that time. What the format does not hold stays
  * unknown: the date, the host, the command, names of threads. Of the rest this is worked out:
  * - the process has the number of its main thread, as on Linux; 0 when no sample says which thread that is;
- * - a sample that was on a processor is taken to have used it since the thread's sample before, an interval at most. */
+ * - a sample that was on a processor is taken to have used it since the thread's sample before, two intervals at most. */
 #ifndef PYREEL_FORMATS_TACHYON_READ_H
 #define PYREEL_FORMATS_TACHYON_READ_H
 

@@ -221,7 +221,7 @@ static uint64_t interval_us(const struct tachyon_writer *writer)
 {
     const uint64_t asked_ns = writer->tables->recording.interval_ns;
     const uint64_t mean_ns = writer->samples ? writer->stands_ns / writer->samples : asked_ns;
-    return mean_ns >= 1000 ? mean_ns / 1000 : 1;
+    return mean_ns >= 1000 ? (mean_ns + 500) / 1000 : 1;
 }
 
 static struct tachyon_header header_of(const struct tachyon_writer *writer)

@@ -158,7 +158,7 @@ static void statistics_that_cannot_be_are_not_believed(void **state)
     }
 }
 
-/* A sample uses the processor since the one before, an interval at most. */
+/* A sample uses the processor since the one before, two intervals at most: ticks may be drawn in their intervals. */
 static void cpu_time_is_that_of_samples_on_a_processor(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void cpu_time_is_that_of_samples_on_a_processor(void **state)
         TICK(MS),
         STATUS_SAME(2 * MS, 1, 1, REC, 0),
         TICK(2 * MS),
-        STATUS_SAME(7 * MS, 1, 1, REC | STATUS_CPU, MS),
+        STATUS_SAME(7 * MS, 1, 1, REC | STATUS_CPU, 2 * MS),
         TICK(7 * MS),
         { EVENT_END, .end = { 0, 7 * MS, 4, 4, 0, 0, -1 } },
     };
