@@ -7,6 +7,7 @@
 #define FIT_TICKS  4          /* measured ticks that are needed for it */
 #define MANY_TICKS 32         /* whose mean counts alone */
 #define SURPRISE   3          /* ticks that cost so many times as much are reason to fit it at once */
+#define LARGE_PART 4          /* one that takes such a part of its interval, before any cost is known, too */
 #define GROWTH     8 /* an interval is so many times as long as the one before, at most: a few ticks can't tell more */
 #define STEP       0.04 /* a smaller change is none: each is told in the recording */
 #define LONGEST_NS 1000000000u
@@ -126,7 +127,9 @@ static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
     budget->recent_ns += took_ns;
     budget->recent_ticks++;
     const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
-    const bool surprise = budget->recent_ticks >= FIT_TICKS && mean_ns > SURPRISE * budget->cost_ns;
+    const bool known = budget->cost_ns > 0;
+    const bool surprise = (budget->recent_ticks >= FIT_TICKS && mean_ns > SURPRISE * budget->cost_ns) ||
+                          (!known && took_ns > budget->interval_ns / LARGE_PART);
     const bool limited = budget->limit > 0 && budget->limit < 1;
     if (limited && (surprise || now_ns - budget->fitted_ns >= FIT_NS))
         fit(budget, now_ns);

@@ -5,10 +5,14 @@
 #include "record/procfs.h"
 
 #include <sched.h>
+#include <string.h>
 
-#define HOPS        6 /* looks of a tick that may be thrown away */
-#define RSEQ_CPU_ID 4 /* u32: where the processor's number is in struct rseq */
+#define HOPS        6   /* appointments of a tick that may come to nothing */
+#define LATELY      128 /* looks for which it counts that a thread had the lock ... */
+#define LOST        256 /* ... and that the lock could not be followed: below 1 % of looks that changes no share */
+#define RSEQ_CPU_ID 4   /* u32: where the processor's number is in struct rseq */
 
+#define LATE_NS         500000u     /* a look that begins so long after its moment is late */
 #define ASK_AGAIN_NS    1000000000u /* how often a thread's priority is asked for */
 #define FOLLOW_LEAST_NS 50000u      /* from being told that the holder is elsewhere to the look there, at least, ... */
 #define FOLLOW_DRAWN_NS 100000u     /* ... and as much more as is drawn, up to this */
@@ -85,6 +89,72 @@ static bool find_holder(struct exact *exact, struct holder *holder)
            procfs_processor(exact->target->pid, roster_native_id(exact->roster, gil.holder), &holder->processor);
 }
 
+/* ---- where to look ---- */
+
+/* The thread that has the lock, or had it last, as it was found. */
+static void note_holder(struct exact *exact)
+{
+    const struct holder *holder = &exact->holder;
+    struct recent_holder *place = &exact->recent[0];
+    if (!holder->thread || holder->processor == NOWHERE)
+        return;
+    for (struct recent_holder *r = exact->recent; r < exact->recent + EXACT_RECENT; r++) {
+        if (r->thread == holder->thread) {
+            place = r;
+            break;
+        }
+        place = r->look < place->look ? r : place;
+    }
+    *place = (struct recent_holder){ holder->thread, holder->processor, exact->looks };
+}
+
+/* Whether the holder was found on a processor where nobody looked. */
+static bool is_elsewhere(const struct exact *exact)
+{
+    bool elsewhere = exact->holder.processor != NOWHERE;
+    for (size_t i = 0; i < exact->work.processors_count; i++)
+        elsewhere &= exact->holder.processor != exact->work.processors[i];
+    return elsewhere;
+}
+
+/* The lock was elsewhere, was followed, and is elsewhere again. */
+static void note_lost(struct exact *exact)
+{
+    exact->lost[0] = exact->lost[1];
+    exact->lost[1] = exact->looks;
+}
+
+/* The processors for the next look, in a fixed order: where the holder was, and as long as the lock can't be followed,
+ * where those ran that had the lock lately. */
+static void choose_processors(struct exact *exact)
+{
+    struct exact_work *work = &exact->work;
+    const bool several = exact->lost[0] && exact->looks - exact->lost[0] < LOST;
+    work->holder = exact->holder;
+    work->processors[0] = exact->holder.processor;
+    work->processors_count = exact->holder.pointer != 0;
+    for (const struct recent_holder *r = exact->recent; several && r < exact->recent + EXACT_RECENT; r++) {
+        uint32_t *processors = work->processors;
+        size_t at = 0;
+        while (at < work->processors_count && processors[at] < r->processor)
+            at++;
+        const bool known = at < work->processors_count && processors[at] == r->processor;
+        if (!r->thread || known || exact->looks - r->look > LATELY || work->processors_count == STAND_AT_ONCE ||
+            !stand_may(&exact->stand, r->processor))
+            continue;
+        memmove(processors + at + 1, processors + at, (work->processors_count - at) * sizeof(*processors));
+        processors[at] = r->processor;
+        work->processors_count++;
+    }
+}
+
+/* Whether a look at the holder is one for this processor. With a holder that is gone it is one for the first. */
+static bool is_for(const struct exact *exact, uint32_t processor)
+{
+    return exact->holder.processor == (exact->holder.pointer ? processor : NOWHERE) &&
+           (exact->holder.pointer || exact->alone || processor == exact->work.processors[0]);
+}
+
 /* ---- a look ---- */
 
 /* Whether the look began or ended as we came: with this holder of the lock, on this processor. */
@@ -127,39 +197,6 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     return !witness->gone;
 }
 
-/* Whether the look was one moment with this holder. */
-static bool was_one_moment(struct exact *exact, const struct holder *holder)
-{
-    const struct witness *witness = &exact->roster->unwinder.witness;
-    if (exact->work.state == ROSTER_SLEPT)
-        return true;
-    const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder->pointer);
-    const bool no_switch = target_gil(witness->first).switches == target_gil(witness->last).switches;
-    return (witness->came && at_last && no_switch && is_witnessed(exact, holder, witness->first) &&
-            is_witnessed(exact, holder, witness->last)) ||
-           (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
-}
-
-static void do_work(void *data, uint64_t now_ns)
-{
-    struct exact *exact = data;
-    const struct unwinder *unwinder = &exact->roster->unwinder;
-    const uint32_t here = exact->work.holder.processor;
-    bool there = look_with(exact, &exact->work.holder, now_ns);
-    /* Who has the lock now may run here as well, or nobody has it. */
-    if (!there && find_holder(exact, &exact->holder) &&
-        (exact->holder.processor == here || exact->holder.processor == NOWHERE)) {
-        exact->work.holder = exact->holder;
-        there = look_with(exact, &exact->work.holder, now_ns);
-    }
-    exact->work.same = there && was_one_moment(exact, &exact->work.holder);
-    /* A thread may have lost its processor in the middle of a change of the list. */
-    exact->work.untold = there && (unwinder->untold || exact->work.state == ROSTER_TORN);
-    if (!there)
-        exact->work.state = ROSTER_TORN;
-    exact->roster->unwinder.witness = (struct witness){ 0 };
-}
-
 /* Whether one lock stands for all that changes in the program. */
 static bool has_one_lock(const struct target *target)
 {
@@ -168,6 +205,48 @@ static bool has_one_lock(const struct target *target)
         if (target->interpreters[i].gil_at != gil_at)
             return false;
     return gil_at != 0;
+}
+
+/* Whether the look was one moment with this holder. */
+static bool was_one_moment(struct exact *exact, const struct holder *holder)
+{
+    const struct witness *witness = &exact->roster->unwinder.witness;
+    if (exact->work.state == ROSTER_SLEPT)
+        return true;
+    if (!has_one_lock(exact->target)) /* since this look, which found another interpreter */
+        return false;
+    const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder->pointer);
+    const bool no_switch = target_gil(witness->first).switches == target_gil(witness->last).switches;
+    return (witness->came && at_last && no_switch && is_witnessed(exact, holder, witness->first) &&
+            is_witnessed(exact, holder, witness->last)) ||
+           (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
+}
+
+/* Whether the holder runs on this processor. */
+static bool ask(void *data, uint32_t processor)
+{
+    struct exact *exact = data;
+    if (!find_holder(exact, &exact->holder) || !is_for(exact, processor))
+        return false;
+    exact->work.holder = exact->holder;
+    return true;
+}
+
+/* Looks with the holder, which was here or was just found here. Asks again when that thread has ended. Where threads do
+ * not note their processor, asks in any case: it must be the same before the look and after it. */
+static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
+{
+    struct exact *exact = data;
+    const struct unwinder *unwinder = &exact->roster->unwinder;
+    const bool there = ((exact->rseq || ask(exact, processor)) && look_with(exact, &exact->work.holder, now_ns)) ||
+                       (ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
+    exact->work.same = there && was_one_moment(exact, &exact->work.holder);
+    /* A thread may have lost its processor in the middle of a change of the list. */
+    exact->work.untold = there && (unwinder->untold || exact->work.state == ROSTER_TORN);
+    if (!there)
+        exact->work.state = ROSTER_TORN;
+    exact->roster->unwinder.witness = (struct witness){ 0 };
+    return there;
 }
 
 /* Why a look can't be one moment, in words; NULL: it can. */
@@ -199,7 +278,11 @@ static bool is_ahead(struct exact *exact, const struct holder *holder, uint64_t 
 bool exact_appoint(struct exact *exact, exact_look *look, void *self, uint64_t moment_ns, uint64_t next_ns)
 {
     exact->appointed = false;
-    exact->work = (struct exact_work){ .look = look, .self = self, .state = ROSTER_TORN };
+    exact->looks++;
+    const uint64_t now_ns = clock_now_ns();
+    exact->work = (struct exact_work){
+        .look = look, .self = self, .due_ns = moment_ns > now_ns ? moment_ns : now_ns, .state = ROSTER_TORN
+    };
     exact->refusal = refusal_of(exact);
     if (exact->refusal)
         return false;
@@ -211,11 +294,12 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, uint64_t m
         exact->refusal = "it has a priority of real time";
         return false;
     }
-    exact->work.holder = exact->holder;
+    choose_processors(exact);
     /* Once a post is appointed, all but the appointment itself is the post's. */
-    exact->alone = exact->holder.pointer == 0;
+    exact->alone = exact->work.processors_count == 0;
     exact->appointed = true;
-    if (exact->alone || stand_appoint(&exact->stand, exact->holder.processor, moment_ns, next_ns, do_work, exact))
+    if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moment_ns,
+                                      next_ns, ask, do_work, exact))
         return !exact->alone;
     exact->refusal = "it runs on a processor where pyreel-record may not run";
     exact->appointed = false;
@@ -231,15 +315,14 @@ static bool meet(struct exact *exact, uint64_t now_ns)
         stand->stayed = true;
         stand->waited = false;
         stand->began_ns = now_ns;
-        do_work(exact, now_ns);
-        return true;
+        return do_work(exact, NOWHERE, now_ns);
     }
     return stand_meet(stand);
 }
 
 /* The holder was on another processor, or we came too late, or the state was one that can't be told: looks again, at a
- * moment that is drawn anew. On a busy machine such a state may last until the program gets a processor again, which
- * takes milliseconds: then looks are further and further apart. */
+ * moment that is drawn anew. On a busy machine a state that can't be told may last until the program gets a processor
+ * again, which takes milliseconds: then looks are further and further apart. */
 static bool follow(struct exact *exact, int hop)
 {
     const struct exact_work work = exact->work;
@@ -255,18 +338,26 @@ static bool follow(struct exact *exact, int hop)
 
 enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
 {
+    bool elsewhere = false;
     exact->proven = exact->waited = false;
     for (int hop = 0; exact->appointed; hop++) {
-        if (meet(exact, now_ns)) {
+        const bool looked = meet(exact, now_ns);
+        if (looked) {
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
             exact->proven = exact->work.same && exact->stand.stayed && !exact->work.untold;
             if (exact->proven || exact->work.state == ROSTER_GONE) {
+                note_holder(exact);
+                exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
                 exact->appointed = false;
                 return exact->work.state;
             }
-            exact->hops++;
         }
+        note_holder(exact);
+        if (elsewhere && is_elsewhere(exact))
+            note_lost(exact);
+        elsewhere = is_elsewhere(exact);
+        exact->hops += looked;
         /* No appointment may be left behind: the live look below is not the only one then. */
         if (hop == HOPS - 1 || !follow(exact, hop))
             break;
@@ -287,6 +378,8 @@ void exact_open(struct exact *exact, struct roster *roster, bool raise_priority)
     exact->roster = roster;
     exact->target = roster->target;
     exact->holder = (struct holder){ 0 };
+    memset(exact->recent, 0, sizeof(exact->recent));
+    memset(exact->lost, 0, sizeof(exact->lost));
     exact->rseq = roster->target->runtime.rseq;
     exact->refusal = NULL;
 }

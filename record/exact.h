@@ -11,9 +11,15 @@
  *   - ourselves: we were on that processor all the time (stand->stayed), so the thread did not run there either.
  *
  * Nothing of the program is read before we stand there: a read waits for the lock of the program's memory, and moments
- * would be chosen by when the program lets go of it. So we go to where the holder was last. When the holder moved, or
- * the lock went on to a thread on another processor, we follow, a few times in a tick. What was read without the proof
- * is thrown away, whatever it shows; then the tick is read live (unwind.h), and counted so.
+ * would be chosen by when the program lets go of it. So we go to where the holder was last. When the holder moved, we
+ * follow, a few times in a tick. What was read without the proof is thrown away, whatever it shows; then the tick is
+ * read live (unwind.h), and counted so. A look that comes long after its moment is kept and counted as live too: where
+ * the kernel does not let us in at once, the program may have had a say in when it does.
+ *
+ * Threads may hand the lock on within microseconds, and run on several processors. To follow the lock then would see
+ * the thread too often that has the lock more often: nine times of ten a thread that has it eight times of ten. So once
+ * the lock was followed in vain, we stand for a while on all processors at once where threads ran that had the lock
+ * lately (on 16 at most), and look from the one that has the holder.
  *
  * Live from the beginning are programs without such a lock (free-threaded builds), with several of them
  * (sub-interpreters of 3.12 and later), and on processors where we may not run. */
@@ -34,13 +40,25 @@ struct holder {
     uint32_t processor; /* that the thread runs on, or ran on last */
 };
 
+/* A thread that had the lock lately. */
+struct recent_holder {
+    uint64_t thread;    /* address of its state; 0: there is none here */
+    uint32_t processor; /* where it ran then */
+    uint64_t look;      /* the number of that look */
+};
+
+#define EXACT_RECENT STAND_AT_ONCE
+
 struct exact {
     struct stand stand;
     struct target *target;
     struct roster *roster;
     int64_t rseq;         /* of a thread's note of its processor, from its thread pointer; 0: there is none */
     struct holder holder; /* at the end of the last look: with whom the next one begins */
-    uint64_t random;
+    struct recent_holder recent[EXACT_RECENT];
+    uint64_t looks;     /* that were asked for so far */
+    uint64_t random;    /* the state of the generator */
+    uint64_t lost[2];   /* the last two looks to which the lock was followed in vain; 0: none */
     bool appointed;     /* the next look has been */
     bool alone;         /* it is with nobody: the holder is gone, and the caller does it */
     bool proven;        /* the last look was one moment */
@@ -50,7 +68,10 @@ struct exact {
     struct exact_work {
         exact_look *look;
         void *self;
-        struct holder holder; /* whom it is with */
+        uint64_t due_ns;                    /* its moment, or when it was appointed if that was later */
+        struct holder holder;               /* whom it is with */
+        uint32_t processors[STAND_AT_ONCE]; /* where it may be, in rising order */
+        size_t processors_count;
         enum roster_state state;
         bool untold; /* a thread stood where its memory does not tell its stack: another moment is looked at */
         bool same;   /* the holder was the same before and after, and on the same processor */

@@ -49,11 +49,13 @@ bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
  * tells that another program was started meanwhile is remote_same_program(). */
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
-/* One more piece; the call must have room for it. */
-static inline void call_add(struct call *call, uint64_t address, uint32_t size, void *into)
+/* One more piece. Without room for it the call is not good for what was to come, and stays as it is. */
+static inline bool call_add(struct call *call, uint64_t address, uint32_t size, void *into)
 {
-    assert(call->count < REMOTE_PIECES);
+    if (call->count >= REMOTE_PIECES)
+        return false;
     call->pieces[call->count++] = (struct piece){ address, size, into };
+    return true;
 }
 
 /* Reads one piece, by the system call that reads several: who may not use that is told at the first read. */

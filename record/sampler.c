@@ -276,6 +276,7 @@ static enum roster_state look_frozen(struct sampler *sampler, uint64_t now_ns)
     const bool stopped = freeze_begin(sampler->freeze);
     sampler->roster.unwinder.still = sampler->one_moment = stopped;
     const enum roster_state state = look_now(sampler, now_ns);
+    sampler->roster.unwinder.still = false;
     freeze_end(sampler->freeze);
     sampler->frozen_ns += sampler->freeze->lasted_ns;
     return state;
@@ -328,6 +329,7 @@ static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
         prepare(sampler);
     sampler->prepared = false;
     sampler->roster.moved = 0;
+    const bool slept = sampler->slept;
     const struct stay before = stay_now();
     const uint64_t waits = sampler->exact.stand.waits, taken_ns = stand_taken_ns(&sampler->exact.stand);
     sampler->moment_ns = now_ns;
@@ -347,8 +349,9 @@ static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
     /* What failed says nothing of the ticks that fell into the wait. */
     sampler->waited &= state == ROSTER_READ && sampler->roster.failed == 0;
     sampler->figures.idle_ticks += sampler->slept;
-    /* Of a program that sleeps nothing is taken. */
-    sampler->idle_ns += sampler->slept ? stand_taken_ns(&sampler->exact.stand) - taken_ns : 0;
+    /* A look at a program that sleeps takes nothing from the program. The kernel tells the time of a look at the next
+     * one. */
+    sampler->idle_ns += slept && sampler->slept ? stand_taken_ns(&sampler->exact.stand) - taken_ns : 0;
     /* Only a tick without failures can be repeated. */
     if (state != ROSTER_READ || sampler->roster.failed > 0 || sampler->asyncio.failed > 0)
         idle_forget(&sampler->idle);
@@ -422,7 +425,7 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     sampler->roster.unwinder.statuses = sampler->with_status;
     if (sampler->stands)
         exact_open(&sampler->exact, &sampler->roster, sampler->raise);
-    sampler->roster.defers = !sampler->asyncio.which;
+    sampler->roster.defers = !sampler->asyncio.which && !sampler->freeze;
     status_open(&sampler->statuses, ours->pid);
     idle_open(&sampler->idle, ours->pid);
     sampler->attached = true;

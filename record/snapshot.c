@@ -78,10 +78,10 @@ static void insert_chunk(struct snapshot *s, size_t place, struct chunk chunk)
 }
 
 /* The chunks are not a chain. One may have been taken away meanwhile, and its memory be that of a new one by now; or it
- * is another thread. */
+ * is another thread. Of a thread that stands still the chain is another one. */
 static enum attempt doubt_chunks(struct snapshot *s)
 {
-    if (s->odd_chunks++ < ODD_CHUNKS)
+    if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
         return TORN;
     forget_chunks(s, 0);
     return LEARNED;
@@ -91,7 +91,7 @@ static enum attempt doubt_chunks(struct snapshot *s)
  * goes on without it. */
 static enum attempt doubt_gone(struct snapshot *s)
 {
-    if (s->odd_chunks++ < ODD_CHUNKS)
+    if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
         return TORN;
     forget_chunks(s, s->chunks_came);
     return LEARNED;

@@ -3,6 +3,7 @@
 
 #include "formats/alloc.h"
 #include "record/clock.h"
+#include "record/priority.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -22,33 +23,38 @@
 #define SWITCH_NS  7000     /* what an interrupt and two switches take besides the post's own time */
 #define STACK_SIZE (1u << 20)
 #define NS         1000000000u
+#define CLAIM_NS   30000 /* a post waits so long for another one that asks whether the work is its own */
 #define WORKING    UINT32_MAX
+
+/* Whose the work is: not known; a post asks whether it is its own; that of a post which does it or has done it. */
+enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN };
 
 /* How work went. */
 struct stood {
-    bool waited, stayed;
+    bool done, waited, stayed;
     uint64_t began_ns; /* when it was begun first */
-    uint64_t used_ns;  /* processor time of the thread that did it, up to the end */
+    uint64_t used_ns;  /* processor time of the thread that did it, as the kernel has it: mostly without this time */
 };
 
 /* Appointments have numbers, from 1. */
 struct post {
+    struct stand *stand;
     uint32_t processor;
     pthread_t thread;
-    bool raise;
     int timers[AHEAD];                 /* of appointment n: n % AHEAD */
     _Atomic uint64_t moments[MOMENTS]; /* of appointment n: n % MOMENTS */
     _Atomic uint32_t last; /* the last one whose moment is known. A futex: without more, the post sleeps on it */
     _Atomic bool stop;
     _Atomic uint32_t free;   /* the one that work may be done at */
-    _Atomic uint32_t passed; /* the one whose moment was last. A futex: the caller sleeps on it */
-    _Atomic bool caller_sleeps;
-    stand_work *work;
-    void *data;
+    _Atomic uint32_t passed; /* the one whose moment was last */
 
-    uint32_t worked;     /* the last one that work was done at */
-    struct stood stood;  /* how that went */
-    uint64_t counted_ns; /* of its processor time, in stand->used_ns */
+    _Atomic uint32_t wakes; /* so far, those for nothing too */
+
+    uint32_t appointed;     /* the caller's: the one that it waits for */
+    uint32_t worked;        /* the last one that there was work at */
+    struct stood stood;     /* how that went */
+    uint64_t counted_ns;    /* of its processor time, in stand->taken_ns ... */
+    uint32_t counted_wakes; /* ... and of its wakes */
 };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
@@ -105,37 +111,61 @@ static void arm_appointment(struct post *post, uint32_t number)
 }
 
 /* Work that has waited is done again at once: whoever had what it waited for runs on until we wake, and stands still
- * only then. */
-static struct stood do_work(stand_work *work, void *data)
+ * only then. `before`: as we came. */
+static struct stood do_work(const struct stand *stand, uint32_t processor, struct stay before, uint64_t now_ns)
 {
-    struct stood stood = { .began_ns = clock_now_ns() };
-    uint64_t now_ns = stood.began_ns;
+    struct stood stood = { .began_ns = now_ns };
     for (int i = 0; i < ATTEMPTS; i++) {
-        const struct stay before = stay_now();
-        work(data, now_ns);
+        stood.done = stand->work(stand->data, processor, now_ns);
         const struct stay after = stay_now();
         stood.used_ns = after.used_ns;
         stood.stayed = before.waits == after.waits && before.preemptions == after.preemptions;
         if (before.waits == after.waits)
             break;
         stood.waited = true;
+        before = after;
         now_ns = clock_now_ns();
     }
     return stood;
 }
 
+/* Takes the work if it is to be done here. Another post that asks is waited for, and not for long: it may have to wait
+ * for what the program has, which can't go on here meanwhile. */
+static bool take_claim(struct stand *stand, uint32_t processor)
+{
+    const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
+    uint32_t claim = CLAIM_OPEN;
+    while (!atomic_compare_exchange_strong(&stand->claim, &claim, CLAIM_ASKED)) {
+        if (claim == CLAIM_TAKEN || clock_now_ns() >= give_up_ns)
+            return false;
+        claim = CLAIM_OPEN;
+        pause_a_moment();
+    }
+    const bool ours = stand->ask(stand->data, processor);
+    atomic_store(&stand->claim, ours ? CLAIM_TAKEN : CLAIM_OPEN);
+    return ours;
+}
+
 static void do_appointed(struct post *post, uint32_t number)
 {
-    post->stood = do_work(post->work, post->data);
-    post->stood.stayed &= sched_getcpu() == (int)post->processor; /* not where cpusets have changed since */
+    struct stand *stand = post->stand;
     post->worked = number;
+    if (stand->appointed_count < 2)
+        atomic_store(&stand->claim, CLAIM_TAKEN);
+    const uint64_t now_ns = clock_now_ns();
+    const struct stay before = stay_now(); /* to ask may be to wait */
+    post->stood = (struct stood){ .used_ns = before.used_ns };
+    if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
+        return;
+    post->stood = do_work(stand, post->processor, before, now_ns);
+    post->stood.stayed &= sched_getcpu() == (int)post->processor; /* not where cpusets have changed since */
 }
 
 static void *post_main(void *data)
 {
     struct post *post = data;
     bind_to(post->processor);
-    if (post->raise)
+    if (post->stand->raise)
         priority_raise();
     for (uint32_t next = 1, armed = 0; !atomic_load(&post->stop); next++) {
         uint32_t last;
@@ -150,12 +180,14 @@ static void *post_main(void *data)
         uint64_t expired;
         while (read(post->timers[next % AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
         }
+        atomic_fetch_add(&post->wakes, 1);
         uint32_t expected = next;
         if (atomic_compare_exchange_strong(&post->free, &expected, WORKING))
             do_appointed(post, next);
         atomic_store(&post->passed, next);
-        if (atomic_load(&post->caller_sleeps))
-            futex_wake(&post->passed);
+        atomic_fetch_add(&post->stand->passes, 1);
+        if (atomic_load(&post->stand->caller_sleeps))
+            futex_wake(&post->stand->passes);
     }
     return NULL;
 }
@@ -184,11 +216,11 @@ static bool start(struct post *post)
     return good;
 }
 
-static struct post *open_post(uint32_t processor, bool raise)
+static struct post *open_post(struct stand *stand, uint32_t processor)
 {
     struct post *post = alloc_zeroed(1, sizeof(*post));
+    post->stand = stand;
     post->processor = processor;
-    post->raise = raise;
     bool good = true;
     for (size_t i = 0; i < AHEAD; i++)
         good &= (post->timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0;
@@ -217,7 +249,7 @@ void stand_open(struct stand *stand, bool raise)
     if (sched_getaffinity(0, sizeof(stand->allowed), &stand->allowed) != 0)
         CPU_ZERO(&stand->allowed);
     stand->count = CPU_COUNT(&stand->allowed);
-    stand->before_ns = stay_now().used_ns;
+    stand->counted_ns = stay_now().used_ns;
 }
 
 bool stand_may(const struct stand *stand, uint32_t processor)
@@ -231,13 +263,22 @@ static void note_waits(struct stand *stand, const struct stay *before)
     stand->waits += stay_now().waits - before->waits;
 }
 
-/* Two of us on the program's processor would interrupt the program twice in a tick. */
-static void step_aside(struct stand *stand, uint32_t processor)
+/* Two of us on the program's processor would interrupt the program twice in a tick. Where there is no other processor,
+ * the caller's time is the program's loss, too: as likely as it is that it is on the same one as the program. */
+static void step_aside(struct stand *stand, const uint32_t *processors, size_t count)
 {
-    if (sched_getcpu() != (int)processor)
-        return;
+    const bool crowded = stand->crowded;
     cpu_set_t others = stand->allowed;
-    CPU_CLR(processor, &others);
+    bool among = false;
+    for (size_t i = 0; i < count; i++) {
+        CPU_CLR(processors[i], &others);
+        among |= sched_getcpu() == (int)processors[i];
+    }
+    stand->crowded = among && CPU_COUNT(&others) == 0;
+    if (stand->crowded && !crowded)
+        stand->counted_ns = stay_now().used_ns;
+    if (!among || stand->crowded)
+        return;
     const struct stay before = stay_now();
     sched_setaffinity(0, sizeof(others), &others);
     note_waits(stand, &before);
@@ -262,85 +303,142 @@ static void pass_pending(struct post *post, uint32_t last)
     }
 }
 
-/* The appointment at a moment, which may be known already. */
-static uint32_t appoint(struct post *post, uint64_t moment_ns)
+static struct post *post_on(struct stand *stand, uint32_t processor)
 {
-    const uint32_t last = atomic_load(&post->last);
-    return last && post->moments[last % MOMENTS] == moment_ns ? last : tell_moment(post, moment_ns);
+    struct post **post = &stand->posts[processor];
+    if (!*post)
+        *post = open_post(stand, processor);
+    return *post;
 }
 
-bool stand_appoint(struct stand *stand, uint32_t processor, uint64_t moment_ns, uint64_t next_ns, stand_work *work,
-                   void *data)
+static void appoint_post(struct post *post, uint64_t moment_ns, uint64_t next_ns)
 {
-    if (!stand_may(stand, processor))
-        return false;
-    stand->appointed = NULL;
-    stand->work = work;
-    stand->data = data;
-    stand->moment_ns = moment_ns;
-    if (stand->count == 1)
-        return true;
-    step_aside(stand, processor);
-    struct post *post = stand->posts[processor];
-    if (!post)
-        post = stand->posts[processor] = open_post(processor, stand->raise);
-    if (!post)
-        return false;
     /* All that the post needs is there before it can see the moment. */
     const uint32_t known = atomic_load(&post->last);
     const bool told = known && post->moments[known % MOMENTS] == moment_ns;
-    post->work = work;
-    post->data = data;
     if (!told)
         pass_pending(post, known);
     atomic_store(&post->free, told ? known : known + 1);
-    stand->sequence = appoint(post, moment_ns);
+    post->appointed = told ? known : tell_moment(post, moment_ns);
     if (next_ns)
         tell_moment(post, next_ns);
     /* It sleeps on a moment that it knew before, or on the next word of ours. */
     if (!is_before(atomic_load(&post->passed), known))
         futex_wake(&post->last);
-    stand->appointed = post;
+}
+
+bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, uint64_t moment_ns, uint64_t next_ns,
+                   stand_ask *ask, stand_work *work, void *data)
+{
+    stand->appointed_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post_on(stand, processors[i])))
+            return false;
+    stand->ask = ask;
+    stand->work = work;
+    stand->data = data;
+    stand->processor = processors[0];
+    stand->moment_ns = moment_ns;
+    if (stand->count == 1)
+        return true;
+    step_aside(stand, processors, count);
+    atomic_store(&stand->claim, CLAIM_OPEN);
+    stand->appointed_count = count;
+    for (size_t i = 0; i < count; i++) {
+        stand->appointed[i] = stand->posts[processors[i]];
+        appoint_post(stand->appointed[i], moment_ns, next_ns);
+    }
     return true;
 }
 
-static bool has_passed(struct post *post, uint32_t number)
+/* ---- the caller and the posts meet ---- */
+
+static bool has_passed(struct post *post)
 {
-    return !is_before(atomic_load_explicit(&post->passed, memory_order_acquire), number);
+    return !is_before(atomic_load_explicit(&post->passed, memory_order_acquire), post->appointed);
 }
 
-/* Calls off an appointment. False when its work has begun, or is done. */
-static bool call_off(struct post *post, uint32_t number)
+/* Calls off an appointment. False when the post is at it. */
+static bool call_off(struct post *post)
 {
-    return atomic_compare_exchange_strong(&post->free, &number, 0);
+    uint32_t number = post->appointed;
+    return atomic_compare_exchange_strong(&post->free, &number, 0) || atomic_load(&post->free) != WORKING;
+}
+
+/* Whether everything is the caller's again: each post has come, or need not. Those that have not come when the work is
+ * taken, or when the caller gives up, are called off. */
+static bool is_settled(struct stand *stand, bool gives_up)
+{
+    const bool over = gives_up || atomic_load_explicit(&stand->claim, memory_order_acquire) == CLAIM_TAKEN;
+    bool settled = true;
+    for (size_t i = 0; i < stand->appointed_count; i++)
+        settled &= has_passed(stand->appointed[i]) || (over && call_off(stand->appointed[i]));
+    return settled;
+}
+
+/* Whether a post that is still to come has the processor on which the caller runs. */
+static bool is_in_the_way(struct stand *stand)
+{
+    const int here = sched_getcpu();
+    for (size_t i = 0; i < stand->appointed_count; i++)
+        if ((int)stand->appointed[i]->processor == here && !has_passed(stand->appointed[i]))
+            return true;
+    return false;
 }
 
 /* To be woken takes ten times what a few microseconds of spinning do, and costs the program as well. A post that does
- * not get its processor, as when a thread with a higher priority has that, is not waited for: the appointment is called
- * off. */
-static void wait_for(struct stand *stand, struct post *post, uint32_t number)
+ * not get its processor, as when a thread with a higher priority has that, is not waited for. */
+static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
 {
-    static const struct timespec patience = { .tv_nsec = STARVED_NS };
-    const uint64_t give_up_ns = clock_now_ns() + SPIN_NS;
-    while (!has_passed(post, number) && clock_now_ns() < give_up_ns)
-        for (int i = 0; i < 32 && !has_passed(post, number); i++)
+    static const struct timespec nap = { .tv_nsec = SPIN_NS + STARVED_NS };
+    const uint64_t begin_ns = clock_now_ns();
+    bool settled = is_settled(stand, patience_ns == 0);
+    while (!settled && clock_now_ns() < begin_ns + SPIN_NS && !is_in_the_way(stand))
+        for (int i = 0; i < 32 && !(settled = is_settled(stand, false)); i++)
             pause_a_moment();
-    if (has_passed(post, number))
+    if (settled)
         return;
     const struct stay before = stay_now();
-    atomic_store(&post->caller_sleeps, true);
-    bool gone = false;
-    for (uint32_t passed; !gone && is_before(passed = atomic_load(&post->passed), number);) {
-        futex_wait(&post->passed, passed, &patience);
-        gone = !has_passed(post, number) && clock_now_ns() > give_up_ns + STARVED_NS && call_off(post, number);
-    }
-    atomic_store(&post->caller_sleeps, false);
+    atomic_store(&stand->caller_sleeps, true);
+    for (uint32_t passes;
+         passes = atomic_load(&stand->passes), !is_settled(stand, clock_now_ns() >= begin_ns + patience_ns);)
+        futex_wait(&stand->passes, passes, &nap);
+    atomic_store(&stand->caller_sleeps, false);
     note_waits(stand, &before);
+}
+
+/* The processor time that was used since the last call with this sum. */
+static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
+{
+    const uint64_t more_ns = used_ns - *counted_ns;
+    *counted_ns = used_ns;
+    return more_ns;
+}
+
+/* Counts what the appointment took. All processors lose their time at once, so the largest loss counts. */
+static void note_taken(struct stand *stand)
+{
+    uint64_t most_ns = 0;
+    bool any = false;
+    for (size_t i = 0; i < stand->appointed_count; i++) {
+        struct post *post = stand->appointed[i];
+        if (!has_passed(post) || post->worked != post->appointed)
+            continue;
+        const uint32_t wakes = atomic_load(&post->wakes);
+        const uint64_t taken_ns = newly_used(post->stood.used_ns, &post->counted_ns) +
+                                  (uint64_t)(wakes - post->counted_wakes) * SWITCH_NS;
+        post->counted_wakes = wakes;
+        most_ns = taken_ns > most_ns ? taken_ns : most_ns;
+        any = true;
+    }
+    if (stand->crowded)
+        most_ns += newly_used(stay_now().used_ns, &stand->counted_ns) / stand->appointed_count;
+    stand->taken_ns += most_ns;
+    stand->works += any;
 }
 
 static void note(struct stand *stand, const struct stood *stood)
 {
-    stand->works++;
     stand->waited = stood->waited;
     stand->stayed = stood->stayed;
     stand->began_ns = stood->began_ns;
@@ -352,37 +450,45 @@ static bool work_here(struct stand *stand)
     const struct stay before = stay_now();
     clock_sleep_until(stand->moment_ns);
     note_waits(stand, &before);
-    const struct stood stood = do_work(stand->work, stand->data);
+    const struct stood stood = do_work(stand, stand->processor, stay_now(), clock_now_ns());
     note(stand, &stood);
-    stand->used_ns = stood.used_ns - stand->before_ns;
-    return true;
+    stand->works++;
+    stand->taken_ns += newly_used(stood.used_ns, &stand->counted_ns) + SWITCH_NS;
+    return stood.done;
+}
+
+/* The post that did the work; NULL: none did. */
+static const struct post *find_doer(struct stand *stand)
+{
+    for (size_t i = 0; i < stand->appointed_count; i++) {
+        struct post *post = stand->appointed[i];
+        if (has_passed(post) && post->worked == post->appointed && post->stood.done)
+            return post;
+    }
+    return NULL;
 }
 
 bool stand_meet(struct stand *stand)
 {
-    struct post *post = stand->appointed;
-    if (!post)
+    if (stand->appointed_count == 0)
         return work_here(stand);
-    wait_for(stand, post, stand->sequence);
-    if (post->worked != stand->sequence)
-        return false;
-    note(stand, &post->stood);
-    stand->used_ns += post->stood.used_ns - post->counted_ns;
-    post->counted_ns = post->stood.used_ns;
-    return true;
+    wait_for_posts(stand, SPIN_NS + STARVED_NS);
+    note_taken(stand);
+    const struct post *doer = find_doer(stand);
+    if (doer)
+        note(stand, &doer->stood);
+    return doer;
 }
 
 void stand_cancel(struct stand *stand)
 {
-    struct post *post = stand->appointed;
-    if (post && !call_off(post, stand->sequence) && atomic_load(&post->free) == WORKING)
-        wait_for(stand, post, stand->sequence);
-    stand->appointed = NULL;
+    wait_for_posts(stand, 0);
+    stand->appointed_count = 0;
 }
 
 uint64_t stand_taken_ns(const struct stand *stand)
 {
-    return stand->used_ns + stand->works * SWITCH_NS;
+    return stand->taken_ns;
 }
 
 void stand_close(struct stand *stand)

@@ -320,13 +320,15 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
 
 /* ---- a call ---- */
 
-static void add_witness(struct unwinder *u, unsigned char *into)
+static bool add_witness(struct unwinder *u, unsigned char *into)
 {
+    bool added = true;
     for (size_t i = 0; i < u->witness.count; i++) {
         const struct piece *piece = &u->witness.pieces[i];
-        call_add(&u->call, piece->address, piece->size, into);
+        added &= call_add(&u->call, piece->address, piece->size, into);
         into += piece->size;
     }
+    return added;
 }
 
 /* The first call is the one before which nothing was read. */
@@ -342,7 +344,7 @@ static bool hear_witness(struct unwinder *u, size_t good)
 {
     u->witness.gone = good < u->witness.count;
     u->witness.came |= u->witness.count > 0 && !u->witness.gone;
-    u->witness.reads = good == u->call.count ? u->target->remote.calls : 0;
+    u->witness.reads = u->witness.at_last && good == u->call.count ? u->target->remote.calls : 0;
     return !u->witness.gone;
 }
 
@@ -391,7 +393,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         target_plan_again(u->target, &u->call);
     if (threads == 1 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
         target_plan_again(u->target, &u->call);
-    add_witness(u, u->witness.last);
+    u->witness.at_last = add_witness(u, u->witness.last); /* not in a call that is full */
     return i;
 }
 

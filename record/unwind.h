@@ -79,6 +79,7 @@ struct witness {
     unsigned char first[WITNESS_ROOM], last[WITNESS_ROOM]; /* as the first call had them, and the last one */
     bool came;                                             /* there was a call */
     bool gone;                                             /* the first call did not bring it, and was the last one */
+    bool at_last;                                          /* the last call asks for it at its end */
     uint64_t reads; /* remote->calls behind the one that brought `last`; 0: the last call did not bring it */
 };
 

@@ -8,6 +8,8 @@
 #define SHALLOW     8   /* frames that are walked faster than compared with those of the last sample */
 #define AHEAD_STEPS 256 /* frames that are looked at for code objects that are not known */
 
+#define UNREADABLE_LIMIT 16 /* code objects that can't be read: the program stands still for each of these reads */
+
 void walker_close(struct walker *walker)
 {
     free(walker->up);
@@ -58,8 +60,11 @@ bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknow
 static struct code *code_of(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
 {
     struct code *code = codes_find(w->codes, executed.code, executed.copy);
-    if (!code && executed.code && walk_read_codes(w, walk, executed, above))
-        code = codes_find(w->codes, executed.code, executed.copy);
+    if (!code && executed.code && w->unreadable < UNREADABLE_LIMIT) {
+        if (walk_read_codes(w, walk, executed, above))
+            code = codes_find(w->codes, executed.code, executed.copy);
+        w->unreadable += !code;
+    }
     return code ? code : codes_gone(w->codes);
 }
 
@@ -195,6 +200,7 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
     const uint64_t epoch = w->codes->epoch;
     bool from_c = false;
     w->met_count = w->up_count = w->down_count = w->joined = 0;
+    w->unreadable = 0;
     walk_compare(w, walk);
     uint64_t frame;
     const enum attempt begun = find_current(w, walk, &frame);
@@ -227,8 +233,8 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         struct code *code = code_of(w, walk, code_executed(l, here), above);
         if (w->codes->epoch != epoch)
             return LEARNED; /* code objects were forgotten, those of frames that were found among them */
-        if (code->units > 0 && !walk_is_in_code(code, instruction))
-            return TORN;
+        if (code->units > 0 && !walk_is_in_code(code, instruction)) /* unless it is not the one that was known */
+            return codes_confirm(w->codes, &code, 1) ? TORN : LEARNED;
         if (!code->hidden)
             add(w, frame, code, code->units > 0 ? instruction : code->first - 2);
         /* A generator that yields is unlinked an instruction before its caller is current. */

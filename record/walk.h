@@ -88,6 +88,7 @@ struct walker {
     uint64_t behind; /* where the data stack goes on below them */
     struct code **met;
     size_t met_room, met_count;
+    uint32_t unreadable; /* code objects that could not be read in this walk */
 };
 
 void walker_close(struct walker *walker);

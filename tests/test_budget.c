@@ -209,6 +209,16 @@ static void a_rise_is_answered_at_once(void **state)
     assert_true(run.budget.interval_ns > 100 * MS);
 }
 
+/* Ticks that each take more than an interval are not many before intervals are long enough. */
+static void the_first_dear_ticks_miss_few(void **state)
+{
+    (void)state;
+    struct run run = begin(MS, 0.01, false);
+    for (int i = 0; i < 12; i++)
+        tick(&run, 900 * US, 900 * US);
+    assert_in_range(run.missed, 1, 2);
+}
+
 static void when_costs_fall_ticks_come_back(void **state)
 {
     (void)state;
@@ -298,6 +308,7 @@ int main(void)
         cmocka_unit_test(what_is_taken_stays_at_the_limit),
         cmocka_unit_test(costs_that_vary_count_by_their_mean),
         cmocka_unit_test(a_rise_is_answered_at_once),
+        cmocka_unit_test(the_first_dear_ticks_miss_few),
         cmocka_unit_test(when_costs_fall_ticks_come_back),
         cmocka_unit_test(without_a_limit_no_tick_is_left_out),
         cmocka_unit_test(samples_stand_for_the_interval_they_were_drawn_in),

@@ -224,11 +224,11 @@ static void damaged_tables_are_refused_or_harmless(void **state)
                                     l.frame_owner < l.frame_size && l.code_first_traceable + 4 <= l.code_size &&
                                     l.code_locals + 4 <= l.code_size && l.code_copies + 8 <= l.code_size &&
                                     l.frame_copy + 4 <= l.frame_size && l.thread_attachment + 4 <= l.thread_size &&
-                                    l.code_flags + 4 <= l.code_size &&
-                                    l.frame_size <= 128 && l.code_size <= 512 && l.code_name + 8 <= l.code_size &&
-                                    l.code_file + 8 <= l.code_size && l.code_line_table + 8 <= l.code_size &&
-                                    l.code_first_line + 4 <= l.code_size && l.object_type + 8 <= l.code_size &&
-                                    l.string_length + 8 <= 128 && l.string_state + 4 <= 128;
+                                    l.code_flags + 4 <= l.code_size && l.frame_size <= 128 && l.code_size <= 512 &&
+                                    l.code_name + 8 <= l.code_size && l.code_file + 8 <= l.code_size &&
+                                    l.code_line_table + 8 <= l.code_size && l.code_first_line + 4 <= l.code_size &&
+                                    l.object_type + 8 <= l.code_size && l.string_length + 8 <= 128 &&
+                                    l.string_state + 4 <= 128;
                 if (!within)
                     fail_msg("%x: word %zu may be %lu", versions[v].version, word, damage[d]);
             }

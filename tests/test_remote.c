@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -202,11 +203,29 @@ static void another_program_is_noticed(void **state)
     close(gone[0]);
 }
 
+static void a_full_call_takes_no_more(void **state)
+{
+    (void)state;
+    struct {
+        struct call call;
+        unsigned char behind[sizeof(struct piece)];
+    } *room = alloc_zeroed(1, sizeof(*room));
+    for (size_t i = 0; i < REMOTE_PIECES; i++)
+        assert_true(call_add(&room->call, 8, 8, pattern));
+    for (int i = 0; i < 3; i++)
+        assert_false(call_add(&room->call, 16, 8, pattern));
+    assert_int_equal(room->call.count, REMOTE_PIECES);
+    for (size_t i = 0; i < sizeof(room->behind); i++)
+        assert_int_equal(room->behind[i], 0);
+    free(room);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_read_with_one_call),
         cmocka_unit_test(one_piece_is_read),
+        cmocka_unit_test(a_full_call_takes_no_more),
         cmocka_unit_test(a_piece_that_is_cut_off_is_not_good),
         cmocka_unit_test(memory_that_is_not_there_ends_the_read),
         cmocka_unit_test(an_ended_process_is_gone),

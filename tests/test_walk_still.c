@@ -345,14 +345,10 @@ static void a_code_object_that_is_gone_is_a_frame_in_its_caller(void **state)
 /* What was freed meanwhile, and another is where it was: the frame that stands there now has the other. */
 static void replace_code(struct fake_python *p)
 {
-    const struct layout *l = fake_layout(p);
     struct moving s = moving_start(p);
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.h, 3 }));
     assert_still(p, "m:2 h:43");
     fake_code_at(p, s.h, "other", 300, 9);
-    if (l->interpreter_code_generation)
-        fake_poke(p, p->interpreter + l->interpreter_code_generation,
-                  fake_peek(p, p->interpreter + l->interpreter_code_generation) + 1);
     fake_assert_seen(p, "m:2 other:303");
 }
 
@@ -360,6 +356,26 @@ static void code_that_was_replaced_is_the_new_one(void **state)
 {
     (void)state;
     fake_each_version(replace_code);
+}
+
+/* The frame stands behind the end of the code object that was there. */
+static void replace_by_longer_code(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    const uint64_t room = fake_code(p, "room", 500, 60);
+    fake_code_at(p, room, "short", 400, 6);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, room, 3 }));
+    assert_still(p, "m:2 short:403");
+    fake_code_at(p, room, "long", 300, 60);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, room, 50 }));
+    fake_assert_seen(p, "m:2 long:350");
+    assert_false(p->unwinder.untold);
+}
+
+static void longer_code_too(void **state)
+{
+    (void)state;
+    fake_each_version(replace_by_longer_code);
 }
 
 /* ---- memory that lies ---- */
@@ -404,6 +420,7 @@ int main(void)
         cmocka_unit_test(new_code_is_read_on_the_spot),
         cmocka_unit_test(a_code_object_that_is_gone_is_a_frame_in_its_caller),
         cmocka_unit_test(code_that_was_replaced_is_the_new_one),
+        cmocka_unit_test(longer_code_too),
         cmocka_unit_test(rings_and_nonsense_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

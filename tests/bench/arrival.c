@@ -6,6 +6,7 @@
 #include "formats/alloc.h"
 #include "formats/start.h"
 #include "record/clock.h"
+#include "record/priority.h"
 #include "record/stand.h"
 
 #include <linux/futex.h>
@@ -68,11 +69,12 @@ static void be_the_program(struct account *account, int processor)
     }
 }
 
-static void look(void *data, uint64_t now_ns)
+static bool look(void *data, uint32_t processor, uint64_t now_ns)
 {
     struct arrivals *arrivals = data;
-    (void)now_ns;
+    (void)processor, (void)now_ns;
     arrivals->found[arrivals->account->part]++;
+    return true;
 }
 
 static uint64_t moment(uint64_t start_ns, int i)
@@ -90,7 +92,7 @@ static void arrive_by_timer(struct arrivals *arrivals, int processor, int count)
     for (int i = 0; i < count; i++) {
         const uint64_t moment_ns = next_ns;
         next_ns = moment(start_ns, i + 1);
-        if (!stand_appoint(&stand, (uint32_t)processor, moment_ns, next_ns, look, arrivals))
+        if (!stand_appoint(&stand, &(uint32_t){ (uint32_t)processor }, 1, moment_ns, next_ns, NULL, look, arrivals))
             exit(EXIT_FAILURE);
         clock_sleep_until(moment_ns + STAND_LATE_NS);
         stand_meet(&stand);
@@ -114,7 +116,7 @@ static void *be_woken(void *data)
         if (atomic_load(&arrivals->asked) == seen)
             continue;
         seen = atomic_load(&arrivals->asked);
-        look(arrivals, 0);
+        look(arrivals, (uint32_t)woken->processor, 0);
         atomic_store(&arrivals->answered, seen);
     }
     return NULL;

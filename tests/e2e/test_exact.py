@@ -134,12 +134,17 @@ def test_no_more_is_taken_than_allowed(record):
         assert figures["reached_hz"] > 100
 
 
+def takes_long(figures):
+    """Whether a tick takes so much, as with a sanitizer, that a recording has few of them."""
+    return figures["figures"]["taken_ns"] / figures["ticks"] > 80_000
+
+
 def test_more_may_be_taken(record):
     figures = record("spin", 2, options=("--disturb", "5", "-r", "500")).info
     assert figures["disturb_percent"] <= 6
     assert figures["failed"] == 0
     assert figures["exact_percent"] >= 95
-    if figures["figures"]["taken_ns"] / figures["ticks"] > 80_000 or missed_part(figures) > 0.02:
+    if takes_long(figures) or missed_part(figures) > 0.02:
         pytest.skip("this machine is busy: a tick takes very long")
     assert figures["reached_hz"] >= 0.8 * 500  # the first ticks find out what they cost
 
@@ -167,6 +172,8 @@ def shares_of(done, count):
     weights = {function: count(seen, function) for function in done.said}
     samples = sum(count(counted, function) for function in done.said)
     time, weight = sum(done.said.values()), sum(weights.values())
+    if samples <= 50 and takes_long(done.info):
+        pytest.skip(f"this machine is busy: a tick takes very long, and there are {samples} samples")
     assert samples > 50, done.info
     return {function: (done.said[function] / time, weights[function] / weight) for function in done.said}, samples
 

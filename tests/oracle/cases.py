@@ -38,7 +38,7 @@ CASES = {"made_code": MadeCode, "new_code": MadeCode}
 
 # Programs that run under several names, and do what their name says.
 VARIANTS = {
-    "frame_loop": ("frame_loop_1ms_spin", "frame_loop_1ms_sleep", "frame_loop_10ms"),
+    "frame_loop": ("frame_loop_1ms_spin", "frame_loop_1ms_sleep", "frame_loop_10ms", "frame_loop_10ms_spin"),
     "generator_steps": ("generator_steps_5us", "generator_steps_10us", "generator_steps_20us"),
 }
 

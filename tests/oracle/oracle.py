@@ -42,7 +42,7 @@ ACCOUNT_RATES = ("100", "1000", "10000")  # of programs that keep account
 SLOWER = {"100": 3}  # a recording takes so many times as long
 LIVE = ("--disturb", "0")  # the recorder never touches the program
 
-# Of recordings that read a program while it runs. Of others: none.
+# Of recordings that read a program while it runs, and FAILED_MOST of a reference, too. Of others: none.
 IMPOSSIBLE_MOST = 0.0001  # of the samples
 FAILED_MOST = 0.005  # of the samples that were to be taken
 
@@ -70,7 +70,7 @@ def pythons(wanted=None):
 def programs_folder(roots, programs=PROGRAMS):
     """A folder with the programs. It has the same name in each root folder."""
     folder = tempfile.mkdtemp(prefix="pyreel-oracle-", dir="/tmp")
-    shutil.copytree(programs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(programs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.account"))
     for name, variants in VARIANTS.items() if programs == PROGRAMS else ():
         for variant in variants:
             shutil.copy(os.path.join(folder, f"{name}.py"), os.path.join(folder, f"{variant}.py"))

@@ -46,10 +46,11 @@ static bool ask_new_threads(struct standstill *s, const char *folder)
 /* A thread that stopped for a signal gets that when it goes on. */
 static void wait_for(struct traced *thread)
 {
-    int status;
-    while (waitpid(thread->tid, &status, __WALL) < 0 && errno == EINTR)
+    int status = 0;
+    pid_t stopped;
+    while ((stopped = waitpid(thread->tid, &status, __WALL)) < 0 && errno == EINTR)
         continue;
-    thread->ours = WIFSTOPPED(status);
+    thread->ours = stopped > 0 && WIFSTOPPED(status);
     thread->signal = thread->ours && status >> 16 == 0 ? WSTOPSIG(status) : 0;
 }
 
