@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/budget.h"
 
+#include <string.h>
 #include <sys/random.h>
 
 #define FIT_NS     100000000u /* how often the interval is fitted */
@@ -48,7 +49,9 @@ static uint64_t end_of(const struct interval *interval)
 void budget_begin(struct budget *budget, uint64_t now_ns)
 {
     budget->present = interval_at(budget, now_ns);
-    budget->next = interval_at(budget, end_of(&budget->present));
+    const struct interval *before = &budget->present;
+    for (size_t i = 0; i < MOMENTS_AHEAD; before = &budget->next[i++])
+        budget->next[i] = interval_at(budget, end_of(before));
 }
 
 void budget_open(struct budget *budget, uint64_t now_ns)
@@ -64,18 +67,18 @@ void budget_open(struct budget *budget, uint64_t now_ns)
 static void go_on(struct budget *budget)
 {
     budget->left_out += (double)budget->present.length_ns / (double)budget->asked_ns - 1;
-    budget->present = budget->next;
-    budget->next = interval_at(budget, end_of(&budget->present));
+    const struct interval last = budget->next[MOMENTS_AHEAD - 1];
+    budget->present = budget->next[0];
+    memmove(budget->next, budget->next + 1, (MOMENTS_AHEAD - 1) * sizeof(last));
+    budget->next[MOMENTS_AHEAD - 1] = interval_at(budget, end_of(&last));
 }
 
-uint64_t budget_moment(const struct budget *budget)
+struct moments budget_moments(const struct budget *budget)
 {
-    return budget->present.moment_ns;
-}
-
-uint64_t budget_next_moment(const struct budget *budget)
-{
-    return budget->next.moment_ns;
+    struct moments moments = { .due_ns = budget->present.moment_ns };
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        moments.next_ns[i] = budget->next[i].moment_ns;
+    return moments;
 }
 
 uint64_t budget_stands_ns(const struct budget *budget)

@@ -13,6 +13,8 @@
 #ifndef PYREEL_RECORD_BUDGET_H
 #define PYREEL_RECORD_BUDGET_H
 
+#include "record/clock.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,8 +29,8 @@ struct budget {
     double limit;      /* the part of time that may be taken; 0: ticks take nothing; 1: there is no limit */
     bool even;         /* ticks at fixed distances */
 
-    struct interval present, next;
-    uint64_t interval_ns;             /* the length of those to come */
+    struct interval present, next[MOMENTS_AHEAD];
+    uint64_t interval_ns;             /* the length of the intervals that are not drawn yet */
     uint64_t start_ns;                /* when it was opened */
     uint64_t random;                  /* the state of the generator */
     double cost_ns;                   /* of a tick, the mean of late */
@@ -44,9 +46,8 @@ void budget_open(struct budget *budget, uint64_t now_ns);
 /* Intervals begin anew, now. */
 void budget_begin(struct budget *budget, uint64_t now_ns);
 
-/* The moment of the present interval's tick, and that of the next one if nothing comes between. */
-uint64_t budget_moment(const struct budget *budget);
-uint64_t budget_next_moment(const struct budget *budget);
+/* The moment of the present interval's tick, and the moments of the next intervals. */
+struct moments budget_moments(const struct budget *budget);
 
 /* How long a sample of the present interval stands for; 0: as long as asked for. */
 uint64_t budget_stands_ns(const struct budget *budget);

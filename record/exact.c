@@ -275,13 +275,13 @@ static bool is_ahead(struct exact *exact, const struct holder *holder, uint64_t 
     return exact->ahead;
 }
 
-bool exact_appoint(struct exact *exact, exact_look *look, void *self, uint64_t moment_ns, uint64_t next_ns)
+bool exact_appoint(struct exact *exact, exact_look *look, void *self, const struct moments *moments)
 {
     exact->appointed = false;
     exact->looks++;
     const uint64_t now_ns = clock_now_ns();
     exact->work = (struct exact_work){
-        .look = look, .self = self, .due_ns = moment_ns > now_ns ? moment_ns : now_ns, .state = ROSTER_TORN
+        .look = look, .self = self, .due_ns = moments->due_ns > now_ns ? moments->due_ns : now_ns, .state = ROSTER_TORN
     };
     exact->refusal = refusal_of(exact);
     if (exact->refusal)
@@ -290,7 +290,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, uint64_t m
         exact->holder = (struct holder){ 0 };
         return false;
     }
-    if (is_ahead(exact, &exact->holder, moment_ns)) {
+    if (is_ahead(exact, &exact->holder, moments->due_ns)) {
         exact->refusal = "it has a priority of real time";
         return false;
     }
@@ -298,8 +298,8 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, uint64_t m
     /* Once a post is appointed, all but the appointment itself is the post's. */
     exact->alone = exact->work.processors_count == 0;
     exact->appointed = true;
-    if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moment_ns,
-                                      next_ns, ask, do_work, exact))
+    if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments, ask,
+                                      do_work, exact))
         return !exact->alone;
     exact->refusal = "it runs on a processor where pyreel-record may not run";
     exact->appointed = false;
@@ -329,10 +329,10 @@ static bool follow(struct exact *exact, int hop)
     const uint64_t now_ns = clock_now_ns();
     exact->random = exact->random * 6364136223846793005u + now_ns;
     const uint64_t distance_ns = FOLLOW_LEAST_NS + (exact->random >> 40) % FOLLOW_DRAWN_NS;
-    const uint64_t moment_ns = now_ns + (distance_ns << (work.untold ? hop : 0));
+    const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.untold ? hop : 0)) };
     if (!exact->holder.thread)
         return false;
-    exact_appoint(exact, work.look, work.self, moment_ns, 0);
+    exact_appoint(exact, work.look, work.self, &moments);
     return exact->appointed;
 }
 

@@ -84,9 +84,9 @@ struct exact {
 /* May be called again for another process; `roster` must be open, and live as long. */
 void exact_open(struct exact *exact, struct roster *roster, bool raise_priority);
 
-/* Appoints the next look, at a moment of the monotonic clock, and tells which will most likely be the one after. False
- * when it can't be one moment: then exact_read() is to be called at the moment itself; else STAND_LATE_NS later. */
-bool exact_appoint(struct exact *exact, exact_look *look, void *self, uint64_t moment_ns, uint64_t next_ns);
+/* Appoints the next look, at moments->due_ns. False when it can't be one moment: then exact_read() is to be called at
+ * the moment itself; else STAND_LATE_NS later. */
+bool exact_appoint(struct exact *exact, exact_look *look, void *self, const struct moments *moments);
 
 /* Waits for the look that was appointed, and returns its result. Without an appointment, or when no look of the tick is
  * proven, the threads are read live, now. `now_ns` is the clock's time. */

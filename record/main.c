@@ -236,11 +236,11 @@ static bool sample_process(struct session *session)
     uint64_t missed = 0;
     budget_begin(budget, clock_now_ns());
     for (;;) {
-        const uint64_t moment_ns = budget_moment(budget);
-        const bool appointed = sampler_appoint(sampler, moment_ns, budget_next_moment(budget));
-        if (!sleep_until(session, moment_ns + (appointed ? STAND_LATE_NS : 0)))
+        const struct moments moments = budget_moments(budget);
+        const bool appointed = sampler_appoint(sampler, &moments);
+        if (!sleep_until(session, moments.due_ns + (appointed ? STAND_LATE_NS : 0)))
             return false;
-        if (clock_now_ns() < moment_ns) /* the target has ended, and no post need wait for the moment */
+        if (clock_now_ns() < moments.due_ns) /* the target has ended, and no post need wait for the moment */
             sampler_cancel(sampler);
         const uint64_t taken_ns = sampler_taken_ns(sampler);
         sampler->stands_ns = budget_stands_ns(budget);

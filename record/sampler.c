@@ -311,10 +311,10 @@ static void prepare(struct sampler *sampler)
     sampler->prepared = true;
 }
 
-bool sampler_appoint(struct sampler *sampler, uint64_t moment_ns, uint64_t next_ns)
+bool sampler_appoint(struct sampler *sampler, const struct moments *moments)
 {
     prepare(sampler);
-    return sampler->stands && exact_appoint(&sampler->exact, look_now, sampler, moment_ns, next_ns);
+    return sampler->stands && exact_appoint(&sampler->exact, look_now, sampler, moments);
 }
 
 void sampler_cancel(struct sampler *sampler)

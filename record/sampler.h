@@ -107,10 +107,9 @@ enum sampler_state {
     SAMPLER_STUCK, /* the sink refused; the reason says why */
 };
 
-/* Appoints the look of the next tick, at a moment of the monotonic clock, if it can be one moment of the target;
- * `next_ns` is most likely that of the tick after it. True: sampler_tick() is due STAND_LATE_NS behind the moment, else
- * at the moment. Need not be called. */
-bool sampler_appoint(struct sampler *sampler, uint64_t moment_ns, uint64_t next_ns);
+/* Appoints the look of the next tick, if the look can be one moment of the target. True: sampler_tick() is due
+ * STAND_LATE_NS behind moments->due_ns, else at that moment. Need not be called. */
+bool sampler_appoint(struct sampler *sampler, const struct moments *moments);
 
 /* Calls off the look that was appointed: the next sampler_tick() is live. */
 void sampler_cancel(struct sampler *sampler);

@@ -15,9 +15,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define AHEAD      2        /* moments that a post has timers for */
 #define ATTEMPTS   4        /* of work that waits each time */
-#define MOMENTS    4        /* that are known of a post: a power of 2, more than AHEAD */
+#define MOMENTS    8        /* that are known of a post: a power of 2, more than MOMENTS_AHEAD and a moment */
 #define SPIN_NS    80000    /* the caller waits so long without going to sleep: work is done in less, as a rule */
 #define STARVED_NS 50000000 /* a post that comes so late does not get its processor */
 #define SWITCH_NS  7000     /* what an interrupt and two switches take besides the post's own time */
@@ -41,7 +40,7 @@ struct post {
     struct stand *stand;
     uint32_t processor;
     pthread_t thread;
-    int timers[AHEAD];                 /* of appointment n: n % AHEAD */
+    int timers[MOMENTS_AHEAD];         /* of appointment n: n % MOMENTS_AHEAD */
     _Atomic uint64_t moments[MOMENTS]; /* of appointment n: n % MOMENTS */
     _Atomic uint32_t last; /* the last one whose moment is known. A futex: without more, the post sleeps on it */
     _Atomic bool stop;
@@ -106,7 +105,7 @@ static void arm_appointment(struct post *post, uint32_t number)
     uint64_t moment_ns;
     do {
         moment_ns = atomic_load(&post->moments[number % MOMENTS]);
-        arm(post->timers[number % AHEAD], moment_ns);
+        arm(post->timers[number % MOMENTS_AHEAD], moment_ns);
     } while (atomic_load(&post->moments[number % MOMENTS]) != moment_ns);
 }
 
@@ -173,12 +172,12 @@ static void *post_main(void *data)
             futex_wait(&post->last, last, NULL);
         if (atomic_load(&post->stop))
             break;
-        for (; is_before(armed, last) && is_before(armed, next + AHEAD - 1); armed++)
+        for (; is_before(armed, last) && is_before(armed, next + MOMENTS_AHEAD - 1); armed++)
             arm_appointment(post, armed + 1);
         if (atomic_load(&post->stop)) /* it may have come before the timer was armed */
             break;
         uint64_t expired;
-        while (read(post->timers[next % AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
+        while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
         }
         atomic_fetch_add(&post->wakes, 1);
         uint32_t expected = next;
@@ -194,7 +193,7 @@ static void *post_main(void *data)
 
 static void free_post(struct post *post)
 {
-    for (size_t i = 0; i < AHEAD; i++)
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
         if (post->timers[i] >= 0)
             close(post->timers[i]);
     free(post);
@@ -222,7 +221,7 @@ static struct post *open_post(struct stand *stand, uint32_t processor)
     post->stand = stand;
     post->processor = processor;
     bool good = true;
-    for (size_t i = 0; i < AHEAD; i++)
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
         good &= (post->timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0;
     if (good && start(post))
         return post;
@@ -235,7 +234,7 @@ static void close_post(struct post *post)
     atomic_store(&post->stop, true);
     atomic_fetch_add(&post->last, 1);
     futex_wake(&post->last);
-    for (size_t i = 0; i < AHEAD; i++)
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
         arm(post->timers[i], 1);
     pthread_join(post->thread, NULL);
     free_post(post);
@@ -299,7 +298,7 @@ static void pass_pending(struct post *post, uint32_t last)
 {
     for (uint32_t number = atomic_load(&post->passed) + 1; !is_before(last, number); number++) {
         atomic_store(&post->moments[number % MOMENTS], 1);
-        arm(post->timers[number % AHEAD], 1);
+        arm(post->timers[number % MOMENTS_AHEAD], 1);
     }
 }
 
@@ -311,23 +310,33 @@ static struct post *post_on(struct stand *stand, uint32_t processor)
     return *post;
 }
 
-static void appoint_post(struct post *post, uint64_t moment_ns, uint64_t next_ns)
+/* The number of an appointment that the post was told of; 0: there is none at this moment. */
+static uint32_t find_told(const struct post *post, uint64_t moment_ns)
 {
-    /* All that the post needs is there before it can see the moment. */
-    const uint32_t known = atomic_load(&post->last);
-    const bool told = known && post->moments[known % MOMENTS] == moment_ns;
+    const uint32_t last = atomic_load(&post->last);
+    for (uint32_t number = last; number && last - number < MOMENTS_AHEAD; number--)
+        if (post->moments[number % MOMENTS] == moment_ns)
+            return number;
+    return 0;
+}
+
+static void appoint_post(struct post *post, const struct moments *moments)
+{
+    /* All that the post needs is there before the post can see the moment. */
+    const uint32_t known = atomic_load(&post->last), told = find_told(post, moments->due_ns);
     if (!told)
         pass_pending(post, known);
-    atomic_store(&post->free, told ? known : known + 1);
-    post->appointed = told ? known : tell_moment(post, moment_ns);
-    if (next_ns)
-        tell_moment(post, next_ns);
-    /* It sleeps on a moment that it knew before, or on the next word of ours. */
+    atomic_store(&post->free, told ? told : known + 1);
+    post->appointed = told ? told : tell_moment(post, moments->due_ns);
+    for (uint32_t i = 0; i < MOMENTS_AHEAD && moments->next_ns[i]; i++)
+        if (is_before(atomic_load(&post->last), post->appointed + 1 + i))
+            tell_moment(post, moments->next_ns[i]);
+    /* The post sleeps until a moment that it knew before, or until it is told of one. */
     if (!is_before(atomic_load(&post->passed), known))
         futex_wake(&post->last);
 }
 
-bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, uint64_t moment_ns, uint64_t next_ns,
+bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
                    stand_ask *ask, stand_work *work, void *data)
 {
     stand->appointed_count = 0;
@@ -338,7 +347,7 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
     stand->work = work;
     stand->data = data;
     stand->processor = processors[0];
-    stand->moment_ns = moment_ns;
+    stand->moment_ns = moments->due_ns;
     if (stand->count == 1)
         return true;
     step_aside(stand, processors, count);
@@ -346,7 +355,7 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
     stand->appointed_count = count;
     for (size_t i = 0; i < count; i++) {
         stand->appointed[i] = stand->posts[processors[i]];
-        appoint_post(stand->appointed[i], moment_ns, next_ns);
+        appoint_post(stand->appointed[i], moments);
     }
     return true;
 }

@@ -17,17 +17,20 @@
  * way to the post early. A program that makes many calls would be seen at their ends, three times as often as it is
  * there (tests/bench/README.md).
  *
- *     caller        appoints 1, 2       meets 1, appoints 3          meets 2, appoints 4
+ *     caller        tells 1, 2, 3       meets 1, tells 4             meets 2, tells 5
  *     post          arms 1, 2 ·········│1│ arms 3 ··················│2│ arms 4 ·········
  *     the program   runs ··············   runs ·····················   runs
  *
- * A post has a timer for the moment after the next as soon as that is known: to arm one that is not the next costs no
- * access to the timer's hardware, which is dear in a virtual machine. While a post works the caller waits or is
- * elsewhere: all that the work uses is the post's from the moment that was appointed until stand_meet(), and nothing
+ * When a post leaves, the timer of the next moment is armed already, and the post arms the timer of the moment after
+ * that: to arm a timer that is not the next one costs no access to the timer's hardware, which takes 5 us in a virtual
+ * machine. So the caller tells MOMENTS_AHEAD moments beyond the one that is due. While a post works the caller waits or
+ * is elsewhere: all that the work uses is the post's from the moment that was appointed until stand_meet(), and nothing
  * needs a lock. Work that has waited for something is done again at once, since the program went on meanwhile. Where we
  * have only one processor, the caller does the work itself, being there already. */
 #ifndef PYREEL_RECORD_STAND_H
 #define PYREEL_RECORD_STAND_H
+
+#include "record/clock.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -82,10 +85,10 @@ void stand_open(struct stand *stand, bool raise);
 /* Whether work can be done on a processor. */
 bool stand_may(const struct stand *stand, uint32_t processor);
 
-/* Appoints work(data, processor, now) on one of the processors at a moment of the monotonic clock, and tells which
- * moment will most likely be appointed next there; 0: that is not known. ask(data, processor) tells which one it is;
- * where there is but one, nobody is asked. False when work can't be done on one of the processors. */
-bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, uint64_t moment_ns, uint64_t next_ns,
+/* Appoints work(data, processor, now) on one of the processors at moments->due_ns, and tells the posts which moments
+ * will most likely be appointed there next. ask(data, processor) tells which processor it is; where there is but one,
+ * nobody is asked. False when work can't be done on one of the processors. */
+bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
                    stand_ask *ask, stand_work *work, void *data);
 
 /* Waits until the work that was appointed last is done, and tells whether it is. False when it was none of the posts',

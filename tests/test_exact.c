@@ -73,7 +73,7 @@ static enum roster_state look(void *self, uint64_t now_ns)
 static enum roster_state read_soon(struct scene *s)
 {
     const uint64_t now_ns = clock_now_ns();
-    exact_appoint(&s->exact, look, s, now_ns + 50000, 0);
+    exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = now_ns + 50000 });
     return exact_read(&s->exact, look, s, now_ns);
 }
 
@@ -392,11 +392,11 @@ static void come_late(struct scene *s)
     for (int i = 0; i < 5; i++) {
         const uint64_t now_ns = clock_now_ns(), next_ns = now_ns + 400000;
         s->looks = 0;
-        exact_appoint(&s->exact, look, s, now_ns + 50000, next_ns);
+        exact_appoint(&s->exact, look, s, &(struct moments){ now_ns + 50000, { next_ns } });
         assert_int_equal(exact_read(&s->exact, look, s, now_ns), ROSTER_READ);
         usleep(1000);
         s->looks = 0;
-        exact_appoint(&s->exact, look, s, next_ns, 0);
+        exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = next_ns });
         assert_int_equal(exact_read(&s->exact, look, s, next_ns), ROSTER_READ);
         assert_true(s->looks > 0);
         if (s->exact.proven)
@@ -468,7 +468,7 @@ static void come_long_after(struct scene *s)
         const uint64_t now_ns = clock_now_ns();
         s->looks = 0;
         s->exact.hops = 0;
-        exact_appoint(&s->exact, look, s, now_ns + 50000, 0);
+        exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = now_ns + 50000 });
         s->exact.work.due_ns -= 1000000; /* as if it had been due a millisecond ago */
         assert_int_equal(exact_read(&s->exact, look, s, now_ns), ROSTER_READ);
         if (s->exact.hops == 0) {
@@ -518,7 +518,7 @@ static void without_a_lock_it_is_read_live(void **state)
             continue;
         struct fake_python *p = fake_python_start(fake_versions[v]);
         begin(&s, p);
-        exact_appoint(&s.exact, look, &s, clock_now_ns(), 0);
+        exact_appoint(&s.exact, look, &s, &(struct moments){ .due_ns = clock_now_ns() });
         assert_non_null(s.exact.refusal);
         assert_live(&s);
         end(&s);

@@ -55,10 +55,12 @@ static bool work(void *data, uint32_t processor, uint64_t now_ns)
     return true;
 }
 
+#define AT(due, ...) ((const struct moments){ .due_ns = (due), .next_ns = { __VA_ARGS__ } })
+
 /* Work that is done as soon as can be. */
 static bool stand_do(struct stand *stand, uint32_t processor, stand_work *does, void *data)
 {
-    return stand_appoint(stand, &processor, 1, clock_now_ns(), 0, NULL, does, data) && stand_meet(stand);
+    return stand_appoint(stand, &processor, 1, &AT(clock_now_ns(), 0), NULL, does, data) && stand_meet(stand);
 }
 
 static void begin(struct stand *stand)
@@ -371,7 +373,8 @@ static void the_post_that_has_the_work_does_it(void **state)
     for (unsigned i = 0; i < 400; i++) {
         const unsigned before = sought.done;
         sought.processor = processors[i % 2];
-        assert_true(stand_appoint(&stand, processors, count, clock_now_ns() + 200 * US, 0, is_sought, find, &sought));
+        assert_true(
+            stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), is_sought, find, &sought));
         const bool done = stand_meet(&stand);
         assert_int_equal(sought.done > before, done); /* more than once if it waited */
         met += done;
@@ -397,7 +400,7 @@ static void to_ask_may_be_to_wait(void **state)
     for (unsigned i = 0; i < 40; i++) {
         struct sought sought = { .processor = processors[i % 2], .sleeps = i % 4 < 2 ? 2 : 0 };
         const uint64_t before_ns = clock_now_ns();
-        assert_true(stand_appoint(&stand, processors, count, before_ns, 0, is_sought, find, &sought));
+        assert_true(stand_appoint(&stand, processors, count, &AT(before_ns, 0), is_sought, find, &sought));
         if (!stand_meet(&stand)) /* the other one had gone when this one was asked */
             continue;
         met++;
@@ -418,7 +421,7 @@ static void work_of_nobody_is_not_done(void **state)
     struct sought sought = { .processor = UINT32_MAX };
     begin(&stand);
     for (int i = 0; i < 50; i++) {
-        assert_true(stand_appoint(&stand, processors, count, clock_now_ns(), 0, is_sought, find, &sought));
+        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), 0), is_sought, find, &sought));
         assert_false(stand_meet(&stand));
     }
     assert_int_equal(sought.done, 0);
@@ -439,8 +442,8 @@ static void who_comes_late_has_nothing_to_do(void **state)
     begin(&stand);
     for (int i = 0; i < 100; i++) {
         unsigned done = 0;
-        assert_true(stand_appoint(&stand, processors, count, clock_now_ns(), clock_now_ns() + MS, is_anywhere, count_up,
-                                  &done));
+        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), clock_now_ns() + MS), is_anywhere,
+                                  count_up, &done));
         assert_true(stand_meet(&stand));
         const unsigned then = done;
         assert_in_range(then, 1, 4); /* more than once if it waited */
@@ -538,7 +541,8 @@ static void work_begins_at_its_moment(void **state)
     for (uint64_t i = 0; i < 100; i++) {
         const uint64_t moment_ns = start_ns + i * MS;
         struct found found = { 0 };
-        assert_true(stand_appoint(&stand, &first, 1, moment_ns, moment_ns + MS, NULL, work, &found));
+        assert_true(
+            stand_appoint(&stand, &first, 1, &AT(moment_ns, moment_ns + MS, moment_ns + 2 * MS), NULL, work, &found));
         if (!stand_meet(&stand))
             continue; /* the machine kept us: it was appointed too late */
         met++;
@@ -561,7 +565,7 @@ static void what_is_called_off_is_not_done(void **state)
     begin(&stand);
     for (int i = 0; i < 50; i++) {
         const unsigned before = count;
-        assert_true(stand_appoint(&stand, &first, 1, clock_now_ns() + 3 * MS, 0, NULL, count_up, &count));
+        assert_true(stand_appoint(&stand, &first, 1, &AT(clock_now_ns() + 3 * MS, 0), NULL, count_up, &count));
         stand_cancel(&stand);
         usleep(i % 10 == 0 ? 5000 : 0);
         assert_int_equal(count, before);

@@ -88,14 +88,13 @@ static void arrive_by_timer(struct arrivals *arrivals, int processor, int count)
     struct stand stand;
     stand_open(&stand, true);
     const uint64_t start_ns = clock_now_ns() + STEP_NS;
-    uint64_t next_ns = moment(start_ns, 0);
+    struct moments moments = { moment(start_ns, 0), { moment(start_ns, 1), moment(start_ns, 2) } };
     for (int i = 0; i < count; i++) {
-        const uint64_t moment_ns = next_ns;
-        next_ns = moment(start_ns, i + 1);
-        if (!stand_appoint(&stand, &(uint32_t){ (uint32_t)processor }, 1, moment_ns, next_ns, NULL, look, arrivals))
+        if (!stand_appoint(&stand, &(uint32_t){ (uint32_t)processor }, 1, &moments, NULL, look, arrivals))
             exit(EXIT_FAILURE);
-        clock_sleep_until(moment_ns + STAND_LATE_NS);
+        clock_sleep_until(moments.due_ns + STAND_LATE_NS);
         stand_meet(&stand);
+        moments = (struct moments){ moments.next_ns[0], { moments.next_ns[1], moment(start_ns, i + 3) } };
     }
     stand_close(&stand);
 }
