@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_LIMIT 64
+#define NAME_LIMIT  64
+#define WORDS_WIDTH 36 /* columns; longer words do not compile */
 
 /* How a figure reads: its words, and what it is compared with. */
 static const struct wording {
-    const char *name, *words;
+    const char *name;
+    char words[WORDS_WIDTH + 1];
     const char *part_of[3]; /* the sum of these, in percent */
     const char *for_each;   /* so many to one of these ... */
     const char *unit;       /* ... which is called so */
@@ -20,7 +22,7 @@ static const struct wording {
     { .name = "samples", .words = "samples" },
     { "samples_exact", "  one proven moment", .part_of = { "samples" } },
     { "samples_live", "  read while it may have run", .part_of = { "samples" } },
-    { .name = "looks_again", .words = "looks that were not one moment, and were taken again" },
+    { .name = "looks_again", .words = "looks that were taken again" },
     { .name = "samples_blocked", .words = "ticks that fell into a read" },
     { .name = "ticks_left_out", .words = "ticks left out for the budget" },
     { .name = "taken_ns", .words = "nanoseconds taken from the program" },
@@ -31,8 +33,8 @@ static const struct wording {
     { "cache_partial", "  stack partly as it was", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
     { "cache_missed", "  stack found anew", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
     { .name = "idle_ticks", .words = "ticks in which the process slept" },
-    { .name = "partial_ticks", .words = "ticks in which it should have been stopped, and ran" },
-    { .name = "stopped_ticks", .words = "ticks in which a signal had stopped it" },
+    { .name = "partial_ticks", .words = "ticks in which it was not stopped" },
+    { .name = "stopped_ticks", .words = "ticks while a signal had stopped it" },
     { "frames_cached", "frames known from last time", .part_of = { "frames_cached", "frames_read" } },
     { "frames_read", "frames found in memory", .part_of = { "frames_cached", "frames_read" } },
     { "code_hits", "code objects known", .part_of = { "code_hits", "code_reads" } },
@@ -136,7 +138,7 @@ char *figures_line(const struct figure_list *list, size_t row)
     char *line;
     if (wording)
         compare(compared, sizeof(compared), list, wording, figure->value);
-    const int size = asprintf(&line, "%-36s %14" PRIu64 "%s", wording ? wording->words : figure->name.bytes,
+    const int size = asprintf(&line, "%-*s %14" PRIu64 "%s", WORDS_WIDTH, wording ? wording->words : figure->name.bytes,
                               figure->value, compared);
     return size < 0 ? alloc_copy("", 0) : line;
 }
