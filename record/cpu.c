@@ -119,8 +119,9 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
         return (struct cpu_look){ 0 };
     /* One that had to wait may do so again: then only its note counts. */
     const bool goes_on = ran_before && cpu->running && cpu->changed_ns && !cpu->crowded;
+    const uint64_t since_ns = now_ns > cpu->changed_ns ? now_ns - cpu->changed_ns : 0;
     look.running = cpu->running;
-    look.used_ns = take_used(cpu, cpu->ran_ns + (goes_on ? now_ns - cpu->changed_ns : 0));
+    look.used_ns = take_used(cpu, cpu->ran_ns + (goes_on ? since_ns : 0));
     return look;
 }
 

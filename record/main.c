@@ -217,15 +217,9 @@ static bool goes_on(struct session *session)
  * the target did all the time, since it is the target that held the lock. */
 static bool tick_again(struct session *session, uint64_t ticks)
 {
-    struct sampler *sampler = &session->sampler;
-    const uint64_t now_ns = clock_now_ns() - sampler->start_ns, step_ns = session->budget.skipped_ns / ticks;
-    sampler->stands_ns = step_ns == session->budget.asked_ns ? 0 : step_ns;
-    for (; ticks > 0; ticks--) {
-        const uint64_t ago_ns = ticks * step_ns;
-        if (!sampler_tick_again(sampler, now_ns > ago_ns ? now_ns - ago_ns : 0, &session->why))
-            return false;
-    }
-    return true;
+    const uint64_t stands_ns = session->budget.skipped_ns / ticks;
+    session->sampler.stands_ns = stands_ns == session->budget.asked_ns ? 0 : stands_ns;
+    return sampler_ticks_again(&session->sampler, ticks, &session->why);
 }
 
 /* Samples the attached process until it is lost. False when that is the end of the recording. */

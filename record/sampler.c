@@ -390,7 +390,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64
     return lost ? SAMPLER_LOST : SAMPLER_GOING;
 }
 
-bool sampler_tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+static bool tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
     const uint64_t samples = sampler->samples;
     sampler->tick++;
@@ -399,6 +399,16 @@ bool sampler_tick_again(struct sampler *sampler, uint64_t time_ns, struct fault 
     const bool good = tell_all(sampler, time_ns, why) && sampler_tell_tick(sampler, time_ns, why);
     sampler->figures.live += sampler->samples - samples;
     return good;
+}
+
+bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why)
+{
+    const uint64_t last_ns = sampler->moment_ns - sampler->start_ns, end_ns = now_ns(sampler);
+    const uint64_t step_ns = count > 0 && end_ns > last_ns ? (end_ns - last_ns) / count : 0;
+    for (uint64_t i = 1; i <= count; i++)
+        if (!tick_again(sampler, last_ns + i * step_ns, why))
+            return false;
+    return true;
 }
 
 uint64_t sampler_taken_ns(const struct sampler *sampler)

@@ -3,7 +3,7 @@
  *
  * When to look is the caller's business (budget.h). A tick has the time at which it was made; ticks that were slept
  * over are counted as missed, never made up for in a burst. Ticks that fell into a look which had to wait for the
- * target are another matter: what the look found is what the target did meanwhile, see sampler_tick_again(). */
+ * target are another matter: what the look found is what the target did meanwhile, see sampler_ticks_again(). */
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
@@ -119,9 +119,9 @@ void sampler_cancel(struct sampler *sampler);
 __attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed,
                                                           struct fault *why);
 
-/* One more tick that shows what the last one did: it fell into a look that waited, which was right before the target
- * went on. False when the sink refused. */
-bool sampler_tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *why);
+/* `count` more ticks that show what the last tick showed, at even distances from that tick to now: they were due while
+ * the look waited, and the target stood where the look found it. False when the sink refused. */
+bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why);
 
 /* The time that looks have taken from the target so far. */
 uint64_t sampler_taken_ns(const struct sampler *sampler);

@@ -12,11 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MS UINT64_C(1000000)
+
 /* What the sampler told, as a text: "thread 1, <module>:3, tick". */
 struct heard {
     struct tables tables;
     char text[4096];
     size_t used;
+    uint64_t tick_ns; /* the time of the last tick */
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct heard *heard, const char *format, ...)
@@ -57,6 +60,7 @@ static bool take(void *self, struct event *event, struct fault *why)
         break;
     case EVENT_TICK:
         add(heard, "tick");
+        heard->tick_ns = event->tick_ns;
         break;
     default:
         break;
@@ -278,12 +282,33 @@ static void the_end_of_the_process_is_told(void **state)
     end(&scene);
 }
 
+/* Ticks that fell into a look which waited lie between that look and now. */
+static void ticks_made_again_come_after_the_last_one(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, fake_versions[0], THREADS_ALL);
+    scene.sampler.start_ns -= MS;
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    const uint64_t last_ns = scene.heard.tick_ns, ticks = scene.sampler.ticks;
+    fake_remote_time(scene.sampler.moment_ns + 3000, 0);
+    assert_true(sampler_ticks_again(&scene.sampler, 3, NULL));
+    assert_int_equal(scene.sampler.ticks, ticks + 3);
+    assert_int_equal(scene.heard.tick_ns, last_ns + 3000);
+    fake_remote_time(scene.sampler.moment_ns - 1, 0); /* a clock that goes back */
+    assert_true(sampler_ticks_again(&scene.sampler, 2, NULL));
+    assert_int_equal(scene.heard.tick_ns, last_ns);
+    end(&scene);
+    fake_remote_reset();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
         cmocka_unit_test(a_lost_list_is_a_failure_of_all),
