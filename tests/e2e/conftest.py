@@ -45,10 +45,17 @@ def pytest_generate_tests(metafunc):
     """`python` is each Python found; a version that must be there and is not is a test that says so."""
     if "python" in metafunc.fixturenames:
         found = list(pythons()) + environment.missing_versions()
-        if getattr(metafunc.module, "ONE_OF_EACH_VERSION", False):
+        if getattr(metafunc.module, "ONE_OF_EACH_VERSION", False) or environment.SANITIZED:
             found = list({getattr(python, "version", python): python for python in found}.values())
         ids = [getattr(python, "name", python) for python in found]
         metafunc.parametrize("python", found, ids=ids, indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(config, items):
+    measures = [item for item in items if environment.SANITIZED and item.get_closest_marker("measures")]
+    if measures:
+        config.hook.pytest_deselected(items=measures)
+        items[:] = [item for item in items if item not in measures]
 
 
 @pytest.fixture(scope="session")

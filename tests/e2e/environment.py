@@ -25,6 +25,8 @@ CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
 RECORD = os.path.join(BUILD, "record", "pyreel-record")
 CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "info", "tachyon")}
 
+SANITIZED = "ASAN_OPTIONS" in os.environ  # our programs were built with sanitizers, which make them several times as slow
+
 REQUIRED_VERSIONS = ["3.11", "3.13", "3.14", "3.15"]
 OPTIONAL_VERSIONS = ["3.12"]
 NOBODY = 65534

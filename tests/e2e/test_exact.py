@@ -12,7 +12,7 @@ import pytest
 import pprof_check
 import recording
 import stacks
-from environment import BUILD, as_root, missing, need_command
+from environment import BUILD, SANITIZED, as_root, missing, need_command
 from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, info, pprof, run_record, whole
 
 ONE_OF_EACH_VERSION = True  # of each Python it takes a minute
@@ -94,6 +94,7 @@ def test_each_stack_is_one_that_the_program_had(places):
     assert not wrong, f"{sum(wrong.values())} of {sum(places.seen.values())}: {next(iter(wrong))}"
 
 
+@pytest.mark.measures
 def test_each_place_is_seen_for_its_time(places):
     spent = collections.Counter()
     for place, seconds in places.done.said["spent"].items():
@@ -126,6 +127,7 @@ def test_who_only_computes_keeps_nobody_waiting(places):
 
 # ---- what it takes ----
 
+@pytest.mark.measures
 def test_no_more_is_taken_than_allowed(record):
     figures = record("spin", 3).info
     assert 0 < figures["disturb_percent"] <= 1.3
@@ -139,6 +141,7 @@ def takes_long(figures):
     return figures["figures"]["taken_ns"] / figures["ticks"] > 80_000
 
 
+@pytest.mark.measures
 def test_more_may_be_taken(record):
     figures = record("spin", 2, options=("--disturb", "5", "-r", "500")).info
     assert figures["disturb_percent"] <= 6
@@ -188,6 +191,7 @@ def assert_shares(done, margin=0.05, count=stacks.samples):
             f"{function}: {seen:.3f} for {share:.3f} in {samples} samples, {done.info['figures']}")
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("kind, rate", [("frame_spin_1", 1000), ("frame_sleep_1", 1000), ("frame_spin_10", 100),
                                         ("frame_sleep_10", 100)])
 def test_programs_that_keep_time(record, kind, rate):
@@ -195,11 +199,13 @@ def test_programs_that_keep_time(record, kind, rate):
     record("account", kind, 1, options=("-r", rate, "--no-jitter"))  # it may be in step with them
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("kind", ["new_code", "generators"])
 def test_functions_that_last_for_a_moment(record, kind):
     assert_shares(record("account", kind, 3))
 
 
+@pytest.mark.measures
 def test_functions_that_last_for_some_microseconds(record):
     assert_shares(record("account", "short", 3), count=of_leaves)
 
@@ -227,12 +233,14 @@ def test_outputs_tell_the_same_time(record):
     assert sum(thread["wall_s"] for thread in done.info["threads"]) * 1e6 == pytest.approx(wall_us, rel=0.05)
 
 
+@pytest.mark.measures
 def test_a_process_that_forks(record):
     done = record("account", "fork", 4)
     assert_shares(done, margin=0.08)
     assert done.info["figures"].get("samples_blocked", 0) > 0 or missed_part(done.info) < 0.05
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("options", [(), ("--disturb", "0.2"), LIVE])
 def test_samples_stand_for_all_the_time(record, options):
     done = record("spin", 2, options=options)
@@ -255,7 +263,7 @@ def test_a_deep_stack_that_works(record):
     assert missed_part(done.info) <= 0.25, done.info["missed"]
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
-    assert sum(below.values()) > 5
+    assert sum(below.values()) > (1 if SANITIZED else 5)
     assert all(stack.count("calls") == 19001 for stack in below)
 
 
@@ -264,7 +272,7 @@ def test_a_deeper_one_has_its_ends(record):
     assert missed_part(done.info) <= 0.4, done.info["missed"]
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
-    assert sum(below.values()) > 3, (done.info["samples"], done.info["failures"])
+    assert sum(below.values()) > (0 if SANITIZED else 3), (done.info["samples"], done.info["failures"])
     for stack in below:
         assert stack[0] == "<module>" and stack[1] == "calls"
         assert "<truncated>" in stack
@@ -282,9 +290,9 @@ def test_a_crowd_of_threads(start, python, program, tmp_path):
         assert figures["failed"] <= 0.001 * figures["samples"], figures["failures"]
         assert len(figures["threads"]) == 256
         # Those that had the lock lately are read at one moment; others may move until they are read.
-        assert figures["exact_percent"] >= 80
+        assert figures["exact_percent"] >= (40 if SANITIZED else 80)
         missed.append(missed_part(figures))
-        if missed[-1] <= 0.01 or "ASAN_OPTIONS" in os.environ:  # with sanitizers we are several times as slow
+        if missed[-1] <= 0.01 or SANITIZED:
             return
     need_quiet(python, program, tmp_path)
     assert min(missed) <= 0.04, missed
