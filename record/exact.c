@@ -222,6 +222,15 @@ static bool was_one_moment(struct exact *exact, const struct holder *holder)
            (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
 }
 
+/* Whether nobody had the lock when the look began, and the thread that had the lock last was on this processor: the
+ * program slept then. */
+static bool was_asleep(const struct exact *exact, const struct holder *holder, uint32_t processor)
+{
+    const struct witness *witness = &exact->roster->unwinder.witness;
+    return witness->came && holder->processor == processor && !target_gil(witness->first).locked &&
+           is_witnessed(exact, holder, witness->first);
+}
+
 /* Whether the holder runs on this processor. */
 static bool ask(void *data, uint32_t processor)
 {
@@ -241,6 +250,7 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
     const bool there = ((exact->rseq || ask(exact, processor)) && look_with(exact, &exact->work.holder, now_ns)) ||
                        (ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
     exact->work.same = there && was_one_moment(exact, &exact->work.holder);
+    exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
     /* A thread may have lost its processor in the middle of a change of the list. */
     exact->work.untold = there && (unwinder->untold || exact->work.state == ROSTER_TORN);
     if (!there)
@@ -336,6 +346,13 @@ static bool follow(struct exact *exact, int hop)
     return exact->appointed;
 }
 
+/* A program that sleeps may wake, on another processor, while the look is made: its timer is often handled together
+ * with ours. The look is kept then: the next one would show what the program does after it slept. */
+static bool is_first_of_sleep(const struct exact_work *work)
+{
+    return work->slept && work->state == ROSTER_READ && !work->untold;
+}
+
 enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
 {
     bool elsewhere = false;
@@ -346,7 +363,7 @@ enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, 
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
             exact->proven = exact->work.same && exact->stand.stayed && !exact->work.untold;
-            if (exact->proven || exact->work.state == ROSTER_GONE) {
+            if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == ROSTER_GONE) {
                 note_holder(exact);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
                 exact->appointed = false;

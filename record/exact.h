@@ -13,8 +13,10 @@
  * Nothing of the program is read before we stand there: a read waits for the lock of the program's memory, and moments
  * would be chosen by when the program lets go of it. So we go to where the holder was last. When the holder moved, we
  * follow, a few times in a tick. What was read without the proof is thrown away, whatever it shows; then the tick is
- * read live (unwind.h), and counted so. A look that comes long after its moment is kept and counted as live too: where
- * the kernel does not let us in at once, the program may have had a say in when it does.
+ * read live (unwind.h), and counted so. A look that began while the program slept is kept even if the program woke
+ * meanwhile, and counted as live: what the program does after it slept must not take its place. A look that comes long
+ * after its moment is kept and counted as live too: where the kernel does not let us in at once, the program may have
+ * had a say in when it does.
  *
  * Threads may hand the lock on within microseconds, and run on several processors. To follow the lock then would see
  * the thread too often that has the lock more often: nine times of ten a thread that has it eight times of ten. So once
@@ -75,6 +77,7 @@ struct exact {
         enum roster_state state;
         bool untold; /* a thread stood where its memory does not tell its stack: another moment is looked at */
         bool same;   /* the holder was the same before and after, and on the same processor */
+        bool slept;  /* the program slept when the look began */
     } work;          /* the last one that was appointed */
     uint64_t asked, ask_again_ns; /* whose priority was asked for last, and when it is asked for again */
     bool ahead;                   /* that thread has a priority of real time */

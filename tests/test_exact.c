@@ -29,7 +29,8 @@ struct scene {
         int processor;
         bool still;
     } seen[LOOKS];
-    void (*meanwhile)(struct scene *s); /* what happens in each look, before its second piece is read; NULL: nothing */
+    void (*meanwhile)(struct scene *s); /* what happens in each look, before a piece of it is read; NULL: nothing */
+    size_t before;                      /* the place of that piece; the first two are the witness */
     int happens;                        /* in so many looks */
     uint64_t works;                     /* looks so far, as far as was noticed */
     uint32_t random;
@@ -81,7 +82,7 @@ static void happen(void *self, const struct piece *piece, size_t i)
 {
     struct scene *s = self;
     (void)piece;
-    if (!s->looking || !s->meanwhile || s->happens == 0 || i != 1)
+    if (!s->looking || !s->meanwhile || s->happens == 0 || i != s->before)
         return;
     s->happens--;
     s->looking = false; /* once in a look */
@@ -90,7 +91,7 @@ static void happen(void *self, const struct piece *piece, size_t i)
 
 static void begin(struct scene *s, struct fake_python *p)
 {
-    *s = (struct scene){ .p = p, .f = fake_code(p, "f", 20, 9) };
+    *s = (struct scene){ .p = p, .f = fake_code(p, "f", 20, 9), .before = 1 };
     const struct layout *l = fake_layout(p);
     fake_thread(p, 4712);
     for (size_t t = 0; t < 2; t++) {
@@ -256,6 +257,61 @@ static void a_look_in_which_the_holder_went_away_is_too(void **state)
     each_with_a_lock(lose_the_holder);
 }
 
+/* ---- what sleeps ---- */
+
+static void set_lock(struct scene *s, bool locked)
+{
+    fake_poke4(s->p, s->p->target.interpreters[0].gil_at + 8, locked);
+}
+
+static void wake_elsewhere(struct scene *s)
+{
+    go_elsewhere(s);
+    set_lock(s, true);
+}
+
+static void wake_in_a_look(struct scene *s)
+{
+    set_lock(s, false);
+    read_until_it_stays(s);
+    s->meanwhile = wake_elsewhere;
+    s->happens = 1;
+    s->before = 2;
+    read_now(s);
+    assert_int_equal(s->happens, 0);
+    assert_int_equal(s->looks, 1);
+    assert_int_equal(s->exact.hops, 0);
+    assert_false(s->exact.proven);
+}
+
+/* Another look would show what the program does after it slept. */
+static void a_look_at_a_program_that_slept_is_kept(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(wake_in_a_look);
+}
+
+static void had_woken_elsewhere(struct scene *s)
+{
+    set_lock(s, false);
+    read_until_it_stays(s);
+    wake_elsewhere(s);
+    read_now(s);
+    assert_in_range(s->exact.hops, 1, 5);
+    assert_true(s->exact.proven);
+    assert_line(s, 0, "f:26");
+}
+
+static void one_that_had_woken_before_is_followed(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(had_woken_elsewhere);
+}
+
+/* ---- who ends ---- */
+
 /* The thread that had the lock in the last tick has ended, and its memory is gone. */
 static int hopped; /* so many versions of Python took more than one look; on a busy machine one may */
 
@@ -304,7 +360,7 @@ static void or_elsewhere(void **state)
 
 static void leave_the_lock(struct scene *s)
 {
-    fake_poke4(s->p, s->p->target.interpreters[0].gil_at + 8, 0);
+    set_lock(s, false);
     end_holder(s);
     hopped += s->exact.hops > 0;
     assert_line(s, 1, "f:21");
@@ -546,6 +602,8 @@ int main(void)
         cmocka_unit_test(the_lock_is_followed_from_tick_to_tick),
         cmocka_unit_test(a_look_in_which_the_lock_went_on_is_thrown_away),
         cmocka_unit_test(a_look_in_which_the_holder_went_away_is_too),
+        cmocka_unit_test(a_look_at_a_program_that_slept_is_kept),
+        cmocka_unit_test(one_that_had_woken_before_is_followed),
         cmocka_unit_test(the_next_holder_may_run_where_one_ended),
         cmocka_unit_test(or_elsewhere),
         cmocka_unit_test(or_nobody_has_the_lock),
