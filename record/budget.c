@@ -12,7 +12,9 @@
 #define GROWTH     8 /* an interval is so many times as long as the one before, at most: a few ticks can't tell more */
 #define STEP       0.04 /* a smaller change is none: each is told in the recording */
 #define LONGEST_NS 1000000000u
-#define ROUND_NS   1000u /* intervals are multiples of it */
+#define ROUND_NS   1000u   /* intervals are multiples of it */
+#define GAP_NS     100000u /* between two moments of a group, at least, ... */
+#define GAP_PART   8       /* ... or such a part of an interval, if that is less */
 
 /* A short number is a short one in the recording. */
 static uint64_t rounded(double interval_ns)
@@ -34,24 +36,58 @@ static double draw(struct budget *budget)
 
 /* ---- intervals ---- */
 
-static struct interval interval_at(struct budget *budget, uint64_t begins_ns)
+/* The first groups are small: what ticks take is not known yet, and a group keeps the length of its intervals. */
+static uint32_t group_size(const struct budget *budget)
 {
-    const uint64_t length_ns = budget->interval_ns;
-    const uint64_t drawn_ns = budget->even ? 0 : (uint64_t)(draw(budget) * (double)length_ns);
-    return (struct interval){ begins_ns, length_ns, begins_ns + drawn_ns };
+    const uint64_t size = budget->drawn / 2;
+    return size < 1 ? 1 : size < BUDGET_GROUP ? (uint32_t)size : BUDGET_GROUP;
 }
 
-static uint64_t end_of(const struct interval *interval)
+/* Draws the moments of a group, in their order. Between two ticks there is room for one that takes little. */
+static void draw_moments(struct budget *budget, struct group *group)
 {
-    return interval->begins_ns + interval->length_ns;
+    const uint64_t gap_ns = group->length_ns / GAP_PART < GAP_NS ? group->length_ns / GAP_PART : GAP_NS;
+    const double room_ns = (double)((group->length_ns - gap_ns) * group->count);
+    uint64_t *moments_ns = group->moments_ns;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const uint64_t drawn_ns = (uint64_t)(draw(budget) * room_ns);
+        uint32_t at = i;
+        for (; at > 0 && moments_ns[at - 1] > drawn_ns; at--)
+            moments_ns[at] = moments_ns[at - 1];
+        moments_ns[at] = drawn_ns;
+    }
+    for (uint32_t i = 0; i < group->count; i++)
+        moments_ns[i] += group->begins_ns + gap_ns / 2 + i * gap_ns;
+}
+
+static void begin_group(struct budget *budget, uint64_t begins_ns)
+{
+    struct group *group = &budget->group;
+    *group = (struct group){ .begins_ns = begins_ns, .length_ns = budget->interval_ns, .count = 1 };
+    if (budget->even) {
+        group->moments_ns[0] = begins_ns;
+        return;
+    }
+    group->count = group_size(budget);
+    draw_moments(budget, group);
+}
+
+static struct interval next_interval(struct budget *budget)
+{
+    struct group *group = &budget->group;
+    if (group->used == group->count)
+        begin_group(budget, group->begins_ns + group->count * group->length_ns);
+    const uint32_t i = group->used++;
+    budget->drawn++;
+    return (struct interval){ group->begins_ns + i * group->length_ns, group->length_ns, group->moments_ns[i] };
 }
 
 void budget_begin(struct budget *budget, uint64_t now_ns)
 {
-    budget->present = interval_at(budget, now_ns);
-    const struct interval *before = &budget->present;
-    for (size_t i = 0; i < MOMENTS_AHEAD; before = &budget->next[i++])
-        budget->next[i] = interval_at(budget, end_of(before));
+    begin_group(budget, now_ns);
+    budget->present = next_interval(budget);
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        budget->next[i] = next_interval(budget);
 }
 
 void budget_open(struct budget *budget, uint64_t now_ns)
@@ -67,10 +103,9 @@ void budget_open(struct budget *budget, uint64_t now_ns)
 static void go_on(struct budget *budget)
 {
     budget->left_out += (double)budget->present.length_ns / (double)budget->asked_ns - 1;
-    const struct interval last = budget->next[MOMENTS_AHEAD - 1];
     budget->present = budget->next[0];
-    memmove(budget->next, budget->next + 1, (MOMENTS_AHEAD - 1) * sizeof(last));
-    budget->next[MOMENTS_AHEAD - 1] = interval_at(budget, end_of(&last));
+    memmove(budget->next, budget->next + 1, (MOMENTS_AHEAD - 1) * sizeof(*budget->next));
+    budget->next[MOMENTS_AHEAD - 1] = next_interval(budget);
 }
 
 struct moments budget_moments(const struct budget *budget)
@@ -144,7 +179,7 @@ uint64_t budget_pass(struct budget *budget, uint64_t took_ns, uint64_t now_ns, b
     note(budget, took_ns, now_ns);
     go_on(budget);
     budget->skipped_ns = 0;
-    for (; now_ns >= (waited ? budget->present.moment_ns : end_of(&budget->present)); missed++) {
+    for (; now_ns >= budget->present.moment_ns + (waited ? 0 : budget->present.length_ns); missed++) {
         budget->skipped_ns += budget->present.length_ns;
         go_on(budget);
     }

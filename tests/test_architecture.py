@@ -11,7 +11,7 @@ import re
 import sys
 
 SOURCE = pathlib.Path(os.environ.get("PYREEL_SOURCE", pathlib.Path(__file__).parent.parent))
-LINES = 600
+LINES = 800
 
 RECORD = [
     ["main"],
