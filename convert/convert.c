@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
 
+#include "convert/filters/merge.h"
 #include "convert/inputs.h"
 #include "convert/loss.h"
-#include "convert/merge.h"
 #include "convert/options.h"
-#include "convert/place.h"
-#include "formats/alloc.h"
-#include "formats/start.h"
+#include "convert/output_path.h"
+#include "formats/base/alloc.h"
+#include "formats/base/startup.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The main that all converters share: reads the options, opens the recordings, passes each event through the tables to
- * the output (by way of convert/merge.h when there are several, or a part of one is wanted), shows progress, and
- * reports what was missing. A converter is one row: its name, what it takes, and the functions that make its output. */
+ * the output (by way of convert/filters/merge.h when there are several, or a part of one is wanted), shows progress,
+ * and reports what was missing. A converter is one row: its name, what it takes, and the functions that make its
+ * output. */
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
-#include "convert/choice.h"
-#include "convert/keep.h"
+#include "convert/filters/mode_filter.h"
+#include "convert/filters/selection.h"
 #include "convert/source.h"
-#include "formats/collapsed.h"
-#include "formats/output.h"
-#include "formats/sink.h"
-#include "formats/tables.h"
+#include "formats/base/output.h"
+#include "formats/collapsed/collapsed.h"
+#include "formats/model/sink.h"
+#include "formats/model/tables.h"
 
 /* What the user asked for. */
 struct settings {

@@ -4,8 +4,8 @@
 
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
-#include "formats/alloc.h"
-#include "formats/exactness.h"
+#include "formats/base/alloc.h"
+#include "formats/model/exactness.h"
 
 #include <inttypes.h>
 #include <jansson.h>

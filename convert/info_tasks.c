@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/info_tasks.h"
 
-#include "formats/alloc.h"
-#include "formats/owners.h"
+#include "formats/base/alloc.h"
+#include "formats/model/task_owner.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/info_threads.h"
 
-#include "formats/alloc.h"
+#include "formats/base/alloc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef PYREEL_CONVERT_INFO_THREADS_H
 #define PYREEL_CONVERT_INFO_THREADS_H
 
-#include "formats/output.h"
-#include "formats/tables.h"
+#include "formats/base/output.h"
+#include "formats/model/tables.h"
 
 #include <jansson.h>
 

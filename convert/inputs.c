@@ -2,8 +2,8 @@
 #include "convert/inputs.h"
 
 #include "convert/source.h"
-#include "formats/alloc.h"
-#include "formats/utf8.h"
+#include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,11 +46,6 @@ static struct text file_name(const char *path)
     return (struct text){ name, dot && dot > name ? (size_t)(dot - name) : strlen(name) };
 }
 
-static bool same(struct text a, struct text b)
-{
-    return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
-
 /* Where the paths of all begin to differ: behind a slash, or at the front. */
 static size_t common_folders(const struct inputs *inputs)
 {
@@ -66,7 +61,7 @@ static bool have_names_of_their_own(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         for (size_t other = 0; other < i; other++)
-            if (same(file_name(inputs->rows[i].path), file_name(inputs->rows[other].path)))
+            if (text_equal(file_name(inputs->rows[i].path), file_name(inputs->rows[other].path)))
                 return false;
     return true;
 }
@@ -202,12 +197,12 @@ static bool look_into_all(struct inputs *inputs, const struct choice *choice, st
         struct look look = { .input = input, .choice = choice };
         good = look_into(inputs, input, &look, why);
         const struct text own = look.tables.recording.mode;
-        inputs->modes_differ |= input->known && mode.bytes && !same(mode, own);
+        inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);
         if (input->known && !mode.bytes)
             mode = (struct text){ alloc_copy(own.bytes, own.size), own.size };
         tables_free(&look.tables);
     }
-    free((char *)mode.bytes);
+    text_free(mode);
     return good;
 }
 
@@ -251,7 +246,7 @@ uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns)
 
 static void drop(struct input *input)
 {
-    free((char *)input->name.bytes);
+    text_free(input->name);
     free(input->wanted);
 }
 

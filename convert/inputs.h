@@ -4,8 +4,8 @@
 #ifndef PYREEL_CONVERT_INPUTS_H
 #define PYREEL_CONVERT_INPUTS_H
 
-#include "convert/choice.h"
-#include "formats/fault.h"
+#include "convert/filters/selection.h"
+#include "formats/base/fault.h"
 
 #include <sys/types.h>
 

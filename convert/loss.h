@@ -3,8 +3,8 @@
 #ifndef PYREEL_CONVERT_LOSS_H
 #define PYREEL_CONVERT_LOSS_H
 
-#include "formats/stream_read.h"
-#include "formats/tables.h"
+#include "formats/model/tables.h"
+#include "formats/stream/stream_read.h"
 
 /* Of a recording that was read as far as it goes, `samples` of it. Where its end was read, that tells how many there
  * were; else it is an estimate. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/options.h"
 
-#include "formats/arguments.h"
-#include "formats/start.h"
+#include "formats/base/arguments.h"
+#include "formats/base/startup.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #ifndef PYREEL_CONVERT_SOURCE_H
 #define PYREEL_CONVERT_SOURCE_H
 
-#include "formats/stream_read.h"
-#include "formats/tachyon_read.h"
+#include "formats/stream/stream_read.h"
+#include "formats/tachyon/tachyon_read.h"
 
 /* `= {0}` is closed. */
 struct source {

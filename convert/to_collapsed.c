@@ -2,8 +2,8 @@
 /* pyreel-collapsed: a recording as collapsed stacks, for flame graphs and text tools. */
 #include "convert/convert.h"
 
-#include "formats/alloc.h"
-#include "formats/collapsed.h"
+#include "formats/base/alloc.h"
+#include "formats/collapsed/collapsed.h"
 
 #include <inttypes.h>
 #include <stdio.h>

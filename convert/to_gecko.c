@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
-#include "formats/gecko.h"
+#include "formats/gecko/gecko.h"
 
 static void *start(struct conversion *conversion)
 {

@@ -2,8 +2,8 @@
 /* pyreel-pprof: a recording for `go tool pprof`. */
 #include "convert/convert.h"
 
-#include "formats/alloc.h"
-#include "formats/pprof.h"
+#include "formats/base/alloc.h"
+#include "formats/pprof/pprof.h"
 
 #include <stdio.h>
 #include <stdlib.h>

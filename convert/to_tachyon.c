@@ -2,8 +2,8 @@
 /* pyreel-tachyon: a recording for `python3.15 -m profiling.sampling replay`. */
 #include "convert/convert.h"
 
-#include "formats/alloc.h"
-#include "formats/tachyon_write.h"
+#include "formats/base/alloc.h"
+#include "formats/tachyon/tachyon_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* pyreel-record: starts a program or takes hold of a running one, samples it until it ends or we are asked to stop,
  * and leaves a whole file. */
-#include "formats/alloc.h"
-#include "formats/start.h"
-#include "formats/stream_write.h"
-#include "record/budget.h"
-#include "record/clock.h"
-#include "record/describe.h"
-#include "record/figures.h"
-#include "record/file.h"
-#include "record/launch.h"
+#include "formats/base/alloc.h"
+#include "formats/base/startup.h"
+#include "formats/stream/stream_write.h"
+#include "record/command.h"
+#include "record/counters.h"
+#include "record/exact/budget.h"
 #include "record/options.h"
-#include "record/permission.h"
-#include "record/priority.h"
-#include "record/procfs.h"
+#include "record/process/clock.h"
+#include "record/process/permission.h"
+#include "record/process/priority.h"
+#include "record/process/procfs.h"
 #include "record/progress.h"
+#include "record/recording_file.h"
+#include "record/recording_info.h"
 #include "record/sampler.h"
 
 #include <errno.h>
@@ -409,7 +409,7 @@ static int record_running(struct session *session, char **argv)
     const struct text line = procfs_command(session->pid);
     const bool opened = recording_file_open(&session->file, session->options.output, session->options.force,
                                             session->pid, line, &session->why);
-    free((char *)line.bytes);
+    text_free(line);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&target);
         recording_file_discard(&session->file);
@@ -444,7 +444,7 @@ static int record_command(struct session *session, char **argv)
     const struct text line = quote_command(options->command);
     const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
                                             &session->why);
-    free((char *)line.bytes);
+    text_free(line);
     signals_handle(command);
     if (!opened) {
         launch_cancel(command);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/options.h"
 
-#include "formats/alloc.h"
-#include "formats/arguments.h"
-#include "formats/start.h"
+#include "formats/base/alloc.h"
+#include "formats/base/arguments.h"
+#include "formats/base/startup.h"
 
 #include <errno.h>
 #include <getopt.h>

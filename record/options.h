@@ -3,9 +3,9 @@
 #ifndef PYREEL_RECORD_OPTIONS_H
 #define PYREEL_RECORD_OPTIONS_H
 
-#include "formats/stream.h"
-#include "record/asyncio.h"
-#include "record/status.h"
+#include "formats/codec/stream_format.h"
+#include "record/asyncio/asyncio.h"
+#include "record/unwind/thread_status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef PYREEL_RECORD_PROGRESS_H
 #define PYREEL_RECORD_PROGRESS_H
 
-#include "formats/event.h"
+#include "formats/model/event.h"
 
 struct progress {
     bool shown; /* standard error is a terminal and we are not to be quiet */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/sampler.h"
 
-#include "formats/alloc.h"
-#include "record/clock.h"
-#include "record/procfs.h"
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "record/process/procfs.h"
+#include "record/sampler_emit.h"
 #include "record/sampler_tasks.h"
-#include "record/sampler_tell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns
     told->told.count = 0;
     sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
     told->number = 0;
-    free((char *)told->name.bytes);
+    text_free(told->name);
     told->name = (struct text){ 0 };
 }
 
@@ -114,12 +114,11 @@ static void refresh_name(struct sampler *sampler, struct told *told, uint64_t ti
     told->name_wait_ns = told->name_wait_ns * 2 < NAME_WAIT_MOST_NS ? told->name_wait_ns * 2 : NAME_WAIT_MOST_NS;
     told->name_due_ns = time_ns + told->name_wait_ns;
     const struct text name = procfs_thread_name(sampler->target.pid, told->tid);
-    const bool same = name.size == told->name.size && memcmp(name.bytes, told->name.bytes, name.size) == 0;
-    if (same || name.size == 0) {
-        free((char *)name.bytes);
+    if (name.size == 0 || text_equal(name, told->name)) {
+        text_free(name);
         return;
     }
-    free((char *)told->name.bytes);
+    text_free(told->name);
     told->name = name;
     sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
 }
@@ -457,9 +456,9 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
                                                        .executable = executable,
                                                        .command = command,
                                                        .folder = folder } });
-    free((char *)executable.bytes);
-    free((char *)command.bytes);
-    free((char *)folder.bytes);
+    text_free(executable);
+    text_free(command);
+    text_free(folder);
 }
 
 static void add_unwind_figures(struct unwind_figures *to, const struct unwind_figures *more)

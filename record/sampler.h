@@ -7,14 +7,14 @@
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
-#include "formats/definitions.h"
-#include "record/asyncio.h"
-#include "record/exact.h"
-#include "record/expand.h"
-#include "record/freeze.h"
-#include "record/idle.h"
-#include "record/roster.h"
-#include "record/status.h"
+#include "formats/model/lazy_definitions.h"
+#include "record/asyncio/asyncio.h"
+#include "record/exact/exact.h"
+#include "record/exact/freeze.h"
+#include "record/process/idle.h"
+#include "record/unwind/synthetic_frames.h"
+#include "record/unwind/thread_status.h"
+#include "record/unwind/threads.h"
 
 /* What the sink was told of a thread state of the roster, with the same place. */
 struct told {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/sampler_tasks.h"
 
-#include "formats/alloc.h"
-#include "record/sampler_tell.h"
+#include "formats/base/alloc.h"
+#include "record/sampler_emit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  *
  * The program computes for 20 us, makes six short system calls, and so on; it keeps account of both. The share of
  * system calls in its account has to be the share of arrivals that find it there. */
-#include "formats/alloc.h"
-#include "formats/start.h"
-#include "record/clock.h"
-#include "record/priority.h"
-#include "record/stand.h"
+#include "formats/base/alloc.h"
+#include "formats/base/startup.h"
+#include "record/exact/stand.h"
+#include "record/process/clock.h"
+#include "record/process/priority.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/bench/bare.h"
 
-#include "formats/alloc.h"
-#include "record/clock.h"
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef PYREEL_TESTS_BENCH_BARE_H
 #define PYREEL_TESTS_BENCH_BARE_H
 
-#include "record/remote.h"
+#include "record/process/remote.h"
 
 #include <stdbool.h>
 #include <stddef.h>

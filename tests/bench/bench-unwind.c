@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* bench-unwind: the unwinder alone. Takes ticks of a running process as fast as it can, throws away what they give, and
  * prints how fast that was, how often it worked, and what the bare system calls cost in the same moments (bare.h). */
-#include "formats/alloc.h"
-#include "formats/arguments.h"
-#include "formats/start.h"
-#include "record/clock.h"
-#include "record/permission.h"
+#include "formats/base/alloc.h"
+#include "formats/base/arguments.h"
+#include "formats/base/startup.h"
+#include "record/process/clock.h"
+#include "record/process/permission.h"
 #include "record/sampler.h"
 #include "tests/bench/bare.h"
 

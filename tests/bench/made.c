@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/bench/made.h"
 
-#include "formats/alloc.h"
+#include "formats/base/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

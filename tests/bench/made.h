@@ -6,7 +6,7 @@
 #ifndef PYREEL_TESTS_BENCH_MADE_H
 #define PYREEL_TESTS_BENCH_MADE_H
 
-#include "formats/event.h"
+#include "formats/model/event.h"
 
 /* How a program behaves, in hundredths. The rows are taken from recordings of the programs in targets/. */
 struct made_mix {

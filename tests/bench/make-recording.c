@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* make-recording: writes a recording of a made-up program (made.h), for measuring the programs that read recordings. It
  * is as large as one likes and always the same. */
-#include "formats/alloc.h"
-#include "formats/arguments.h"
-#include "formats/start.h"
-#include "formats/stream_write.h"
+#include "formats/base/alloc.h"
+#include "formats/base/arguments.h"
+#include "formats/base/startup.h"
+#include "formats/stream/stream_write.h"
 #include "tests/bench/made.h"
 
 #include <errno.h>

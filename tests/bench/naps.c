@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* naps RATE SECONDS: wakes as often as a recorder, on time, and does nothing. What it costs is the machine's price of
  * waking, below which no recorder of this rate gets. */
-#include "formats/start.h"
-#include "record/clock.h"
+#include "formats/base/startup.h"
 #include "record/options.h"
+#include "record/process/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* reads [SECONDS [BYTES]]: what the kernel takes to read 1 to MOST pieces of so many bytes of another process, in each
  * way that there is, beside the cheapest system call. The process changes them all the time. The ways take turns, and
  * medians are told. */
-#include "formats/alloc.h"
-#include "formats/start.h"
-#include "record/clock.h"
+#include "formats/base/alloc.h"
+#include "formats/base/startup.h"
+#include "record/process/clock.h"
 
 #include <fcntl.h>
 #include <signal.h>

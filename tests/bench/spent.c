@@ -2,8 +2,8 @@
 /* spent COMMAND [ARG...]: runs a command and prints, as its last line, the seconds that it took by the clock, those of
  * processor time, and the KiB of memory that it used at most. A large program that starts another one gets its own
  * memory told as the other's. */
-#include "formats/start.h"
-#include "record/clock.h"
+#include "formats/base/startup.h"
+#include "record/process/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

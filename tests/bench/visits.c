@@ -6,11 +6,11 @@
  *
  * The rarer the visits, the dearer each of them: meanwhile the program has filled the caches of the processor with data
  * of its own. */
-#include "formats/start.h"
-#include "record/clock.h"
-#include "record/priority.h"
-#include "record/procfs.h"
-#include "record/remote.h"
+#include "formats/base/startup.h"
+#include "record/process/clock.h"
+#include "record/process/priority.h"
+#include "record/process/procfs.h"
+#include "record/process/remote.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Free-threaded builds. None is at hand: these record a process that has the memory of one (tests/free-threaded.c), a
+"""Free-threaded builds. None is at hand: these record a process that has the memory of one (tests/tools/free-threaded.c), a
 main thread that is attached and works, and another that is detached and waits."""
 
 import os

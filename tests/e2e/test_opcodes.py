@@ -157,6 +157,6 @@ def of_names(truth):
 
 
 def test_names_are_those_of_the_pythons():
-    """The rows of formats/opcode_names.c, compared with all Pythons found."""
+    """The rows of formats/model/opcode_names.c, compared with all Pythons found."""
     done = subprocess.run([sys.executable, os.path.join(TOOLS, "make-opcode-names"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Recordings of real programs, damaged at random many times: what is told is what was recorded, see tests/damage.c.
+"""Recordings of real programs, damaged at random many times: what is told is what was recorded, see tests/tools/damage.c.
 
 PYREEL_DAMAGE_RUNS=10000 PYREEL_DAMAGE_SECONDS=60 has it take long; a failure prints a seed that shows it again.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What threads did, from a recording that is known to the last tick (tests/make-statuses.c): 100 ticks of 1 ms, in
+"""What threads did, from a recording that is known to the last tick (tests/tools/make-statuses.c): 100 ticks of 1 ms, in
 which MainThread works for nine and sleeps in the tenth, and worker waits for the lock, each fourth time with an
 exception. The CPU time of MainThread's first tick is not known yet; 7 ticks of worker are left out."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asyncio tasks and instructions, from recordings that are known to the last tick (tests/make-tasks.c).
+"""Asyncio tasks and instructions, from recordings that are known to the last tick (tests/tools/make-tasks.c).
 
 running: in 100 ticks of 1 ms MainThread's loop runs "fetch 1" for 40, selects for 20, and runs "Task-3" for 40, in
 turn at two instructions; worker runs nothing of asyncio. all: three tasks in ten ticks, of which "fetch 1" waits for

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of an ELF image: once as the memory of a process, once as a file. */
-#include "record/elf.h"
+#include "record/process/elf.h"
 
-#include "formats/alloc.h"
-#include "tests/fake_remote.h"
+#include "formats/base/alloc.h"
+#include "tests/fakes/fake_remote.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

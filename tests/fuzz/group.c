@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes as a grouped payload that may be of any size, and as a payload: what was grouped comes back. */
-#include "formats/block_group.h"
+#include "formats/codec/codec_group.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A version's published table of offsets with words changed by { word, value (8 bytes) }, and the unwinder by it. */
-#include "formats/alloc.h"
-#include "tests/fake_python.h"
-#include "tests/fake_remote.h"
+#include "formats/base/alloc.h"
+#include "tests/fakes/fake_python.h"
+#include "tests/fakes/fake_remote.h"
+#include "tests/fakes/published.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/published.h"
 
 #include <stdlib.h>
 #include <string.h>

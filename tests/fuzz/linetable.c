@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Four bytes of first line, two of a code unit, and a location table. */
-#include "record/linetable.h"
+#include "record/python/linetable.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -5,8 +5,8 @@
  * for the size, and so many bytes. As in stream.c, one that does not begin with a magic is the payload of an EVENTS
  * block behind a good header; its first byte tells when it began and how often it sampled. */
 #include "convert/convert.h"
-#include "formats/alloc.h"
-#include "formats/stream_write.h"
+#include "formats/base/alloc.h"
+#include "formats/stream/stream_write.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/recording.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes as a predicted payload that may be of any size, and as a payload: what was predicted comes back, and so
  * does what was read. */
-#include "formats/block_predict.h"
+#include "formats/codec/codec_predict.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef PYREEL_TESTS_FUZZ_RECORDING_H
 #define PYREEL_TESTS_FUZZ_RECORDING_H
 
-#include "formats/block_write.h"
-#include "formats/stream_fields.h"
+#include "formats/stream/block_write.h"
+#include "formats/stream/stream_fields.h"
 
 /* False when it could not be written. */
 static inline bool write_made_up(int fd, const struct recording *recording, const uint8_t *payload, size_t size)

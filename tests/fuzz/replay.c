@@ -3,7 +3,7 @@
  * places and with a few bytes changed, so that the tests find what is easy to find without a fuzzer. */
 #include "tests/fuzz/fuzz.h"
 
-#include "formats/alloc.h"
+#include "formats/base/alloc.h"
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 /* The bytes of a recording → reader → tables, as the converters do it, sample by sample and in runs, which have to come
  * to the same. So that a fuzzer need not find out checksums, input that does not begin with the magic is taken for the
  * payload of an EVENTS block behind a good header. */
-#include "formats/alloc.h"
-#include "formats/stream_read.h"
-#include "formats/stream_write.h"
-#include "formats/tables.h"
+#include "formats/base/alloc.h"
+#include "formats/model/tables.h"
+#include "formats/stream/stream_read.h"
+#include "formats/stream/stream_write.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/recording.h"
 

@@ -2,9 +2,9 @@
 /* The bytes of a Tachyon file → reader → tables, as the converters do it. So that a fuzzer need not find out how the
  * parts hang together, input that does not begin with the magic is taken for samples, as they are, behind a good header
  * and in front of good tables; its first byte tells how many they are. */
-#include "formats/alloc.h"
-#include "formats/tables.h"
-#include "formats/tachyon_read.h"
+#include "formats/base/alloc.h"
+#include "formats/model/tables.h"
+#include "formats/tachyon/tachyon_read.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

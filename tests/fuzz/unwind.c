@@ -3,11 +3,11 @@
  * that has not begun; the second says how it begins, the rest are commands of four bytes, { what, where (two bytes),
  * value }: a small CPython in fake memory is built, and each command changes a word of it at once, or when so many
  * pieces of it have been read. */
-#include "formats/alloc.h"
-#include "record/clock.h"
-#include "record/roster.h"
-#include "tests/fake_python.h"
-#include "tests/fake_remote.h"
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "record/unwind/threads.h"
+#include "tests/fakes/fake_python.h"
+#include "tests/fakes/fake_remote.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  *
  * The main thread goes on by single instructions of the processor, STEPS of them after each pause, and the recorder
  * takes a sample between any two: COUNT in all. The times of such a recording mean nothing. */
-#include "formats/start.h"
-#include "formats/stream_write.h"
-#include "record/clock.h"
+#include "formats/base/startup.h"
+#include "formats/stream/stream_write.h"
+#include "record/process/clock.h"
 #include "record/sampler.h"
 
 #include <errno.h>

@@ -213,7 +213,7 @@ class Told:
                 yield dataclasses.replace(share, mode=f"later {mode}", wrong=wrong)
 
     def told(self, python):
-        """Of the same: what pyreel-info and <GC> tell. Who waits for the lock can be seen since 3.15, see record/layout.c."""
+        """Of the same: what pyreel-info and <GC> tell. Who waits for the lock can be seen since 3.15, see record/python/layout.c."""
         collecting = self.collecting()
         for row in self.threads:
             samples = row["samples"]

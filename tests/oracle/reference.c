@@ -17,11 +17,11 @@
  * Output: {"looks", "worth", "seconds", "unread", "stop_us", "frames": [[function, file, line]], "stacks": [[tid,
  * count, [frame]]]}, root first. `worth` is how many looks would tell as much if each stood for one moment, `unread`
  * counts threads whose links led nowhere. */
-#include "formats/alloc.h"
-#include "formats/start.h"
-#include "record/clock.h"
-#include "record/code.h"
-#include "record/runtime.h"
+#include "formats/base/alloc.h"
+#include "formats/base/startup.h"
+#include "record/process/clock.h"
+#include "record/python/code.h"
+#include "record/python/runtime.h"
 #include "tests/oracle/standstill.h"
 
 #include <inttypes.h>

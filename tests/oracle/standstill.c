@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/oracle/standstill.h"
 
-#include "formats/alloc.h"
-#include "record/clock.h"
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
 
 #include <dirent.h>
 #include <errno.h>

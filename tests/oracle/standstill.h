@@ -4,7 +4,7 @@
 #ifndef PYREEL_TESTS_ORACLE_STANDSTILL_H
 #define PYREEL_TESTS_ORACLE_STANDSTILL_H
 
-#include "formats/fault.h"
+#include "formats/base/fault.h"
 
 #include <sched.h>
 #include <stddef.h>

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/filters/merge.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool tell(struct merge *merge, struct event *event, struct fault *why)
+{
+    return sink_take(&merge->to, event, why);
+}
+
+/* ---- definitions ---- */
+
+/* A definition is the same when all its numbers are. */
+#define FUNCTION_KEY 3
+#define FRAME_KEY    7
+
+static bool tell_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
+{
+    const struct text text = tables_string(merge->from, string);
+    bool added = false;
+    *number = string ? intern_number(&merge->strings, text.bytes, text.size, &added) : 0;
+    struct event event = { .kind = EVENT_STRING, .string = { *number, text } };
+    return !added || tell(merge, &event, why);
+}
+
+static bool tell_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)
+{
+    struct event event = { .kind = EVENT_FUNCTION, .function = merge->from->functions[function] };
+    struct function *told = &event.function;
+    if (!tell_string(merge, told->name, &told->name, why) || !tell_string(merge, told->file, &told->file, why))
+        return false;
+    const uint32_t key[FUNCTION_KEY] = { told->name, told->file, told->first_line };
+    bool added;
+    *number = told->number = intern_number(&merge->functions, key, sizeof(key), &added);
+    return !added || tell(merge, &event, why);
+}
+
+static bool tell_frame(struct merge *merge, uint32_t frame, uint32_t *number, struct fault *why)
+{
+    merge->frame_numbers = alloc_grow(merge->frame_numbers, &merge->frame_numbers_room, (size_t)frame + 1,
+                                      sizeof(*merge->frame_numbers));
+    *number = merge->frame_numbers[frame];
+    if (*number)
+        return true;
+    struct event event = { .kind = EVENT_FRAME, .frame = merge->from->frames[frame] };
+    struct frame *told = &event.frame;
+    if (!tell_function(merge, told->function, &told->function, why) ||
+        !tell_string(merge, told->instruction, &told->instruction, why) ||
+        !tell_string(merge, told->base, &told->base, why))
+        return false;
+    const uint32_t key[FRAME_KEY] = {
+        told->function,    told->line, told->end_line, (uint32_t)told->column, (uint32_t)told->end_column,
+        told->instruction, told->base
+    };
+    bool added;
+    *number = told->number = intern_number(&merge->frames, key, sizeof(key), &added);
+    merge->frame_numbers[frame] = *number;
+    return !added || tell(merge, &event, why);
+}
+
+static bool tell_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
+{
+    merge->process_numbers = alloc_grow(merge->process_numbers, &merge->process_numbers_room, (size_t)process + 1,
+                                        sizeof(*merge->process_numbers));
+    *number = merge->process_numbers[process];
+    if (*number)
+        return true;
+    *number = merge->process_numbers[process] = ++merge->last_process;
+    struct event event = { .kind = EVENT_PROCESS, .process = merge->from->processes[process].process };
+    event.process.number = *number;
+    event.process.start_ns += merge->offset_ns;
+    if (!tell(merge, &event, why))
+        return false;
+    event = (struct event){ .kind = EVENT_ORIGIN,
+                            .origin = { *number, merge->name, merge->from->recording.interval_ns } };
+    return merge->name.size == 0 || tell(merge, &event, why);
+}
+
+/* The number of a task in the whole, 0 for one that was lost; it is told of when it was not yet. */
+static bool tell_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
+{
+    struct event event = { .kind = EVENT_TASK, .task = tables_task(merge->from, task)->task };
+    *number = 0;
+    if (!event.task.number)
+        return true;
+    merge->task_numbers = alloc_grow(merge->task_numbers, &merge->task_numbers_room, (size_t)task + 1,
+                                     sizeof(*merge->task_numbers));
+    *number = merge->task_numbers[task];
+    if (*number)
+        return true;
+    if (!tell_process(merge, event.task.process, &event.task.process, why))
+        return false;
+    *number = merge->task_numbers[task] = event.task.number = ++merge->last_task;
+    event.task.start_ns += merge->offset_ns;
+    return tell(merge, &event, why);
+}
+
+static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
+{
+    merge->threads = alloc_grow(merge->threads, &merge->threads_room, (size_t)thread + 1, sizeof(*merge->threads));
+    return &merge->threads[thread];
+}
+
+/* The thread's number in the whole; it is told of when it is wanted and was not told of yet. 0: it is not wanted. */
+static bool tell_thread(struct merge *merge, uint32_t thread, uint32_t *number, struct fault *why)
+{
+    struct merged_thread *row = thread_row(merge, thread);
+    *number = row->number;
+    if (*number || !row->wanted)
+        return true;
+    struct event event = { .kind = EVENT_THREAD, .thread = merge->from->threads[thread].thread };
+    if (!tell_process(merge, event.thread.process, &event.thread.process, why) ||
+        !tell_task(merge, event.thread.task, &event.thread.task, why))
+        return false;
+    *number = row->number = event.thread.number = ++merge->last_thread;
+    event.thread.start_ns += merge->offset_ns;
+    return tell(merge, &event, why);
+}
+
+/* Number of a thread or process that was told of; 0: it was not. */
+static uint32_t thread_number(const struct merge *merge, uint32_t thread)
+{
+    return thread < merge->threads_room ? merge->threads[thread].number : 0;
+}
+
+static uint32_t process_number(const struct merge *merge, uint32_t process)
+{
+    return process < merge->process_numbers_room ? merge->process_numbers[process] : 0;
+}
+
+/* ---- ticks ---- */
+
+static bool is_wanted(const struct merge *merge, uint64_t time_ns)
+{
+    return choice_has_time(merge->choice, time_ns + merge->offset_ns);
+}
+
+/* Puts the frames of a stack from `keep` on into merge->stack. */
+static bool tell_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
+{
+    merge->stack = alloc_grow(merge->stack, &merge->stack_room, depth, sizeof(*merge->stack));
+    for (uint32_t at = depth; at > keep; at--) {
+        if (!tell_frame(merge, merge->from->stacks[stack].frame, &merge->stack[at - 1], why))
+            return false;
+        stack = merge->from->stacks[stack].caller;
+    }
+    return true;
+}
+
+/* Samples between this one and the last one told may have been left out: only frames that none of them changed are
+ * kept. */
+static bool take_sample(struct merge *merge, struct sample *sample, struct fault *why)
+{
+    if (sample->thread >= merge->from->threads_count || !merge->from->threads[sample->thread].thread.number)
+        return true; /* lost */
+    struct merged_thread *row = thread_row(merge, sample->thread);
+    if (row->common > sample->keep)
+        row->common = sample->keep;
+    if (!row->wanted || sample->stack == STACK_LOST || !is_wanted(merge, sample->time_ns))
+        return true;
+    const uint32_t depth = merge->from->threads[sample->thread].depth, keep = row->common;
+    struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
+    if (!tell_thread(merge, sample->thread, &event.sample.thread, why) ||
+        !tell_task(merge, sample->task, &event.sample.task, why) ||
+        !tell_frames(merge, sample->stack, keep, depth, why))
+        return false;
+    merge->threads[sample->thread].common = depth;
+    event.sample.keep = keep;
+    event.sample.pushed = depth - keep;
+    event.sample.frames = depth > keep ? merge->stack + keep : NULL;
+    event.sample.time_ns += merge->offset_ns;
+    return tell(merge, &event, why);
+}
+
+static bool take_failed(struct merge *merge, struct event *event, struct fault *why)
+{
+    struct failed *failed = &event->failed;
+    if (!is_wanted(merge, failed->time_ns))
+        return true;
+    failed->time_ns += merge->offset_ns;
+    const uint32_t thread = failed->thread;
+    failed->thread = thread_number(merge, thread);
+    return (thread && !failed->thread) || tell(merge, event, why);
+}
+
+static bool take_left_out(struct merge *merge, struct event *event, struct fault *why)
+{
+    struct left_out *left_out = &event->left_out;
+    if (!is_wanted(merge, left_out->time_ns) || left_out->thread >= merge->from->threads_count ||
+        !merge->from->threads[left_out->thread].thread.number)
+        return true;
+    left_out->time_ns += merge->offset_ns;
+    return tell_thread(merge, left_out->thread, &left_out->thread, why) &&
+           (!left_out->thread || tell(merge, event, why));
+}
+
+/* ---- news ---- */
+
+static bool take_change(struct merge *merge, struct event *event, uint32_t number, struct fault *why)
+{
+    event->change.number = number;
+    event->change.time_ns += merge->offset_ns;
+    return !number || tell(merge, event, why);
+}
+
+/* Its name decides; one that it had before counts. */
+static void look_at_name(struct merge *merge, uint32_t thread)
+{
+    if (thread < merge->from->threads_count && merge->from->threads[thread].thread.number &&
+        choice_has_thread(merge->choice, merge->from, thread))
+        merge_want(merge, thread);
+}
+
+bool merge_take(struct merge *merge, struct event *event, struct fault *why)
+{
+    switch (event->kind) {
+    case EVENT_THREAD:
+        look_at_name(merge, event->thread.number);
+        return true;
+    case EVENT_THREAD_NAME:
+        look_at_name(merge, event->change.number);
+        return take_change(merge, event, thread_number(merge, event->change.number), why);
+    case EVENT_THREAD_END:
+        return take_change(merge, event, thread_number(merge, event->change.number), why);
+    case EVENT_PROCESS_END:
+        return take_change(merge, event, process_number(merge, event->change.number), why);
+    case EVENT_SAMPLE:
+        return take_sample(merge, &event->sample, why);
+    case EVENT_FAILED:
+        return take_failed(merge, event, why);
+    case EVENT_LEFT_OUT:
+        return take_left_out(merge, event, why);
+    case EVENT_MISSED:
+        return !is_wanted(merge, merge->from->last_ns) || tell(merge, event, why);
+    case EVENT_TICK:
+        if (!is_wanted(merge, event->tick_ns))
+            return true;
+        event->tick_ns += merge->offset_ns;
+        return tell(merge, event, why);
+    default:
+        return true; /* definitions wait for a sample; the ends are told once, for the whole */
+    }
+}
+
+/* ---- the whole ---- */
+
+bool merge_open(struct merge *merge, const struct recording *recording, struct fault *why)
+{
+    struct event event = { .kind = EVENT_RECORDING, .recording = *recording };
+    event.recording.from_ns = merge->choice->from_ns;
+    merge->opened = true;
+    return tell(merge, &event, why);
+}
+
+static void forget(void *rows, size_t size)
+{
+    if (size > 0)
+        memset(rows, 0, size);
+}
+
+void merge_next(struct merge *merge, const struct tables *from, struct text name, uint64_t offset_ns)
+{
+    forget(merge->process_numbers, merge->process_numbers_room * sizeof(*merge->process_numbers));
+    forget(merge->task_numbers, merge->task_numbers_room * sizeof(*merge->task_numbers));
+    forget(merge->frame_numbers, merge->frame_numbers_room * sizeof(*merge->frame_numbers));
+    forget(merge->threads, merge->threads_room * sizeof(*merge->threads));
+    merge->from = from;
+    merge->name = name;
+    merge->offset_ns = offset_ns;
+}
+
+void merge_want(struct merge *merge, uint32_t thread)
+{
+    thread_row(merge, thread)->wanted = true;
+    merge->found = true;
+}
+
+/* The whole ends with the last one, and as it did. */
+void merge_end_recording(struct merge *merge)
+{
+    const struct tables *from = merge->from;
+    const uint64_t last_ns = tables_end_ns(from) + merge->offset_ns;
+    merge->last_ns = last_ns > merge->last_ns ? last_ns : merge->last_ns;
+    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : tables_undated(from);
+    merge->cut |= !whole;
+    if (!whole || !from->end.reason || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
+        return;
+    merge->end = from->end;
+    merge->end.time_ns += merge->offset_ns;
+}
+
+/* An end says that nothing is missing before it. */
+bool merge_finish(struct merge *merge, struct fault *why)
+{
+    struct event event = { .kind = EVENT_END, .end = merge->end };
+    if (merge->cut || !merge->end.reason)
+        return true;
+    if (event.end.time_ns < merge->last_ns) /* of one that does not tell its end */
+        event.end.time_ns = merge->last_ns;
+    if (merge->choice->to_ns && event.end.time_ns > merge->choice->to_ns)
+        event.end.time_ns = merge->choice->to_ns;
+    return tell(merge, &event, why);
+}
+
+void merge_free(struct merge *merge)
+{
+    intern_free(&merge->strings);
+    intern_free(&merge->functions);
+    intern_free(&merge->frames);
+    free(merge->process_numbers);
+    free(merge->task_numbers);
+    free(merge->frame_numbers);
+    free(merge->threads);
+    free(merge->stack);
+    *merge = (struct merge){ 0 };
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/filters/mode_filter.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A sample says what the mode asks for when it has all bits of `says` and none of `silent`. */
+static const struct {
+    const char *name;
+    uint32_t says, silent;
+    uint32_t keeps;       /* and is kept when it has this one */
+    const char *question; /* what it says then */
+} modes[] = {
+    [MODE_WALL] = { .name = "wall" },
+    [MODE_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether its thread was on a processor" },
+    [MODE_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether its thread held the interpreter's lock" },
+    [MODE_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
+};
+
+enum mode mode_named(struct text name)
+{
+    for (size_t i = MODE_WALL; i < countof(modes); i++)
+        if (strlen(modes[i].name) == name.size && memcmp(modes[i].name, name.bytes, name.size) == 0)
+            return (enum mode)i;
+    return MODE_AS_RECORDED;
+}
+
+bool keep_fits(const struct keep *keep, const struct recording *recording, struct fault *why)
+{
+    const enum mode recorded = recording->mode.size ? mode_named(recording->mode) : MODE_WALL;
+    if (keep->mode == MODE_AS_RECORDED || keep->mode == recorded || recorded == MODE_WALL)
+        return true;
+    const char *wanted = modes[keep->mode].name;
+    if (recorded == MODE_AS_RECORDED)
+        return fault(why, "it was recorded in a mode that this version does not know, and --mode %s was asked for",
+                     wanted);
+    return fault(why,
+                 "it was recorded in mode %s and has the samples of that mode only: for --mode %s record with -m %s",
+                 modes[recorded].name, wanted, wanted);
+}
+
+/* Tells what was left out of a thread so far. */
+static bool tell(struct keep *keep, uint32_t thread, const struct sink *output, struct fault *why)
+{
+    if (thread >= keep->room || keep->left_out[thread].ticks == 0)
+        return true;
+    struct event event = { .kind = EVENT_LEFT_OUT, .left_out = keep->left_out[thread] };
+    keep->left_out[thread] = (struct left_out){ 0 };
+    return sink_take(output, &event, why);
+}
+
+static bool tell_all(struct keep *keep, const struct sink *output, struct fault *why)
+{
+    for (uint32_t thread = 1; thread < keep->room; thread++)
+        if (!tell(keep, thread, output, why))
+            return false;
+    return true;
+}
+
+static void leave_out(struct keep *keep, struct tables *tables, const struct sample *sample)
+{
+    keep->left_out = alloc_grow(keep->left_out, &keep->room, (size_t)sample->thread + 1, sizeof(*keep->left_out));
+    struct left_out *left_out = &keep->left_out[sample->thread];
+    const uint64_t count = 1 + sample->more;
+    left_out->thread = sample->thread;
+    left_out->ticks += count;
+    left_out->time_ns = sample->time_ns;
+    left_out->cpu_ns += sample->cpu_ns;
+
+    struct thread_row *row = &tables->threads[sample->thread];
+    row->samples -= count;
+    row->wall_ns -= sample->stands_ns * count;
+    row->left_out += count;
+    if (sample->task)
+        tables->tasks[sample->task].samples -= count;
+    tables->samples -= count;
+    tables->left_out += count;
+    keep->dropped += count;
+}
+
+static bool keeps(struct keep *keep, const struct sample *sample)
+{
+    const uint32_t status = sample->status;
+    const bool says = (status & modes[keep->mode].says) == modes[keep->mode].says &&
+                      !(status & modes[keep->mode].silent);
+    keep->unknown += says ? 0 : 1 + sample->more;
+    return says && (status & modes[keep->mode].keeps);
+}
+
+bool keep_take(struct keep *keep, struct tables *tables, struct event *event, const struct sink *output,
+               struct fault *why)
+{
+    if (keep->mode == MODE_AS_RECORDED || keep->mode == MODE_WALL)
+        return sink_take(output, event, why);
+    uint32_t thread = 0;
+    if (event->kind == EVENT_SAMPLE && !keeps(keep, &event->sample)) {
+        leave_out(keep, tables, &event->sample);
+        return true;
+    }
+    if (event->kind == EVENT_SAMPLE)
+        thread = event->sample.thread;
+    else if (event->kind == EVENT_LEFT_OUT)
+        thread = event->left_out.thread;
+    else if (event->kind == EVENT_THREAD_END)
+        thread = event->change.number;
+    const bool told = event->kind == EVENT_END ? tell_all(keep, output, why) : tell(keep, thread, output, why);
+    return told && sink_take(output, event, why);
+}
+
+bool keep_finish(struct keep *keep, const struct tables *tables, const struct sink *output, struct fault *why)
+{
+    if (keep->unknown > 0 && keep->unknown == tables->samples + keep->dropped) {
+        const char *name = modes[keep->mode].name;
+        return fault(why, "no sample of it says %s: --mode %s needs a recording made with pyreel-record -m %s",
+                     modes[keep->mode].question, name, name);
+    }
+    return tell_all(keep, output, why);
+}
+
+void keep_free(struct keep *keep)
+{
+    free(keep->left_out);
+    *keep = (struct keep){ 0 };
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/filters/selection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECONDS_LIMIT 1e9
+
+bool choice_is_partial(const struct choice *choice)
+{
+    return choice->threads || choice->from_ns || choice->to_ns;
+}
+
+bool choice_has_time(const struct choice *choice, uint64_t time_ns)
+{
+    return time_ns >= choice->from_ns && (choice->to_ns == 0 || time_ns < choice->to_ns);
+}
+
+/* A word of the list is a thread's number, or its name; blanks around it are not part of it. */
+static bool is_meant(const char *word, size_t size, const struct thread *thread, struct text name)
+{
+    while (size > 0 && *word == ' ') {
+        word++;
+        size--;
+    }
+    while (size > 0 && word[size - 1] == ' ')
+        size--;
+    if (size > 0 && size == name.size && memcmp(word, name.bytes, size) == 0)
+        return true;
+    char digits[16] = "", *end;
+    if (size == 0 || size >= sizeof(digits) || *word < '0' || *word > '9')
+        return false;
+    memcpy(digits, word, size);
+    return strtoul(digits, &end, 10) == thread->tid && *end == '\0';
+}
+
+bool choice_has_thread(const struct choice *choice, const struct tables *tables, uint32_t number)
+{
+    if (!choice->threads)
+        return true;
+    const struct thread *thread = &tables->threads[number].thread;
+    const struct text name = tables_thread_name(tables, number);
+    for (const char *word = choice->threads; word; word = strchr(word, ',')) {
+        word += *word == ',';
+        if (is_meant(word, strcspn(word, ","), thread, name))
+            return true;
+    }
+    return false;
+}
+
+bool parse_seconds(const char *text, uint64_t *time_ns)
+{
+    char *end;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= SECONDS_LIMIT))
+        return false;
+    *time_ns = (uint64_t)(seconds * 1e9 + 0.5);
+    return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/output_path.h"
+
+#include "formats/base/alloc.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *place_path(const struct settings *settings, const struct converter *converter)
+{
+    if (settings->output)
+        return alloc_copy(settings->output, strlen(settings->output));
+    if (!converter->suffix || strcmp(settings->input, "-") == 0)
+        return alloc_copy("-", 1);
+    char *path = alloc_zeroed(strlen(settings->input) + strlen(converter->suffix) + 1, 1);
+    return strcat(strcpy(path, settings->input), converter->suffix);
+}
+
+static bool ends_in(const char *string, const char *end)
+{
+    const size_t size = strlen(string);
+    return size >= strlen(end) && strcmp(string + size - strlen(end), end) == 0;
+}
+
+/* Whether the output would be written over a recording. */
+static bool is_input(const struct inputs *inputs, const struct stat *output)
+{
+    for (size_t i = 0; i < inputs->count && S_ISREG(output->st_mode); i++) {
+        const char *path = inputs->rows[i].path;
+        struct stat input;
+        const bool exists = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &input) == 0 : stat(path, &input) == 0;
+        if (exists && input.st_ino == output->st_ino && input.st_dev == output->st_dev)
+            return true;
+    }
+    return false;
+}
+
+bool place_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
+                const char *path, struct fault *why)
+{
+    struct stat output;
+    const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
+    if (exists && is_input(inputs, &output))
+        return fault(why, "%s is the recording itself: name another output with -o", path);
+    if (converter->binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+        return fault(why, "this output is not for a terminal: name a file with -o, or redirect it");
+    const bool gzip = converter->packing == PACK_ALWAYS || (converter->packing == PACK_BY_NAME && ends_in(path, ".gz"));
+    return output_open(&conversion->output, path, gzip, why);
+}

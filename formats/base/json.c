@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/base/json.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void emit_key(struct emitter *json, const char *key)
+{
+    if (json->comma)
+        output_bytes(json->to, ",", 1);
+    json->comma = true;
+    if (!key)
+        return;
+    output_bytes(json->to, "\"", 1);
+    output_string(json->to, key);
+    output_bytes(json->to, "\":", 2);
+}
+
+void emit_open(struct emitter *json, const char *key, char bracket)
+{
+    emit_key(json, key);
+    output_bytes(json->to, &bracket, 1);
+    json->comma = false;
+}
+
+void emit_close(struct emitter *json, char bracket)
+{
+    output_bytes(json->to, &bracket, 1);
+    json->comma = true;
+}
+
+/* Begins a number: most stand in a long array. Returns how many bytes of the output's room that took. */
+static size_t begin_number(struct emitter *json, const char *key)
+{
+    if (key)
+        emit_key(json, key);
+    const bool comma = !key && json->comma;
+    *output_room(json->to) = ',';
+    json->comma = true;
+    return comma;
+}
+
+void emit_integer(struct emitter *json, const char *key, int64_t value)
+{
+    size_t size = begin_number(json, key);
+    unsigned char *at = output_room(json->to);
+    if (value < 0)
+        at[size++] = '-';
+    size += put_digits(at + size, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    output_filled(json->to, size);
+}
+
+void emit_again(struct emitter *json, uint64_t value, uint64_t count)
+{
+    unsigned char text[24] = ",";
+    const size_t size = 1 + put_digits(text + 1, value);
+    if (count > 0 && !json->comma) {
+        emit_integer(json, NULL, (int64_t)value);
+        count--;
+    }
+    for (; count > 0; count--) { /* all of `text`: a length that is known is copied fastest */
+        memcpy(output_room(json->to), text, sizeof(text));
+        output_filled(json->to, size);
+    }
+}
+
+/* Puts `digits` digits of `value` behind a point. Returns how many bytes that are. */
+static size_t put_fraction(unsigned char *to, uint64_t value, unsigned digits)
+{
+    for (; value % 10 == 0; value /= 10)
+        digits--;
+    to[0] = '.';
+    for (unsigned i = digits; i > 0; i--, value /= 10)
+        to[i] = (unsigned char)('0' + value % 10);
+    return digits + 1;
+}
+
+void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigned digits)
+{
+    static const uint32_t powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
+    assert(digits <= 9);
+    size_t size = begin_number(json, key);
+    unsigned char *at = output_room(json->to);
+    const uint64_t whole = value / powers[digits], rest = value % powers[digits];
+    size += put_digits(at + size, whole);
+    if (rest)
+        size += put_fraction(at + size, rest, digits);
+    output_filled(json->to, size);
+}
+
+void emit_literal(struct emitter *json, const char *key, const char *literal)
+{
+    emit_key(json, key);
+    output_string(json->to, literal);
+}
+
+static int emit_dumped(const char *bytes, size_t size, void *output)
+{
+    output_bytes(output, bytes, size);
+    return 0;
+}
+
+void emit_text(struct emitter *json, const char *key, struct text text)
+{
+    emit_value(json, key, json_stringn(text.size ? text.bytes : "", text.size));
+}
+
+/* Writes "null" for what could not be made, so that the rest stays in its place until the caller looks at `bad`. */
+void emit_value(struct emitter *json, const char *key, json_t *value)
+{
+    emit_key(json, key);
+    if (!value || json_dump_callback(value, emit_dumped, json->to, JSON_COMPACT | JSON_ENCODE_ANY) != 0) {
+        json->bad = true;
+        output_string(json->to, "null");
+    }
+    json_decref(value);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/base/output.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/sticky_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static void write_all(struct output *output, const unsigned char *bytes, size_t size)
+{
+    while (size > 0 && output->failure.text[0] == '\0') {
+        const ssize_t done = write(output->fd, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0) {
+            fault(&output->failure, "cannot write %s: %s", output->path, strerror(errno));
+            return;
+        }
+        bytes += done;
+        size -= (size_t)done;
+        output->written += (uint64_t)done;
+    }
+}
+
+static void deflate_all(struct output *output, const unsigned char *bytes, size_t size, int flush)
+{
+    unsigned char packed[16 << 10];
+    output->gzip->next_in = (unsigned char *)bytes;
+    output->gzip->avail_in = (unsigned)size;
+    do {
+        output->gzip->next_out = packed;
+        output->gzip->avail_out = sizeof(packed);
+        deflate(output->gzip, flush);
+        write_all(output, packed, sizeof(packed) - output->gzip->avail_out);
+    } while (output->gzip->avail_out == 0);
+}
+
+static void flush_buffer(struct output *output, size_t size, int flush)
+{
+    if (output->gzip)
+        deflate_all(output, output->buffer, size, flush);
+    else
+        write_all(output, output->buffer, size);
+    output->used -= size;
+}
+
+static void start_gzip(struct output *output)
+{
+    /* 15 bits of window, +16: a gzip wrapper. The header says no time, no name, and always the same system. */
+    static gz_header header = { .os = 3 };
+    output->gzip = alloc_zeroed(1, sizeof(*output->gzip));
+    deflateInit2(output->gzip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    deflateSetHeader(output->gzip, &header);
+}
+
+static bool open_in_place(struct output *output, struct fault *why)
+{
+    output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return output->fd >= 0 || fault(why, "cannot open %s: %s", output->path, strerror(errno));
+}
+
+/* A regular file grows without a name in its folder: whatever ends us, nothing half made is left. Where the file
+ * system can't do that, it grows under a name of its own. */
+static bool open_nameless(struct output *output, struct fault *why)
+{
+    char *folder = alloc_copy(output->final, strlen(output->final));
+    output->fd = open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    const int cause = output->fd < 0 ? errno : 0;
+    free(folder);
+    output->unfinished = alloc_zeroed(strlen(output->final) + 32, 1);
+    sprintf(output->unfinished, "%s.%d.part", output->final, (int)getpid());
+    if (output->fd >= 0) {
+        output->nameless = true;
+        return true;
+    }
+    errno = cause;
+    if (cause == EOPNOTSUPP || cause == EISDIR || cause == EINVAL)
+        output->fd = open(output->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return output->fd >= 0 || fault(why, "cannot create %s: %s", output->path, strerror(errno));
+}
+
+/* What is no regular file, a device or a pipe or a link to one, is written in place. */
+static bool open_file(struct output *output, struct fault *why)
+{
+    struct stat there;
+    if (is_strange_link(output->path))
+        return fault(why,
+                     "cannot write %s: it is a symbolic link of somebody else, in a folder where everyone may make "
+                     "one; name another file",
+                     output->path);
+    output->final = realpath(output->path, NULL); /* a link stays one: what it leads to is replaced */
+    if (output->final && stat(output->final, &there) == 0 && !S_ISREG(there.st_mode))
+        return open_in_place(output, why);
+    if (!output->final && lstat(output->path, &there) == 0)
+        return open_in_place(output, why);
+    if (!output->final)
+        output->final = alloc_copy(output->path, strlen(output->path));
+    return open_nameless(output, why);
+}
+
+/* Gives the finished file its name. */
+static bool name_file(struct output *output)
+{
+    char link[64];
+    if (!output->unfinished)
+        return true;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", output->fd);
+    if (output->nameless && linkat(AT_FDCWD, link, AT_FDCWD, output->unfinished, AT_SYMLINK_FOLLOW) != 0)
+        return fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+    if (rename(output->unfinished, output->final) == 0)
+        return true;
+    fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+    unlink(output->unfinished);
+    return false;
+}
+
+static void release(struct output *output)
+{
+    if (output->gzip)
+        deflateEnd(output->gzip);
+    if (output->fd != STDOUT_FILENO && close(output->fd) != 0)
+        fault(&output->failure, "cannot write %s: %s", output->path, strerror(errno));
+    free(output->gzip);
+    free(output->buffer);
+    free(output->final);
+    free(output->unfinished);
+    output->open = false;
+}
+
+bool output_open(struct output *output, const char *path, bool gzip, struct fault *why)
+{
+    *output = (struct output){ .path = path, .fd = STDOUT_FILENO };
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+        output->path = "standard output";
+    else if (!open_file(output, why)) {
+        output->fd = STDOUT_FILENO; /* nothing to close */
+        release(output);
+        return false;
+    }
+    output->open = true;
+    output->buffer = alloc_zeroed(OUTPUT_BUFFER + OUTPUT_ROOM, 1);
+    if (gzip)
+        start_gzip(output);
+    return true;
+}
+
+/* What stands behind it is few bytes. */
+void output_spill(struct output *output)
+{
+    flush_buffer(output, OUTPUT_BUFFER, Z_NO_FLUSH);
+    memmove(output->buffer, output->buffer + OUTPUT_BUFFER, output->used);
+}
+
+void output_bytes(struct output *output, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+    if (size == 0)
+        return;
+    if (size <= OUTPUT_ROOM) {
+        memcpy(output_room(output), bytes, size);
+        output_filled(output, size);
+        return;
+    }
+    while (size > 0) {
+        const size_t part = size < OUTPUT_BUFFER - output->used ? size : OUTPUT_BUFFER - output->used;
+        memcpy(output->buffer + output->used, from, part);
+        output->used += part;
+        from += part;
+        size -= part;
+        if (output->used == OUTPUT_BUFFER)
+            output_spill(output);
+    }
+}
+
+void output_string(struct output *output, const char *string)
+{
+    output_bytes(output, string, strlen(string));
+}
+
+void output_text(struct output *output, struct text text)
+{
+    output_bytes(output, text.bytes, text.size);
+}
+
+static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                 "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
+
+static size_t digits_of(uint64_t number)
+{
+    size_t digits = 1;
+    for (; number >= 10000; number /= 10000)
+        digits += 4;
+    return digits + (number >= 10) + (number >= 100) + (number >= 1000);
+}
+
+/* Two digits at a time, from the end. */
+size_t put_digits(unsigned char *to, uint64_t number)
+{
+    const size_t size = digits_of(number);
+    unsigned char *at = to + size;
+    for (; number >= 100; number /= 100)
+        memcpy(at -= 2, two_digits + number % 100 * 2, 2);
+    if (number >= 10)
+        memcpy(to, two_digits + number * 2, 2);
+    else
+        *to = (unsigned char)('0' + number);
+    return size;
+}
+
+void output_number(struct output *output, uint64_t number)
+{
+    output_filled(output, put_digits(output_room(output), number));
+}
+
+void output_format(struct output *output, const char *format, ...)
+{
+    char *string;
+    va_list values;
+    va_start(values, format);
+    const int size = vasprintf(&string, format, values);
+    va_end(values);
+    if (size < 0) {
+        fault(&output->failure, "cannot format text for %s", output->path);
+        return;
+    }
+    output_bytes(output, string, (size_t)size);
+    free(string);
+}
+
+bool output_close(struct output *output, uint64_t *written, struct fault *why)
+{
+    flush_buffer(output, output->used, Z_FINISH);
+    const bool whole = output->failure.text[0] == '\0' && name_file(output);
+    if (!whole && output->unfinished && !output->nameless)
+        unlink(output->unfinished);
+    if (written)
+        *written = output->written;
+    release(output);
+    const bool good = output->failure.text[0] == '\0' || fault(why, "%s", output->failure.text);
+    *output = (struct output){ 0 };
+    return good;
+}
+
+void output_abandon(struct output *output)
+{
+    if (!output->open)
+        return;
+    if (output->unfinished && !output->nameless)
+        unlink(output->unfinished);
+    release(output);
+    *output = (struct output){ 0 };
+}

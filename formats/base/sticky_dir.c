@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/base/sticky_dir.h"
+
+#include "formats/base/alloc.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folder of a path, when all may write there and nobody may take away what is not his. */
+static bool find_shared(const char *path, struct stat *folder)
+{
+    char *copy = alloc_copy(path, strlen(path));
+    const bool shared = stat(dirname(copy), folder) == 0 && folder->st_mode & S_ISVTX && folder->st_mode & S_IWOTH;
+    free(copy);
+    return shared;
+}
+
+bool in_shared_folder(const char *path)
+{
+    struct stat folder;
+    return find_shared(path, &folder);
+}
+
+bool is_strange_link(const char *path)
+{
+    struct stat folder, link;
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && find_shared(path, &folder) && link.st_uid != geteuid() &&
+           link.st_uid != folder.st_uid;
+}

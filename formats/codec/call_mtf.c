@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/codec/call_mtf.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void callees_begin(struct callees *callees)
+{
+    memset(callees->recent, 0, sizeof(callees->recent));
+    callees->repeats_left = CALLEES_REPEATS;
+    for (size_t i = 0; i < CALLEES_THREADS; i++)
+        callees->stacks[i].depth = 0;
+}
+
+void callees_free(struct callees *callees)
+{
+    for (size_t i = 0; i < CALLEES_THREADS; i++)
+        free(callees->stacks[i].frames);
+}
+
+void callees_remember(struct callees_stack *stack)
+{
+    stack->frames = alloc_zeroed(CALLEES_DEPTH, sizeof(*stack->frames));
+}
+
+uint64_t callees_tell(struct callees *callees, uint32_t frame)
+{
+    const uint32_t caller = callees_top(callees->stack);
+    uint32_t *const recent = callees->recent[caller % CALLEES_CALLERS];
+    size_t rank = 0;
+    while (rank < CALLEES_RECENT && recent[rank] != frame)
+        rank++;
+    callees_note(recent, rank, frame);
+    callees_push(callees->stack, frame);
+    if (rank < CALLEES_RECENT)
+        return 1 + rank;
+    const int64_t ahead = (int64_t)frame - caller - 1;
+    return 1 + CALLEES_RECENT + signed_to_number(ahead);
+}
+
+bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length)
+{
+    struct callees_stack *const stack = callees->stack;
+    for (; length > 0 && stack->depth < CALLEES_DEPTH; length--) {
+        if (callees->repeats_left == 0)
+            return false;
+        callees->repeats_left--;
+        const bool there = distance > 0 && distance <= stack->depth;
+        callees_push(stack, there ? callees_frame_at(stack, stack->depth + 1 - distance) : 0);
+    }
+    stack->depth = length < UINT64_MAX - stack->depth ? stack->depth + length : UINT64_MAX;
+    return true;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/codec/codec_group.h"
+
+#include "formats/base/alloc.h"
+#include "formats/codec/codec_columns.h"
+
+/* A walk through the records of a payload, number by number, each of which goes into its column. It ends, since each
+ * takes a byte at least. */
+struct walk {
+    struct grouping *grouping;
+    struct cursor payload;
+    size_t most; /* bytes of a column: more are of no use */
+    bool bad;
+    uint64_t last[GROUP_NOTES][GROUP_FIELDS];
+    uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
+};
+
+void grouping_free(struct grouping *grouping)
+{
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        bytes_free(&grouping->columns[i]);
+    callees_free(&grouping->callees);
+}
+
+/* A number of the payload. One that takes more bytes than it needs would come back with fewer. */
+static uint64_t take(struct walk *w)
+{
+    /* Most numbers are a byte. */
+    if (w->payload.at < w->payload.end && *w->payload.at < 0x80)
+        return *w->payload.at++;
+    const unsigned char *before = w->payload.at;
+    const uint64_t value = take_number(&w->payload);
+    if (w->payload.bad || (size_t)(w->payload.at - before) != number_size(value))
+        w->bad = true;
+    return value;
+}
+
+static void put(struct walk *w, enum column column, uint64_t value)
+{
+    struct bytes *const to = &w->grouping->columns[column];
+    if (value < 0x80 && to->size < to->room)
+        to->at[to->size++] = (unsigned char)value;
+    else
+        put_number(to, value);
+    w->bad |= to->size > w->most;
+}
+
+/* Moves a number as it is. */
+static uint64_t move(struct walk *w, enum column column)
+{
+    const uint64_t value = take(w);
+    put(w, column, value);
+    return value;
+}
+
+/* Moves a number that stands in its column as the difference to `last`, small ones of either sign as small numbers. */
+static uint64_t move_difference(struct walk *w, enum column column, uint64_t last)
+{
+    const uint64_t value = take(w);
+    put(w, column, signed_to_number((int64_t)(value - last)));
+    return value;
+}
+
+/* Moves a number that is at most `most`, and stands in its column as what it lacks to that. */
+static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
+{
+    const uint64_t value = take(w);
+    if (value > most) {
+        w->bad = true;
+        return most;
+    }
+    put(w, column, most - value);
+    return value;
+}
+
+/* Moves a frame, which stands in its column as what it is to its caller, or the 0 in place of one, and returns it. */
+static uint64_t move_frame(struct walk *w)
+{
+    const uint64_t frame = take(w);
+    w->bad |= frame > UINT32_MAX;
+    put(w, COLUMN_FRAME, frame && !w->bad ? callees_tell(&w->grouping->callees, (uint32_t)frame) : 0);
+    return frame;
+}
+
+static void move_frames(struct walk *w)
+{
+    const uint64_t count = move(w, COLUMN_COUNT);
+    for (uint64_t i = 0; i < count && !w->bad;) {
+        if (move_frame(w) != 0) {
+            i++;
+            continue;
+        }
+        const uint64_t distance = move(w, COLUMN_DISTANCE);
+        const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
+        w->bad |= !callees_repeat(&w->grouping->callees, distance, length);
+        i += length;
+    }
+}
+
+static void move_stack(struct walk *w, uint64_t tag)
+{
+    struct callees *const callees = &w->grouping->callees;
+    if ((tag & 7) == RECORD_SUFFIX)
+        callees_keep(callees, tag >> 3, move(w, COLUMN_KEEP));
+    else
+        callees_pop(callees, tag >> 3, move(w, COLUMN_POP));
+    move_frames(w);
+}
+
+static void move_bytes(struct walk *w, uint64_t size)
+{
+    const struct cursor part = take_part(&w->payload, size);
+    w->bad |= part.bad;
+    put_bytes(&w->grouping->columns[COLUMN_BYTES], part.at, cursor_left(&part));
+}
+
+static void move_fields(struct walk *w, uint64_t note)
+{
+    const struct note_columns *const columns = &note_columns[note];
+    uint64_t first = 0;
+    for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
+        const enum column column = columns->field[i].column;
+        uint64_t *last = &w->last[note][i];
+        if (columns->field[i].told == DIFFERENCE_OF)
+            last = &w->last_of[note][first % GROUP_THREADS];
+        *last = columns->field[i].told == AS_IT_IS ? move(w, column) : move_difference(w, column, *last);
+        if (i == 0)
+            first = *last;
+    }
+}
+
+/* The size of a note stands before its fields in the payload, what is left behind those in the column. */
+static void move_note(struct walk *w, uint64_t note)
+{
+    const unsigned char *const end = w->payload.end;
+    const uint64_t size = take(w);
+    if (w->bad || size > cursor_left(&w->payload)) {
+        w->bad = true;
+        return;
+    }
+    w->payload.end = w->payload.at + size;
+    if (note < GROUP_NOTES)
+        move_fields(w, note);
+    const uint64_t behind = cursor_left(&w->payload);
+    put(w, COLUMN_BEHIND, behind);
+    move_bytes(w, behind);
+    w->payload.end = end;
+}
+
+/* Moves a record's tag: its argument has a column for each kind, and a note's kind is a part of its shape. Returns the
+ * whole tag. */
+static uint64_t move_tag(struct walk *w)
+{
+    const uint64_t tag = take(w);
+    const unsigned kind = tag & 7;
+    if (kind == RECORD_NOTE) {
+        put(w, COLUMN_SHAPE, tag);
+    } else if (kind == 0) {
+        w->bad = true;
+    } else {
+        put(w, COLUMN_SHAPE, kind);
+        put(w, argument_columns[kind], tag >> 3);
+    }
+    return tag;
+}
+
+static void move_record(struct walk *w)
+{
+    const uint64_t tag = move_tag(w);
+    if (w->bad)
+        return;
+    switch (tag & 7) {
+    case RECORD_SUFFIX:
+    case RECORD_POP_PUSH:
+        move_stack(w, tag);
+        break;
+    case RECORD_FAILED:
+        move(w, COLUMN_CAUSE);
+        break;
+    case RECORD_NOTE:
+        move_note(w, tag >> 3);
+        break;
+    default:
+        break;
+    }
+}
+
+bool group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
+{
+    struct walk w = { .grouping = grouping,
+                      .payload = cursor_of(payload->at, payload->size),
+                      .most = GROUP_MOST(payload->size) };
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        grouping->columns[i].size = 0;
+    callees_begin(&grouping->callees);
+    const uint64_t base = take(&w);
+    while (!w.bad && cursor_left(&w.payload) > 0)
+        move_record(&w);
+    if (w.bad)
+        return false;
+
+    const size_t before = to->size;
+    put_number(to, base);
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        put_number(to, grouping->columns[i].size);
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        put_bytes(to, grouping->columns[i].at, grouping->columns[i].size);
+    if (to->size - before <= GROUP_MOST(payload->size))
+        return true;
+    to->size = before;
+    return false;
+}

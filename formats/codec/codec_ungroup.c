@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* Joins the columns of a grouped payload: what each function undoes is in block_group.c. This is done for every block
+ * that is read, so it does not look at the room for each number. A step is a few numbers; it begins where the payload
+ * is not longer than it should be, and behind that there is room for what a step takes. */
+#include "formats/codec/codec_columns.h"
+
+#include <string.h>
+
+#define STEP_MOST 96 /* of a step: a tag, and a note's size and fields but those that are only bytes */
+
+_Static_assert(CALLEES_REPEATS >= STREAM_FRAMES_LIMIT, "no block is refused that a reader of records would take");
+_Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, "room for the longest");
+
+struct join {
+    struct callees *callees;
+    struct cursor columns[GROUP_COLUMNS];
+    const unsigned char *end; /* of the payload, when it is as long as it should be */
+    bool bad;
+    uint64_t last[GROUP_NOTES][GROUP_FIELDS];
+    uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
+};
+
+/* Whether another step may begin at `to`. If not, the payload is not what was grouped. */
+static inline bool has_room(struct join *j, const unsigned char *to)
+{
+    j->bad |= to > j->end;
+    return !j->bad;
+}
+
+static inline uint64_t take(struct join *j, enum column column)
+{
+    struct cursor *const from = &j->columns[column];
+    if (from->at < from->end && *from->at < 0x80)
+        return *from->at++;
+    const uint64_t value = take_long_number(from);
+    j->bad |= from->bad;
+    return value;
+}
+
+/* Each of these puts something at `to` and returns where the next is to be put. */
+
+/* A number where those of one byte and of two take turns. */
+static inline unsigned char *put_either(unsigned char *to, uint64_t value)
+{
+    if (value >= 1u << 14)
+        return number_write(to, value);
+    const bool two = value >= 0x80;
+    to[0] = (unsigned char)(value | (unsigned)two << 7);
+    to[1] = (unsigned char)(value >> 7);
+    return to + 1 + two;
+}
+
+/* Frames that repeat those a little before them; at most so many may follow. *length is how many do. */
+static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t most, uint64_t *length)
+{
+    const uint64_t distance = take(j, COLUMN_DISTANCE);
+    const uint64_t lack = take(j, COLUMN_LEFT);
+    j->bad |= lack > most;
+    if (j->bad)
+        return to;
+    *length = most - lack;
+    j->bad |= !callees_repeat(j->callees, distance, *length);
+    return number_write(number_write(number_write(to, 0), distance), *length);
+}
+
+/* Most of a recording is frames: what the loop needs is in variables of its own. */
+static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t count)
+{
+    struct callees *const callees = j->callees;
+    struct cursor from = j->columns[COLUMN_FRAME];
+    uint32_t caller = callees_top(callees->stack);
+    while (count > 0 && to <= j->end) {
+        const uint64_t told = take_either_number(&from);
+        if (told == 0) {
+            uint64_t length = 0;
+            to = join_repeat(j, to, count, &length);
+            if (j->bad)
+                break;
+            count -= length;
+            caller = callees_top(callees->stack);
+            continue;
+        }
+        const uint32_t frame = callees_called(callees, caller, told);
+        if (frame == 0) {
+            j->bad = true;
+            break;
+        }
+        caller = callees_push(callees->stack, frame);
+        to = put_either(to, frame);
+        count--;
+    }
+    j->bad |= from.bad;
+    j->columns[COLUMN_FRAME] = from;
+    return to;
+}
+
+static unsigned char *join_stack(struct join *j, unsigned char *to, uint64_t tag)
+{
+    uint64_t kept_or_popped;
+    if ((tag & 7) == RECORD_SUFFIX) {
+        kept_or_popped = take(j, COLUMN_KEEP);
+        callees_keep(j->callees, tag >> 3, kept_or_popped);
+    } else {
+        kept_or_popped = take(j, COLUMN_POP);
+        callees_pop(j->callees, tag >> 3, kept_or_popped);
+    }
+    const uint64_t count = take(j, COLUMN_COUNT);
+    return join_frames(j, number_write(number_write(to, kept_or_popped), count), count);
+}
+
+static unsigned char *join_fields(struct join *j, unsigned char *to, uint64_t note)
+{
+    const struct note_columns *const columns = &note_columns[note];
+    uint64_t first = 0;
+    for (unsigned i = 0; i < columns->fields; i++) {
+        uint64_t value = take(j, columns->field[i].column);
+        if (columns->field[i].told != AS_IT_IS) {
+            const bool of = columns->field[i].told == DIFFERENCE_OF;
+            uint64_t *const last = of ? &j->last_of[note][first % GROUP_THREADS] : &j->last[note][i];
+            value = *last += (uint64_t)number_to_signed(value);
+        }
+        if (i == 0)
+            first = value;
+        to = number_write(to, value);
+    }
+    return to;
+}
+
+static unsigned char *join_bytes(struct join *j, unsigned char *to, uint64_t size)
+{
+    const struct cursor part = take_part(&j->columns[COLUMN_BYTES], size);
+    if (part.bad || !has_room(j, to) || size > (size_t)(j->end - to)) {
+        j->bad = true;
+        return to;
+    }
+    memcpy(to, part.at, size);
+    return to + size;
+}
+
+/* The size of a note stands before its fields and mostly takes a byte. */
+static unsigned char *join_note(struct join *j, unsigned char *to, uint64_t note)
+{
+    unsigned char *const fields = to + 1;
+    unsigned char *end = note < GROUP_NOTES ? join_fields(j, fields, note) : fields;
+    const uint64_t behind = take(j, COLUMN_BEHIND);
+    if (behind > 0)
+        end = join_bytes(j, end, behind);
+    const size_t size = (size_t)(end - fields), longer = number_size(size) - 1;
+    if (longer > 0)
+        memmove(fields + longer, fields, size);
+    number_write(to, size);
+    return end + longer;
+}
+
+static unsigned char *join_record(struct join *j, unsigned char *to)
+{
+    uint64_t tag = take(j, COLUMN_SHAPE);
+    const unsigned kind = tag & 7;
+    if (kind == RECORD_NOTE)
+        return join_note(j, number_write(to, tag), tag >> 3);
+    if (kind == 0 || tag > 7) {
+        j->bad = true;
+        return to;
+    }
+    const uint64_t argument = take(j, argument_columns[kind]);
+    j->bad |= argument > UINT64_MAX >> 3;
+    tag |= argument << 3;
+    to = number_write(to, tag);
+    if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
+        return join_stack(j, to, tag);
+    return kind == RECORD_FAILED ? number_write(to, take(j, COLUMN_CAUSE)) : to;
+}
+
+/* The columns one by one. False when they do not take the whole. */
+static bool find_columns(struct join *j, struct cursor from)
+{
+    uint64_t sizes[GROUP_COLUMNS];
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        sizes[i] = take_number(&from);
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        j->columns[i] = take_part(&from, sizes[i]);
+    return !from.bad && cursor_left(&from) == 0;
+}
+
+static bool all_taken(const struct join *j)
+{
+    for (size_t i = 0; i < GROUP_COLUMNS; i++)
+        if (j->columns[i].bad || cursor_left(&j->columns[i]) > 0)
+            return false;
+    return true;
+}
+
+bool ungroup_payload(struct grouping *grouping, const void *grouped, size_t grouped_size, size_t size, struct bytes *to)
+{
+    struct join j = { .callees = &grouping->callees };
+    struct cursor from = cursor_of(grouped, grouped_size);
+    const uint64_t base = take_number(&from);
+    if (!find_columns(&j, from) || size / NUMBER_MOST > grouped_size)
+        return false;
+    callees_begin(j.callees);
+    unsigned char *at = bytes_reserve(to, size + STEP_MOST);
+    j.end = at + size;
+    at = number_write(at, base);
+    while (cursor_left(&j.columns[COLUMN_SHAPE]) > 0 && has_room(&j, at))
+        at = join_record(&j, at);
+    to->size += size;
+    return !j.bad && at == j.end && all_taken(&j);
+}

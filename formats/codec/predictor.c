@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/codec/predictor.h"
+
+#include "formats/base/alloc.h"
+
+#define ROW        16 /* places that stand together: a cache line */
+#define ROWS_LOG   (PREDICTOR_PLACES_LOG - 4)
+#define SHORT_MOST 8 /* ones of a length that are in the first row */
+#define MODELLED   6 /* bits behind the first one of a number that are foretold; the rest are told as they are */
+
+/* ---- tables ---- */
+
+/* 4096 / (1 + e^-x) for x from -8 to 8 by halves, but never all or nothing. */
+static const uint16_t logistic[33] = { 1,    2,    4,    6,    10,   17,   27,   45,   74,   120,  194,
+                                       311,  488,  747,  1102, 1546, 2048, 2550, 2994, 3349, 3608, 3785,
+                                       3902, 3976, 4022, 4051, 4069, 4079, 4086, 4090, 4092, 4094, 4095 };
+
+/* In steps, from which odds on; what is between two of those is on a line. */
+static uint32_t likely_at(uint32_t odds)
+{
+    const uint32_t at = odds >> 7, part = odds & 127;
+    return (logistic[at] * (128 - part) + logistic[at + 1] * part + 64) >> 7;
+}
+
+static uint16_t bounded(uint32_t one)
+{
+    const uint32_t most = UINT16_MAX - PREDICTOR_LEAST;
+    return (uint16_t)(one < PREDICTOR_LEAST ? PREDICTOR_LEAST : one < most ? one : most);
+}
+
+void predictor_prepare(struct predictor *predictor)
+{
+    uint32_t one = 0;
+    for (uint32_t odds = 0; odds < PREDICTOR_STEPS; odds++) {
+        const uint32_t likely = likely_at(odds);
+        predictor->likely[odds] = bounded(likely << 4);
+        for (; one <= likely; one++)
+            predictor->odds[one] = (int16_t)((int32_t)odds - PREDICTOR_STEPS / 2);
+    }
+    for (uint32_t seen = 0; seen <= PREDICTOR_SEEN; seen++)
+        predictor->rates[seen] = (uint16_t)(131072 / (2 * seen + 3));
+}
+
+/* ---- payloads ---- */
+
+static void forget(struct predictor *predictor)
+{
+    for (size_t i = 0; i < countof(predictor->places); i++)
+        predictor->places[i] = (struct predictor_place){ .one = 1 << 15 };
+}
+
+void predictor_write(struct predictor *predictor, struct bytes *to)
+{
+    forget(predictor);
+    range_coder_write(&predictor->coder, to);
+}
+
+void predictor_read(struct predictor *predictor, struct cursor from)
+{
+    forget(predictor);
+    range_coder_read(&predictor->coder, from);
+}
+
+/* ---- numbers ---- */
+
+/* A number takes several bits, each of which has a place by its own number: those of small ones are in one row. */
+static inline bool bit_of_number(struct predictor *predictor, uint32_t context, uint32_t node, bool bit)
+{
+    const uint32_t row = node < ROW ? context : predictor_context(context, node / ROW);
+    struct predictor_place *const place = predictor_place_at(predictor, (row >> (32 - ROWS_LOG)) * ROW + node % ROW,
+                                                             row);
+    bit = range_coder_bit(&predictor->coder, bounded(place->one), bit);
+    predictor_learn(predictor, place, bit);
+    return bit;
+}
+
+/* How many bits number + 1 has behind its first one: 0 to 64. */
+static unsigned length_of(uint64_t number)
+{
+    return number == UINT64_MAX ? 64 : 63 - (unsigned)__builtin_clzll(number + 1);
+}
+
+/* A 1 for each bit, then a 0 unless there are 64. */
+static unsigned tell_length(struct predictor *predictor, uint32_t context, unsigned length)
+{
+    unsigned told = 0;
+    while (told < 64 && bit_of_number(predictor, context, told < SHORT_MOST ? told : SHORT_MOST + told, told < length))
+        told++;
+    return told;
+}
+
+uint64_t predictor_number(struct predictor *predictor, uint32_t context, uint64_t number)
+{
+    const unsigned length = tell_length(predictor, context, length_of(number));
+    if (length == 64)
+        return UINT64_MAX;
+    const uint32_t nodes = length <= 2 ? 4 + 4 * length : 80 + (64 * length);
+    uint64_t told = 1;
+    unsigned left = length;
+    for (; left > 0 && length - left < MODELLED; left--)
+        told = told << 1 | bit_of_number(predictor, context, nodes + (uint32_t)told, (number + 1) >> (left - 1) & 1);
+    while (left > 0) {
+        const unsigned count = left < 8 ? left : 8;
+        left -= count;
+        told = told << count | range_coder_bits(&predictor->coder, count, (uint32_t)((number + 1) >> left));
+    }
+    return told - 1;
+}

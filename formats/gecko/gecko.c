@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko.h"
+
+#include "formats/base/alloc.h"
+#include "formats/gecko/gecko_internal.h"
+
+#include <stdlib.h>
+
+/* A millisecond and its decimal parts; a sample's time is rounded to one of them. */
+static const uint64_t units_ns[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
+
+struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style)
+{
+    struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
+    gecko->tables = tables;
+    gecko->json.to = output;
+    gecko->opcodes.shown = style.opcodes;
+    return gecko;
+}
+
+/* Times are half of the file: they get the digits that show a tick's jitter, and no more. */
+static void choose_unit(struct gecko *gecko)
+{
+    const uint64_t wanted_ns = gecko->tables->recording.interval_ns / 20;
+    while (gecko->digits + 1 < countof(units_ns) && units_ns[gecko->digits] > wanted_ns)
+        gecko->digits++;
+    gecko->unit_ns = units_ns[gecko->digits];
+}
+
+struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread)
+{
+    if (thread >= gecko->threads_room)
+        gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)thread + 1, sizeof(*gecko->threads));
+    return &gecko->threads[thread];
+}
+
+const struct gecko_thread *gecko_thread(const struct gecko *gecko, uint32_t thread)
+{
+    static const struct gecko_thread none;
+    return thread < gecko->threads_room ? &gecko->threads[thread] : &none;
+}
+
+const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread)
+{
+    return &gecko_thread(gecko, thread)->samples;
+}
+
+/* The samples of a tick have one time. */
+static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
+{
+    if (ns != gecko->tick_ns || gecko->tick_units == 0) {
+        gecko->tick_ns = ns;
+        gecko->tick_units = ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+    }
+    return gecko->tick_units;
+}
+
+/* Failed samples and missed ticks add nothing: the viewer sees a longer step from one sample to the next. */
+static void take_sample(struct gecko *gecko, const struct sample *sample)
+{
+    if (gecko->unit_ns == 0)
+        choose_unit(gecko);
+    const uint32_t host = gecko_tasks_host(gecko, sample->thread);
+    struct gecko_thread *thread = gecko_thread_make(gecko, host);
+    thread->shared |= host != sample->thread;
+    struct spool_column *samples = &thread->samples;
+    /* Rounded before differences are taken, so that errors do not add up. The viewer accepts times that go back and
+     * draws nonsense, so a recording that has them is mended here. */
+    uint64_t time = in_units_of_tick(gecko, sample->time_ns);
+    if (time < samples->last.time)
+        time = samples->last.time;
+    gecko_take_status(gecko, thread, sample, time);
+    gecko_take_weight(gecko, thread, sample);
+    gecko_opcodes_take(gecko, sample->stack);
+    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
+}
+
+static void take_thread_end(struct gecko *gecko, uint32_t number)
+{
+    if (number >= gecko->threads_room || gecko_tasks_shared(gecko, number))
+        return;
+    struct gecko_thread *thread = &gecko->threads[number];
+    spool_settle(&gecko->spool, &thread->samples);
+    spool_settle(&gecko->spool, &thread->cpu);
+    spool_settle(&gecko->spool, &thread->states);
+    spool_settle(&gecko->spool, &thread->tasks);
+    spool_settle(&gecko->spool, &thread->weights);
+}
+
+bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
+{
+    if (event->kind == EVENT_SAMPLE)
+        take_sample(gecko, &event->sample);
+    else if (event->kind == EVENT_TICK)
+        gecko_take_tick(gecko);
+    else if (event->kind == EVENT_LEFT_OUT)
+        gecko_take_left_out(gecko, &event->left_out);
+    else if (event->kind == EVENT_FAILED)
+        gecko_take_failed(gecko, &event->failed);
+    else if (event->kind == EVENT_THREAD_END)
+        take_thread_end(gecko, event->change.number);
+    return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+/* Some importers know the format by its beginning, {"libs" or {"meta"; and the meta comes best when all is known. */
+bool gecko_finish(struct gecko *gecko, struct fault *why)
+{
+    struct emitter *json = &gecko->json;
+    gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko_lines_make(gecko);
+    gecko_opcodes_settle(gecko);
+    emit_open(json, NULL, '{');
+    emit_literal(json, "libs", "[]");
+    emit_literal(json, "pages", "[]");
+    gecko_emit_threads(gecko);
+    gecko_emit_shared(gecko);
+    emit_literal(json, "counters", "[]");
+    gecko_emit_meta(gecko);
+    emit_close(json, '}');
+    output_bytes(json->to, "\n", 1);
+    if (gecko->spool.failure.text[0])
+        return fault(why, "%s", gecko->spool.failure.text);
+    return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
+}
+
+void gecko_drop(struct gecko *gecko)
+{
+    if (!gecko)
+        return;
+    for (size_t i = 0; i < gecko->threads_room; i++) {
+        spool_drop(&gecko->threads[i].samples);
+        spool_drop(&gecko->threads[i].cpu);
+        spool_drop(&gecko->threads[i].states);
+        spool_drop(&gecko->threads[i].tasks);
+        spool_drop(&gecko->threads[i].weights);
+    }
+    free(gecko->threads);
+    spool_close(&gecko->spool);
+    gecko_tasks_free(&gecko->tasks);
+    gecko_opcodes_free(&gecko->opcodes);
+    intern_free(&gecko->strings);
+    gecko_sources_free(&gecko->sources);
+    gecko_lines_free(gecko);
+    free(gecko);
+}

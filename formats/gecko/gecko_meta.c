@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko_internal.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/exactness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct category {
+    const char *name, *color;
+    const char *subcategories[5]; /* "Other" is the first of each */
+} categories[] = {
+    /* The viewer needs a grey one, for what differs within a call tree node. */
+    [CATEGORY_OTHER] = { "Other", "grey", { "Other" } },
+    [CATEGORY_PYTHON] = { "Python",
+                          "yellow",
+                          { [ORIGIN_UNKNOWN] = "Other",
+                            [ORIGIN_PROGRAM] = "Program",
+                            [ORIGIN_LIBRARY] = "Standard library",
+                            [ORIGIN_PACKAGE] = "Packages" } },
+    [CATEGORY_NATIVE] = { "Native", "blue", { "Other" } },
+    [CATEGORY_GC] = { "GC", "orange", { "Other" } },
+    [CATEGORY_TASK] = { "Asyncio", "purple", { "Other" } },
+    [CATEGORY_INSTRUCTION] = { "Instructions", "lightblue", { "Other" } },
+};
+
+static json_t *text_value(struct text text)
+{
+    return json_stringn(text.size ? text.bytes : "", text.size);
+}
+
+static json_t *category_value(const struct category *category)
+{
+    json_t *subcategories = json_array();
+    for (const char *const *name = category->subcategories; *name; name++)
+        json_array_append_new(subcategories, json_string(*name));
+    return json_pack("{s:s, s:s, s:o}", "name", category->name, "color", category->color, "subcategories",
+                     subcategories);
+}
+
+/* A breakdown of a function by them shows what its instructions were specialised from. */
+static void add_bases(json_t *category, const struct gecko *gecko)
+{
+    json_t *subcategories = json_object_get(category, "subcategories");
+    for (uint32_t i = 0; i < gecko->opcodes.bases_count; i++)
+        json_array_append_new(subcategories, text_value(tables_string(gecko->tables, gecko->opcodes.bases[i])));
+}
+
+static json_t *category_values(const struct gecko *gecko)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < countof(categories); i++) {
+        if (i == CATEGORY_INSTRUCTION && !gecko->opcodes.shown)
+            continue;
+        json_array_append_new(all, category_value(&categories[i]));
+        if (i == CATEGORY_INSTRUCTION)
+            add_bases(json_array_get(all, i), gecko);
+    }
+    return all;
+}
+
+/* The viewer's title is the product and the digits at the end of `misc`: of 3.15.0rc1 it would only find the 1. */
+static void emit_product(struct emitter *json, uint32_t version_hex)
+{
+    char version[32], value[48];
+    python_version_text(version, version_hex);
+    const bool plain = strspn(version, "0123456789.") == strlen(version);
+    snprintf(value, sizeof(value), plain ? "rv:%s" : "Python %s", version);
+    const char *const misc = plain && version_hex ? value : "";
+    emit_value(json, "product", json_string(plain ? "Python" : value));
+    emit_value(json, "misc", json_string(misc));
+}
+
+/* The window that the viewer opens with. The last samples need their widths, too, as they and the markers are drawn. */
+static uint64_t end_ns(const struct gecko *gecko)
+{
+    uint64_t last_ns = gecko->tables->recording.interval_ns;
+    for (size_t i = 0; i < gecko->threads_room; i++) {
+        const struct gecko_thread *thread = &gecko->threads[i];
+        if (thread->samples.count == 0)
+            continue;
+        const uint64_t drawn_ns = thread->samples.last.time * gecko->unit_ns;
+        const uint64_t width_ns = gecko_width_units(gecko, thread->stands_ns) * gecko->unit_ns;
+        const uint64_t stands_ns = thread->stands_ns ? thread->stands_ns : gecko->tables->recording.interval_ns;
+        const uint64_t ends_ns = drawn_ns + (width_ns > stands_ns ? width_ns : stands_ns);
+        last_ns = ends_ns > last_ns ? ends_ns : last_ns;
+    }
+    const uint64_t end_ns = tables_end_ns(gecko->tables);
+    return end_ns > last_ns ? end_ns : last_ns;
+}
+
+static void emit_times(struct gecko *gecko)
+{
+    struct emitter *json = &gecko->json;
+    const struct recording *recording = &gecko->tables->recording;
+    /* 0 would be no width at all; it says that the interval isn't known. */
+    gecko_emit_ms(json, "interval", recording->interval_ns ? recording->interval_ns : 1000000);
+    gecko_emit_ms(json, "startTime", recording->start_unix_ns);
+    emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
+    gecko_emit_ms(json, "profilingStartTime", recording->from_ns);
+    gecko_emit_ms(json, "profilingEndTime", end_ns(gecko));
+}
+
+static void emit_platform(struct gecko *gecko)
+{
+    struct emitter *json = &gecko->json;
+    const struct recording *recording = &gecko->tables->recording;
+    emit_value(
+        json, "oscpu",
+        json_pack("s+%", "Linux ", recording->machine.size ? recording->machine.bytes : "", recording->machine.size));
+    emit_literal(json, "platform", "\"Linux\"");
+    emit_text(json, "abi", recording->machine);
+    emit_literal(json, "toolkit", "\"\"");
+    if (recording->processor.size)
+        emit_text(json, "CPUName", recording->processor);
+    if (recording->processors)
+        emit_integer(json, "logicalCPUs", recording->processors);
+    if (recording->memory_bytes)
+        emit_integer(json, "mainMemory", (int64_t)recording->memory_bytes);
+}
+
+static json_t *row(const char *label, const char *format, json_t *value)
+{
+    return json_pack("{s:s, s:s, s:o}", "label", label, "format", format, "value", value);
+}
+
+static void add_text(json_t *rows, const char *label, struct text text)
+{
+    if (text.size)
+        json_array_append_new(rows, row(label, "string", text_value(text)));
+}
+
+static void add_string(json_t *rows, const char *label, const char *string)
+{
+    add_text(rows, label, (struct text){ string, strlen(string) });
+}
+
+static void add_count(json_t *rows, const char *label, uint64_t count)
+{
+    json_array_append_new(rows, row(label, "integer", json_integer((json_int_t)count)));
+}
+
+/* The viewer formats a duration; it is given in milliseconds. */
+static void add_duration(json_t *rows, const char *label, uint64_t ns)
+{
+    json_array_append_new(rows, row(label, "duration", json_integer((json_int_t)((ns + 500000) / 1000000))));
+}
+
+/* How exact it is, where the recorder says so. */
+static void add_exactness(json_t *rows, const struct tables *tables)
+{
+    const struct exactness exactness = exactness_of(tables);
+    char room[EXACTNESS_ROOM];
+    if (exactness.tells_left_out)
+        add_string(rows, "Rate", exactness_rate(room, &exactness));
+    add_string(rows, "Exactness", exactness_share(room, &exactness));
+}
+
+/* What all threads did together, as far as the recording knows. */
+static void add_states(json_t *rows, const struct gecko *gecko)
+{
+    static const char *const labels[STATES] = {
+        [STATE_GIL] = "Time with the GIL",
+        [STATE_GIL_WAIT] = "Time waiting for the GIL",
+        [STATE_EXCEPTION] = "Time handling exceptions",
+    };
+    for (enum gecko_state state = 0; state < STATES; state++)
+        if (labels[state] && gecko->seen & 1u << state)
+            add_duration(rows, labels[state], gecko->state_units[state] * gecko->unit_ns);
+    uint64_t cpu_ns = 0;
+    for (size_t i = 1; i < gecko->tables->threads_count; i++)
+        cpu_ns += gecko->tables->threads[i].cpu_ns;
+    if (gecko->cpu_known)
+        add_duration(rows, "CPU time", cpu_ns);
+}
+
+static json_t *ending(const struct tables *tables)
+{
+    if (!tables->end.reason && tables_undated(tables) && !tables->cut)
+        return json_string("complete: it does not say what ended it");
+    if (!tables->end.reason)
+        return json_string("cut off: the recorder did not come to its end");
+    const char *how_much = tables->end.reason == END_UNWRITTEN ? "cut off" : "complete";
+    return json_sprintf("%s: %s", how_much, end_reason_text(tables->end.reason));
+}
+
+/* Rows of our own, under "show more" in the viewer. */
+static json_t *extra_values(const struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    const struct recording *recording = &tables->recording;
+    json_t *rows = json_array();
+    json_array_append_new(rows, row("Recording", "string", ending(tables)));
+    add_text(rows, "Mode", recording->mode);
+    add_text(rows, "Threads", recording->threads_option);
+    add_count(rows, "Samples", tables->samples);
+    add_count(rows, "Ticks", tables->ticks);
+    add_count(rows, "Missed ticks", tables->missed);
+    add_count(rows, "Failed samples", tables->failed);
+    add_count(rows, "Lost samples", tables->missing);
+    add_exactness(rows, tables);
+    if (tables->left_out)
+        add_count(rows, "Left out by the mode", tables->left_out);
+    add_states(rows, gecko);
+    if (tables->tasks_count > 1)
+        add_count(rows, "Asyncio tasks", tables->tasks_count - 1);
+    add_text(rows, "Host", recording->host);
+    add_text(rows, "Kernel", recording->kernel);
+    add_text(rows, "Recorded with", recording->command);
+    return json_pack("[{s:s, s:o}]", "label", "Sampling", "entries", rows);
+}
+
+/* The same in all our profiles. Most turn off parts of the viewer that are for Firefox and for native code. */
+static const struct fixed {
+    const char *key, *json;
+} fixed[] = {
+    { "preprocessedProfileVersion", "64" },
+    { "version", "24" }, /* of another format; it has to be there */
+    { "processType", "0" },
+    { "stackwalk", "0" },
+    { "debug", "false" },
+    { "symbolicated", "true" },
+    { "symbolicationNotSupported", "true" },
+    { "sourceCodeIsNotOnSearchfox", "true" },
+    { "usesOnlyOneStackType", "true" },
+    { "keepProfileThreadOrder", "true" },
+};
+
+void gecko_emit_meta(struct gecko *gecko)
+{
+    struct emitter *json = &gecko->json;
+    const struct process *process = tables_first_process(gecko->tables);
+    const struct text version = gecko->tables->recording.pyreel_version;
+    emit_open(json, "meta", '{');
+    emit_times(gecko);
+    emit_product(json, process->python_version);
+    emit_platform(gecko);
+    emit_text(json, "arguments", process->command);
+    emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
+    for (size_t i = 0; i < countof(fixed); i++)
+        emit_literal(json, fixed[i].key, fixed[i].json);
+    emit_value(json, "markerSchema", gecko_marker_schema(gecko));
+    if (gecko->cpu_known)
+        emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
+    emit_value(json, "initialVisibleThreads", gecko_visible_lines(gecko));
+    emit_value(json, "initialSelectedThreads", gecko_selected_lines(gecko));
+    emit_value(json, "categories", category_values(gecko));
+    emit_value(json, "extra", extra_values(gecko));
+    emit_close(json, '}');
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko_internal.h"
+
+#include <string.h>
+
+/* A sample is in the state when `bits` of its status are `value`. The colours are the viewer's for graphs. */
+static const struct state {
+    const char *name, *color;
+    uint32_t bits, value;
+    bool overview; /* above the thread's graph, too: there is room for one kind, and this is what one looks for */
+    const char *description;
+} states[STATES] = {
+    [STATE_GIL] = { "Holds GIL", "green", STATUS_GIL, STATUS_GIL, false,
+                    "The thread held its interpreter's lock, or was attached to an interpreter that has none." },
+    [STATE_GIL_WAIT] = { "Waits for GIL", "red", STATUS_GIL_WAIT, STATUS_GIL_WAIT, true,
+                         "The thread wanted its interpreter's lock, and another thread held it." },
+    [STATE_CPU] = { "On CPU", "blue", STATUS_CPU | STATUS_CPU_UNKNOWN, STATUS_CPU, false,
+                    "The thread was running, or ready to run." },
+    [STATE_NO_CPU] = { "Off CPU", "grey", STATUS_CPU | STATUS_CPU_UNKNOWN, 0, false,
+                       "The thread slept, or waited for something." },
+    [STATE_EXCEPTION] = { "Handles exception", "orange", STATUS_EXCEPTION, STATUS_EXCEPTION, false,
+                          "An exception was raised, or being handled." },
+};
+
+uint32_t gecko_states_of(uint32_t status)
+{
+    uint32_t set = 0;
+    for (size_t i = 0; i < STATES && status & STATUS_RECORDED; i++)
+        if ((status & states[i].bits) == states[i].value)
+            set |= 1u << i;
+    return set;
+}
+
+/* Behind the last change everything ends with the last sample. */
+static struct spool_sample next_change(struct gecko_marker_reader *reader)
+{
+    struct spool_sample change;
+    if (spool_next(&reader->changes, &change))
+        return change;
+    reader->over = true;
+    return (struct spool_sample){ .time = reader->end, .stack = 0 };
+}
+
+static void begin(struct gecko_marker_reader *reader)
+{
+    spool_rewind(&reader->changes, &reader->gecko->spool, &reader->thread->states);
+    reader->now = 0;
+    reader->states = reader->ended = 0;
+}
+
+static void read_change(struct gecko_marker_reader *reader)
+{
+    const struct spool_sample change = next_change(reader);
+    const uint32_t before = reader->states;
+    reader->now = change.time;
+    reader->states = change.stack;
+    reader->ended = before & ~change.stack;
+    for (uint32_t begun = change.stack & ~before; begun; begun &= begun - 1) {
+        const uint32_t state = (uint32_t)__builtin_ctz(begun);
+        reader->open[state] = (struct gecko_marker){ .subject = state,
+                                                     .start = reader->now,
+                                                     .stack = gecko_stack_at(reader, reader->now) };
+    }
+}
+
+/* Gives them in the order in which they end. */
+static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
+{
+    while (!reader->ended) {
+        if (reader->over)
+            return false;
+        read_change(reader);
+    }
+    *marker = reader->open[__builtin_ctz(reader->ended)];
+    marker->end = reader->now;
+    reader->ended &= reader->ended - 1;
+    return true;
+}
+
+static struct text name(const struct gecko_marker *marker)
+{
+    const char *known = states[marker->subject].name;
+    return (struct text){ known, strlen(known) };
+}
+
+static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
+{
+    gecko_emit_type(gecko, states[marker->subject].name, states[marker->subject].color);
+    gecko_emit_place(gecko, marker);
+    gecko->state_units[marker->subject] += marker->end - marker->start;
+}
+
+static json_t *schema_of(const struct state *state)
+{
+    json_t *fields = json_array();
+    gecko_add_place_field(fields);
+    return gecko_schema(state->name, state->description, state->overview, "function", fields);
+}
+
+static void add_schemas(const struct gecko *gecko, json_t *schemas)
+{
+    for (size_t i = 0; i < STATES; i++)
+        if (gecko->seen & 1u << i)
+            json_array_append_new(schemas, schema_of(&states[i]));
+}
+
+const struct gecko_marker_kind gecko_state_markers = { begin, next, name, emit_data, add_schemas };

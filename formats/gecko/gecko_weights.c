@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* How long samples stand for. The viewer adds up samples when each stands for one interval, and milliseconds when not:
+ * of several recordings, or of one whose recorder left ticks out. */
+#include "formats/gecko/gecko_internal.h"
+
+/* The column has the time of all samples so far, so that samples which stand for the same time are a count. */
+void gecko_take_weight(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+{
+    const bool usual = sample->stands_ns == tables_interval_ns(gecko->tables, sample->thread);
+    thread->stands_ns = usual ? 0 : sample->stands_ns;
+    if (thread->weights.count == 0 && usual)
+        return;
+    if (thread->weights.count == 0)
+        thread->weights_from = thread->samples.count;
+    gecko->weighted = true;
+    const struct spool_sample row = { .time = thread->weights.last.time + sample->stands_ns };
+    spool_add(&gecko->spool, &thread->weights, row);
+}
+
+static void emit_weights(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    const uint64_t usual = thread->weights.count ? thread->weights_from : thread->samples.count;
+    const uint64_t interval_ns = number ? tables_interval_ns(gecko->tables, number) : 0;
+    struct spool_sample row;
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < usual; i++)
+        gecko_emit_ms(&gecko->json, NULL, interval_ns);
+    for (spool_rewind(reader, &gecko->spool, &thread->weights); spool_next(reader, &row); before = row.time)
+        gecko_emit_ms(&gecko->json, NULL, row.time - before);
+}
+
+void gecko_emit_weights(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+{
+    struct emitter *json = &gecko->json;
+    const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);
+    emit_literal(json, "weightType", differ ? "\"tracing-ms\"" : "\"samples\"");
+    if (!differ) {
+        emit_literal(json, "weight", "null");
+        return;
+    }
+    emit_open(json, "weight", '[');
+    emit_weights(gecko, thread, reader);
+    emit_close(json, ']');
+}

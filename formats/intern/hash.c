@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/intern/hash.h"
+
+#include <sys/random.h>
+
+struct spread spread_anew(void)
+{
+    uint64_t factors[3];
+    if (getrandom(factors, sizeof(factors), GRND_NONBLOCK) != sizeof(factors))
+        return SPREAD_USUAL;
+    return (struct spread){ factors[0] | 1, factors[1] | 1, factors[2] | 1, true };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/intern/stack_index.h"
+
+#include "formats/base/alloc.h"
+
+#define ROOM_LEAST 64
+
+static uint64_t hash_of(const struct spread *spread, const void *stacks, uint32_t number)
+{
+    const struct stack *stack = (const struct stack *)stacks + number;
+    return spread_pair(spread, stack->caller, stack->frame);
+}
+
+/* What is new is not zeroed: memory that nobody has touched costs nothing. */
+static void make_room(struct stack **stacks, size_t *room)
+{
+    const size_t before = *room;
+    *room = before ? before * 2 : ROOM_LEAST;
+    *stacks = alloc_resize(*stacks, *room, sizeof(**stacks));
+    if (before == 0)
+        (*stacks)[0] = (struct stack){ 0 };
+}
+
+void stack_index_add(struct number_index *index, struct stack **stacks, size_t *room, uint32_t number,
+                     struct stack stack)
+{
+    if (number >= *room)
+        make_room(stacks, room);
+    (*stacks)[number] = stack;
+    number_index_add(index, *stacks, number, hash_of);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds a stack by its caller and its frame, see number_index.h. */
+#ifndef PYREEL_FORMATS_INTERN_STACK_INDEX_H
+#define PYREEL_FORMATS_INTERN_STACK_INDEX_H
+
+#include "formats/intern/id_index.h"
+
+struct stack {
+    uint32_t caller; /* stack, 0 at the root */
+    uint32_t frame;
+};
+
+static inline bool stack_index_same(const void *stacks, uint32_t number, const void *wanted)
+{
+    const struct stack *stack = (const struct stack *)stacks + number, *other = wanted;
+    return stack->caller == other->caller && stack->frame == other->frame;
+}
+
+/* The number of the stack, 0 when there is none. */
+static inline uint32_t stack_index_find(const struct number_index *index, const struct stack *stacks, uint32_t caller,
+                                        uint32_t frame)
+{
+    const struct stack wanted = { caller, frame };
+    const uint64_t hash = spread_pair(&index->spread, caller, frame);
+    return index->room ? *number_index_slot(index, hash, stack_index_same, stacks, &wanted) : 0;
+}
+
+/* Makes `stack` the one with this number, which comes next, in an array that has *room and may move: it can be found
+ * from now on, as all before it. Entry 0 is none. */
+void stack_index_add(struct number_index *index, struct stack **stacks, size_t *room, uint32_t number,
+                     struct stack stack);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/aggregate.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+#define ROOM_LEAST 64 /* rows */
+
+/* ---- rows ---- */
+
+static bool same_row(const void *rows, uint32_t number, const void *wanted)
+{
+    const struct tally_row *row = (const struct tally_row *)rows + number - 1, *other = wanted;
+    return row->stack == other->stack && row->thread == other->thread && row->task == other->task;
+}
+
+static uint64_t hash_of(const struct spread *spread, const struct tally_row *row)
+{
+    return spread_three(spread, row->thread, row->stack, row->task);
+}
+
+static uint64_t hash_of_row(const struct spread *spread, const void *rows, uint32_t number)
+{
+    return hash_of(spread, (const struct tally_row *)rows + number - 1);
+}
+
+static struct tally_row *add_row(struct tally *tally, const struct tally_row *given)
+{
+    if (tally->count == tally->room) {
+        tally->room = tally->room ? tally->room * 2 : ROOM_LEAST;
+        tally->rows = alloc_resize(tally->rows, tally->room, sizeof(*tally->rows));
+    }
+    tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
+    number_index_add(&tally->index, tally->rows, (uint32_t)tally->count, hash_of_row);
+    return &tally->rows[tally->count - 1];
+}
+
+/* The row for what is given, which is made if there is none. */
+static struct tally_row *row_for(struct tally *tally, const struct tally_row *given)
+{
+    const struct number_index *index = &tally->index;
+    const uint64_t hash = hash_of(&index->spread, given);
+    const uint32_t number = index->room ? *number_index_slot(index, hash, same_row, tally->rows, given) : 0;
+    return number ? &tally->rows[number - 1] : add_row(tally, given);
+}
+
+static void add(struct tally_row *row, const struct tally_row *given)
+{
+    for (size_t i = 0; i < SUMS; i++)
+        row->sums[i] += given->sums[i];
+}
+
+void tally_add(struct tally *tally, const struct tally_row *given)
+{
+    add(row_for(tally, given), given);
+}
+
+/* ---- samples ---- */
+
+/* Samples that wait are counted in, in their order. By now it is known where to look for their rows, ... */
+static void count_in(struct tally *tally)
+{
+    for (size_t i = 0; i < tally->waiting_count; i++) {
+        const uint64_t hash = hash_of(&tally->index.spread, &tally->waiting[i]);
+        const uint32_t number = number_index_guess(&tally->index, hash);
+        if (number)
+            __builtin_prefetch(&tally->rows[number - 1], 1);
+    }
+    for (size_t i = 0; i < tally->waiting_count; i++) /* ... and here they are */
+        tally_add(tally, &tally->waiting[i]);
+    tally->waiting_count = 0;
+}
+
+/* What the sample is added to until it is counted in. A thread is mostly where it was, and then that is there. */
+static struct tally_row *waiting_row(struct tally *tally, const struct sample *sample)
+{
+    uint32_t *const latest = &tally->latest[sample->thread % TALLY_THREADS];
+    const struct tally_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
+    if (*latest < tally->waiting_count && same_row(tally->waiting, *latest + 1, &wanted))
+        return &tally->waiting[*latest];
+    if (tally->waiting_count == TALLY_WAITING)
+        count_in(tally);
+    *latest = tally->waiting_count++;
+    tally->waiting[*latest] = wanted;
+    number_index_expect(&tally->index, hash_of(&tally->index.spread, &wanted));
+    return &tally->waiting[*latest];
+}
+
+/* Where no status was recorded, its bits say nothing. */
+void tally_sample(struct tally *tally, const struct sample *sample)
+{
+    const uint32_t status = sample->status;
+    const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
+    const uint64_t wall_ns = count * sample->stands_ns, known_ns = known * sample->stands_ns;
+    struct tally_row *row = waiting_row(tally, sample);
+    row->sums[SUM_SAMPLES] += count;
+    row->sums[SUM_WALL_NS] += wall_ns;
+    row->sums[SUM_CPU_NS] += sample->cpu_ns;
+    row->sums[SUM_GIL_NS] += status & STATUS_GIL ? known_ns : 0;
+    row->sums[SUM_GIL_WAIT_NS] += status & STATUS_GIL_WAIT ? known_ns : 0;
+    tally->samples += count;
+    tally->with_status += known;
+    tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
+}
+
+bool tally_knows(const struct tally *tally, enum tally_sum sum)
+{
+    if (sum == SUM_SAMPLES || sum == SUM_WALL_NS)
+        return true;
+    return (sum == SUM_CPU_NS ? tally->with_cpu : tally->with_status) > 0;
+}
+
+/* ---- order ---- */
+
+#define DIGIT_BITS 11
+#define DIGITS     (1u << DIGIT_BITS)
+
+/* What rows are sorted by, the most telling last, and where the row is. */
+enum sort_key { KEY_STACK, KEY_TASK, KEY_THREAD, SORT_KEYS };
+
+struct sorted {
+    uint32_t keys[SORT_KEYS];
+    uint32_t row;
+};
+
+static uint32_t digit_of(const struct sorted *sorted, enum sort_key key, uint32_t shift)
+{
+    return sorted->keys[key] >> shift & (DIGITS - 1);
+}
+
+/* Those with the same digit stay in their order. */
+static void sort_by_digit(const struct sorted *from, struct sorted *to, size_t count, enum sort_key key, uint32_t shift)
+{
+    size_t ends[DIGITS] = { 0 };
+    for (size_t i = 0; i < count; i++)
+        ends[digit_of(&from[i], key, shift)]++;
+    for (size_t digit = 1; digit < DIGITS; digit++)
+        ends[digit] += ends[digit - 1];
+    for (size_t i = count; i-- > 0;)
+        to[--ends[digit_of(&from[i], key, shift)]] = from[i];
+}
+
+static uint32_t most_of(const struct sorted *sorted, size_t count, enum sort_key key)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = sorted[i].keys[key] > most ? sorted[i].keys[key] : most;
+    return most;
+}
+
+/* Digit by digit, the least telling one first. Numbers of a file are small, so that most have one or two. Where the
+ * last one left them: in `sorted` or in `spare`. */
+static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare, size_t count)
+{
+    for (enum sort_key key = 0; key < SORT_KEYS; key++) {
+        const uint64_t most = most_of(sorted, count, key);
+        for (uint32_t shift = 0; most >> shift; shift += DIGIT_BITS) {
+            sort_by_digit(sorted, spare, count, key, shift);
+            struct sorted *const made = spare;
+            spare = sorted;
+            sorted = made;
+        }
+    }
+    return sorted;
+}
+
+/* Puts each row where `sorted` has it: along each ring of rows that take each other's places. */
+static void move_rows(struct tally_row *rows, struct sorted *sorted, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tally_row first = rows[i];
+        size_t at = i;
+        while (sorted[at].row != i) {
+            const size_t from = sorted[at].row;
+            rows[at] = rows[from];
+            sorted[at].row = (uint32_t)at; /* done */
+            at = from;
+        }
+        rows[at] = first;
+        sorted[at].row = (uint32_t)at;
+    }
+}
+
+static void sort_rows(struct tally *tally)
+{
+    struct sorted *const room = alloc_resize(NULL, 2 * tally->count, sizeof(*room));
+    for (size_t i = 0; i < tally->count; i++) {
+        const struct tally_row *row = &tally->rows[i];
+        room[i] = (struct sorted){ { row->stack, row->task, row->thread }, (uint32_t)i };
+    }
+    move_rows(tally->rows, sort_by_digits(room, room + tally->count, tally->count), tally->count);
+    free(room);
+}
+
+void tally_sort(struct tally *tally)
+{
+    count_in(tally);
+    number_index_free(&tally->index);
+    if (tally->count > 0)
+        sort_rows(tally);
+}
+
+void tally_free(struct tally *tally)
+{
+    number_index_free(&tally->index);
+    free(tally->rows);
+    *tally = (struct tally){ 0 };
+}
+
+/* ---- outlines ---- */
+
+uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t mark)
+{
+    const uint32_t known = stack_index_find(&outline->index, outline->nodes, parent, mark);
+    if (known)
+        return known;
+    const uint32_t node = ++outline->count;
+    stack_index_add(&outline->index, &outline->nodes, &outline->nodes_room, node, (struct stack){ parent, mark });
+    return node;
+}
+
+/* Up to a caller that has its place already, then down again, giving each stack on the way its own. */
+uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *marks, uint32_t root,
+                       uint32_t stack)
+{
+    if (stack == 0)
+        return outline_child(outline, root, marks[0]);
+    outline->places = alloc_grow(outline->places, &outline->places_room, tables->stacks_count,
+                                 sizeof(*outline->places));
+    struct outline_place *places = outline->places;
+    size_t depth = 0;
+    while (stack && (places[stack].node == 0 || places[stack].root != root)) {
+        outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
+        outline->climb[depth++] = stack;
+        stack = tables->stacks[stack].caller;
+    }
+    uint32_t node = stack ? places[stack].node : root;
+    while (depth--) {
+        const uint32_t on_the_way = outline->climb[depth];
+        node = outline_child(outline, node, marks[tables->stacks[on_the_way].frame]);
+        places[on_the_way] = (struct outline_place){ root, node };
+    }
+    return node;
+}
+
+void outline_free(struct outline *outline)
+{
+    number_index_free(&outline->index);
+    free(outline->nodes);
+    free(outline->places);
+    free(outline->climb);
+    *outline = (struct outline){ 0 };
+}

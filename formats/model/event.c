@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/event.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdio.h>
+
+static const char *const failure_texts[FAILURE_KINDS] = {
+    [FAILURE_CHANGED] = "changed while read",         [FAILURE_MEMORY] = "memory unreadable",
+    [FAILURE_CODE] = "code object unreadable",        [FAILURE_DEPTH] = "stack too deep",
+    [FAILURE_THREADS] = "list of threads unreadable",
+};
+
+static const char *const end_reason_texts[END_REASONS] = {
+    [END_TARGET] = "the target ended",
+    [END_SIGNAL] = "stopped by a signal",
+    [END_DURATION] = "the duration was over",
+    [END_ERROR] = "an error",
+    [END_NOT_PYTHON] = "the target became another program",
+    [END_SIZE] = "the file was as large as it may be",
+    [END_UNWRITTEN] = "the file could not be written any further",
+};
+
+const char *failure_text(enum failure cause)
+{
+    return (size_t)cause < FAILURE_KINDS && failure_texts[cause] ? failure_texts[cause] : "unknown";
+}
+
+const char *end_reason_text(enum end_reason reason)
+{
+    return (size_t)reason < END_REASONS && end_reason_texts[reason] ? end_reason_texts[reason] : "unknown";
+}
+
+const char *python_version_text(char *room, uint32_t version)
+{
+    static const char *const levels[16] = { [0xA] = "a", [0xB] = "b", [0xC] = "rc" };
+    const char *level = levels[version >> 4 & 15];
+    const int size = snprintf(room, 32, "%u.%u.%u", version >> 24, version >> 16 & 0xFF, version >> 8 & 0xFF);
+    if (level)
+        snprintf(room + size, 32 - (size_t)size, "%s%u", level, version & 15);
+    return room;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/exactness.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MISSED_PERCENT 2 /* more than that is worth a sentence */
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : -1;
+}
+
+/* The share that a figure is; -1 when it is not told. */
+static double share_told(const struct tables *tables, const char *name, double whole)
+{
+    const struct figure *figure = figures_find(&tables->figures, name);
+    return figure ? percent((double)figure->value, whole) : -1;
+}
+
+/* A share below 100 % stays below 100 % when it is rounded to four digits. */
+static double at_most_all(double percent)
+{
+    const double most = percent < 100 ? 99.9999 : 100;
+    return percent < most ? percent : most;
+}
+
+/* Samples as the recorder counted them: some may be lost, or not wanted. */
+static double samples_told(const struct tables *tables)
+{
+    const struct figure *told = figures_find(&tables->figures, "samples");
+    return (double)(told ? told->value : tables->samples);
+}
+
+struct exactness exactness_of(const struct tables *tables)
+{
+    const struct figure *left_out = figures_find(&tables->figures, "ticks_left_out");
+    const double duration_ns = (double)tables_end_ns(tables);
+    const uint64_t looks = tables->ticks + tables->missed;
+    struct exactness exactness = {
+        .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
+        .reached_hz = duration_ns > 0 && tables->missing == 0 ? (double)tables->ticks * 1e9 / duration_ns : -1,
+        .exact_percent = at_most_all(share_told(tables, "samples_exact", samples_told(tables))),
+        .taken_percent = share_told(tables, "taken_ns", duration_ns),
+        .budget_percent = share_told(tables, "disturb_limit_ppm", 1e6),
+        .missed_percent = percent((double)tables->missed, (double)looks),
+        .left_out = left_out ? left_out->value : 0,
+        .tells_left_out = left_out != NULL,
+    };
+    exactness.due = looks + exactness.left_out;
+    return exactness;
+}
+
+/* ---- words ---- */
+
+__attribute__((format(printf, 2, 3))) static void add(char room[EXACTNESS_ROOM], const char *format, ...)
+{
+    const size_t used = strlen(room);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(room + used, EXACTNESS_ROOM - used, format, values);
+    va_end(values);
+}
+
+const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *exactness)
+{
+    room[0] = '\0';
+    if (exactness->asked_hz < 0 || exactness->reached_hz < 0)
+        return room;
+    add(room, "%g Hz asked, ", exactness->asked_hz);
+    add(room, exactness->reached_hz < 100 ? "%.3g reached" : "%.0f reached", exactness->reached_hz);
+    if (exactness->left_out == 0)
+        return room;
+    add(room, ": %" PRIu64 " of %" PRIu64 " ticks were left out to stay within the budget", exactness->left_out,
+        exactness->due);
+    if (exactness->budget_percent >= 0)
+        add(room, " of %g %%", exactness->budget_percent);
+    return room;
+}
+
+/* Rounded down: a share below 100 % stays below 100 %. */
+static double tenths(double value)
+{
+    return (double)(uint64_t)(value * 10) / 10;
+}
+
+const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *exactness)
+{
+    const bool exact = exactness->exact_percent >= 0, taken = exactness->taken_percent >= 0;
+    room[0] = '\0';
+    if (exact)
+        add(room, "%.1f %% of samples were one proven moment", tenths(exactness->exact_percent));
+    if (taken)
+        add(room, "%ssampling took %.2f %% of a processor from the program", exact ? "; " : "",
+            exactness->taken_percent);
+    return room;
+}
+
+const char *exactness_missed(char room[EXACTNESS_ROOM], const struct exactness *exactness)
+{
+    room[0] = '\0';
+    if (exactness->missed_percent > MISSED_PERCENT)
+        add(room,
+            "%.1f %% of ticks were missed: nobody saw what the program did then, and shares may be off by as many "
+            "points",
+            exactness->missed_percent);
+    return room;
+}

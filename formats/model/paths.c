@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/paths.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool starts_with(struct text text, struct text start)
+{
+    return text.size >= start.size && memcmp(text.bytes, start.bytes, start.size) == 0;
+}
+
+static struct text behind(struct text text, size_t size)
+{
+    return (struct text){ text.bytes + size, text.size - size };
+}
+
+static size_t count_digits(struct text text)
+{
+    size_t count = 0;
+    while (count < text.size && text.bytes[count] >= '0' && text.bytes[count] <= '9')
+        count++;
+    return count;
+}
+
+/* The root folder holds everything and tells nothing; a relative one can't be compared. */
+static void add_folder(struct paths *paths, struct text folder)
+{
+    while (folder.size > 0 && folder.bytes[folder.size - 1] == '/')
+        folder.size--;
+    if (folder.size == 0 || folder.bytes[0] != '/')
+        return;
+    for (size_t i = 0; i < paths->count; i++)
+        if (text_equal(paths->folders[i], folder))
+            return;
+    paths->folders = alloc_grow(paths->folders, &paths->room, paths->count + 1, sizeof(*paths->folders));
+    paths->folders[paths->count++] = folder;
+}
+
+static void add_folder_of(struct paths *paths, struct text file)
+{
+    while (file.size > 0 && file.bytes[file.size - 1] != '/')
+        file.size--;
+    add_folder(paths, file);
+}
+
+void paths_find(struct paths *paths, const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->processes_count; i++)
+        add_folder(paths, tables->processes[i].process.folder);
+    for (size_t i = 1; i < tables->stacks_count; i++) {
+        if (tables->stacks[i].caller)
+            continue;
+        const uint32_t function = tables->frames[tables->stacks[i].frame].function;
+        if (text_equal(tables_function_name(tables, function), TEXT("<module>")))
+            add_folder_of(paths, tables_function_file(tables, function));
+    }
+}
+
+/* How much of `path` is the name of a folder of packages, with the slashes around it; 0 when it begins otherwise. */
+static size_t packages_name(struct text path)
+{
+    const struct text name = TEXT("/site-packages/");
+    return starts_with(path, name) || starts_with(path, TEXT("/dist-packages/")) ? name.size : 0;
+}
+
+/* The same for Python's own modules: /lib/python3.N/, where some write lib64 and free-threaded ones python3.Nt. */
+static size_t library_name(struct text path)
+{
+    const struct text lib = TEXT("/lib"), python = TEXT("/python3.");
+    if (!starts_with(path, lib))
+        return 0;
+    struct text rest = behind(path, lib.size);
+    rest = behind(rest, count_digits(rest));
+    if (!starts_with(rest, python))
+        return 0;
+    rest = behind(rest, python.size);
+    const size_t digits = count_digits(rest);
+    rest = behind(rest, digits);
+    if (starts_with(rest, TEXT("t")))
+        rest = behind(rest, 1);
+    return digits && starts_with(rest, TEXT("/")) ? path.size - rest.size + 1 : 0;
+}
+
+/* What follows the last such name in `file`; nothing when there is none. */
+static struct text behind_last(struct text file, size_t (*name)(struct text path))
+{
+    for (size_t i = file.size; i-- > 0;) {
+        const struct text path = behind(file, i);
+        const size_t size = path.bytes[0] == '/' ? name(path) : 0;
+        if (size)
+            return behind(path, size);
+    }
+    return (struct text){ 0 };
+}
+
+enum origin path_origin(struct text file, struct text *rest)
+{
+    *rest = behind_last(file, packages_name);
+    if (rest->size > 0)
+        return ORIGIN_PACKAGE;
+    *rest = behind_last(file, library_name);
+    if (rest->size > 0 || starts_with(file, TEXT("<frozen ")))
+        return ORIGIN_LIBRARY;
+    return file.size ? ORIGIN_PROGRAM : ORIGIN_UNKNOWN;
+}
+
+static struct text below(struct text file, struct text folder)
+{
+    const bool inside = file.size > folder.size && starts_with(file, folder) && file.bytes[folder.size] == '/';
+    return inside ? behind(file, folder.size + 1) : (struct text){ 0 };
+}
+
+struct text paths_shorten(const struct paths *paths, struct text file)
+{
+    struct text rest;
+    path_origin(file, &rest);
+    for (size_t i = 0; i < paths->count && rest.size == 0; i++)
+        rest = below(file, paths->folders[i]);
+    return rest.size ? rest : file;
+}
+
+void paths_free(struct paths *paths)
+{
+    free(paths->folders);
+    *paths = (struct paths){ 0 };
+}

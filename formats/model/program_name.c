@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/program_name.h"
+
+#include "formats/base/alloc.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a command line runs. */
+struct program {
+    struct text command; /* without its folder: "python3.15", "gunicorn" */
+    enum { ITSELF, SCRIPT, MODULE, CODE } runs;
+    struct text what; /* the script without its folder, or the module */
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ';
+}
+
+/* The next argument; one in quotes without them. */
+static struct text next_argument(struct text *line)
+{
+    while (line->size > 0 && is_blank(*line->bytes))
+        *line = (struct text){ line->bytes + 1, line->size - 1 };
+    if (line->size == 0) /* there may be no line at all */
+        return (struct text){ 0 };
+    const bool quoted = *line->bytes == '\'';
+    const struct text from = { line->bytes + quoted, line->size - quoted };
+    const char *end = from.size ? memchr(from.bytes, quoted ? '\'' : ' ', from.size) : NULL;
+    const struct text argument = { from.bytes, end ? (size_t)(end - from.bytes) : from.size };
+    const size_t used = argument.size + quoted + (quoted && end);
+    *line = (struct text){ line->bytes + used, line->size - used };
+    return argument;
+}
+
+static struct text base_name(struct text path)
+{
+    while (path.size > 1 && path.bytes[path.size - 1] == '/')
+        path.size--;
+    const char *slash = path.size ? memrchr(path.bytes, '/', path.size - 1) : NULL;
+    if (!slash)
+        return path;
+    return (struct text){ slash + 1, path.size - (size_t)(slash + 1 - path.bytes) };
+}
+
+static bool is_python(struct text name)
+{
+    return name.size >= 6 && memcmp(name.bytes, "python", 6) == 0;
+}
+
+/* What follows the interpreter: options, and then a script, -m MODULE or -c CODE. */
+static void parse_python(struct program *program, struct text line)
+{
+    for (struct text word = next_argument(&line); word.size > 0; word = next_argument(&line)) {
+        if (word.bytes[0] != '-') {
+            program->runs = SCRIPT;
+            program->what = base_name(word);
+            return;
+        }
+        const char first = word.size > 1 ? word.bytes[1] : '-', last = word.bytes[word.size - 1];
+        if (first == 'W' || first == 'X') { /* their value is glued to them or the next argument */
+            if (word.size == 2)
+                next_argument(&line);
+        } else if (first != '-' && (last == 'm' || last == 'c')) { /* -um json.tool is two options in one word */
+            program->runs = last == 'm' ? MODULE : CODE;
+            program->what = last == 'm' ? next_argument(&line) : (struct text){ 0 };
+            return;
+        }
+    }
+}
+
+static struct program parse(struct text command)
+{
+    struct text line = command;
+    struct program program = { .command = base_name(next_argument(&line)) };
+    if (is_python(program.command))
+        parse_python(&program, line);
+    return program;
+}
+
+static char *copy(struct text text)
+{
+    return alloc_copy(text.bytes, text.size);
+}
+
+char *program_title(struct text command)
+{
+    const struct program program = parse(command);
+    char *title = NULL;
+    if (program.command.size == 0)
+        return copy(TEXT("Python"));
+    if (program.runs == SCRIPT)
+        return copy(program.what);
+    if (program.runs == ITSELF)
+        return copy(program.command);
+    if (asprintf(&title, "%.*s -%s%.*s", (int)program.command.size, program.command.bytes,
+                 program.runs == MODULE ? "m " : "c", (int)program.what.size,
+                 program.what.size ? program.what.bytes : "") < 0)
+        return copy(program.command);
+    return title;
+}
+
+char *program_name(struct text command)
+{
+    const struct program program = parse(command);
+    struct text name = program.what.size ? program.what : program.command;
+    if (name.size == 0)
+        name = TEXT("python");
+    if (name.size > 3 && memcmp(name.bytes + name.size - 3, ".py", 3) == 0)
+        name.size -= 3;
+    if (name.size > 100)
+        name.size = 100;
+    char *result = copy(name);
+    for (char *c = result; *c; c++) /* letters that every file system takes */
+        if (!isalnum((unsigned char)*c) && !strchr("._+", *c))
+            *c = '_';
+    return result;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* A sink is anything that takes events, one after the other: the stream writer, the tables, each output format. */
+#ifndef PYREEL_FORMATS_MODEL_SINK_H
+#define PYREEL_FORMATS_MODEL_SINK_H
+
+#include "formats/base/fault.h"
+#include "formats/model/event.h"
+
+struct sink {
+    /* Takes an event; false with a reason in `why` when it can't go on. `self` is the sink's own state. */
+    bool (*take)(void *self, struct event *event, struct fault *why);
+    void *self;
+};
+
+static inline bool sink_take(const struct sink *sink, struct event *event, struct fault *why)
+{
+    return sink->take(sink->self, event, why);
+}
+
+#endif

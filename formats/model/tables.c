@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/tables.h"
+
+#include "formats/base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JUMPS_LIMIT  4194304u /* numbers passed over in all, schemas/stream.md section 5 */
+#define STACKS_LIMIT (UINT32_MAX - 1)
+
+/* Counts `number` in, which must be the next one; after a loss it may be a later one, and the rows that were passed
+ * over are zeroed: their .number is 0. */
+static bool next_number(struct tables *tables, const char *kind, uint32_t number, size_t *count, struct fault *why)
+{
+    const size_t expected = *count ? *count : 1;
+    if (number == 0 || number < expected)
+        return fault(why, "%s %" PRIu32 " is defined twice", kind, number);
+    const size_t jump = number - expected;
+    if (jump > 0 && (!tables->forgiving || jump > JUMPS_LIMIT - tables->jumped))
+        return fault(why, "%s %" PRIu32 " is defined where %zu was due", kind, number, expected);
+    tables->jumped += (uint32_t)jump;
+    *count = (size_t)number + 1;
+    return true;
+}
+
+static void drop(struct text *text)
+{
+    text_free(*text);
+    *text = (struct text){ 0 };
+}
+
+static bool take_recording(struct tables *tables, const struct recording *given, struct fault *why)
+{
+    if (tables->has_recording)
+        return fault(why, "the recording is described twice");
+    struct recording *recording = &tables->recording;
+    *recording = *given;
+    recording->pyreel_version = text_copy(given->pyreel_version);
+    recording->host = text_copy(given->host);
+    recording->kernel = text_copy(given->kernel);
+    recording->machine = text_copy(given->machine);
+    recording->processor = text_copy(given->processor);
+    recording->mode = text_copy(given->mode);
+    recording->threads_option = text_copy(given->threads_option);
+    recording->command = text_copy(given->command);
+    tables->has_recording = true;
+    return true;
+}
+
+static bool known_process(const struct tables *tables, uint32_t number)
+{
+    return number < tables->processes_count && tables->processes[number].process.number;
+}
+
+/* NULL: it is not known. */
+static struct thread_row *find_thread(const struct tables *tables, uint32_t number)
+{
+    struct thread_row *row = number < tables->threads_count ? &tables->threads[number] : NULL;
+    return row && row->thread.number ? row : NULL;
+}
+
+static bool known_task(const struct tables *tables, uint32_t number)
+{
+    return number < tables->tasks_count && tables->tasks[number].task.number;
+}
+
+static bool known_string(const struct tables *tables, uint32_t number)
+{
+    return number < tables->strings_count && tables->strings[number].bytes;
+}
+
+/* An event names something that is not defined: a mistake, or, once definitions were lost, a loss of its own. */
+static bool is_loss(const struct tables *tables, const char *what, uint32_t number, struct fault *why)
+{
+    return tables->forgiving || fault(why, "%s %" PRIu32 " names something that is not defined", what, number);
+}
+
+static bool take_process(struct tables *tables, const struct process *given, struct fault *why)
+{
+    if (!next_number(tables, "process", given->number, &tables->processes_count, why))
+        return false;
+    tables->processes = alloc_grow(tables->processes, &tables->processes_room, tables->processes_count,
+                                   sizeof(*tables->processes));
+    struct process *process = &tables->processes[given->number].process;
+    *process = *given;
+    process->executable = text_copy(given->executable);
+    process->command = text_copy(given->command);
+    process->folder = text_copy(given->folder);
+    return true;
+}
+
+static bool take_thread(struct tables *tables, const struct thread *given, struct fault *why)
+{
+    const bool whole = known_process(tables, given->process) && (!given->task || known_task(tables, given->task));
+    if (!whole && !is_loss(tables, "thread", given->number, why))
+        return false;
+    if (!next_number(tables, "thread", given->number, &tables->threads_count, why))
+        return false;
+    tables->threads = alloc_grow(tables->threads, &tables->threads_room, tables->threads_count,
+                                 sizeof(*tables->threads));
+    if (!whole)
+        return true;
+    struct thread *thread = &tables->threads[given->number].thread;
+    *thread = *given;
+    thread->name = text_copy(given->name);
+    return true;
+}
+
+static bool take_origin(struct tables *tables, const struct process_origin *given, struct fault *why)
+{
+    if (!known_process(tables, given->process))
+        return is_loss(tables, "the origin of process", given->process, why);
+    struct process_row *row = &tables->processes[given->process];
+    drop(&row->recording);
+    row->recording = text_copy(given->recording);
+    row->interval_ns = given->interval_ns;
+    return true;
+}
+
+static bool take_process_end(struct tables *tables, const struct change *change, struct fault *why)
+{
+    if (!known_process(tables, change->number))
+        return is_loss(tables, "the end of process", change->number, why);
+    tables->processes[change->number].end_ns = change->time_ns;
+    return true;
+}
+
+static bool take_thread_change(struct tables *tables, enum event_kind kind, const struct change *change,
+                               struct fault *why)
+{
+    struct thread_row *row = find_thread(tables, change->number);
+    if (!row)
+        return is_loss(tables, "news of thread", change->number, why);
+    if (kind == EVENT_THREAD_END) {
+        row->end_ns = change->time_ns;
+        return true;
+    }
+    drop(&row->thread.name);
+    row->thread.name = text_copy(change->name);
+    return true;
+}
+
+static bool take_task(struct tables *tables, const struct task *given, struct fault *why)
+{
+    const bool whole = known_process(tables, given->process);
+    if (!whole && !is_loss(tables, "task", given->number, why))
+        return false;
+    if (!next_number(tables, "task", given->number, &tables->tasks_count, why))
+        return false;
+    tables->tasks = alloc_grow(tables->tasks, &tables->tasks_room, tables->tasks_count, sizeof(*tables->tasks));
+    if (!whole)
+        return true;
+    struct task *task = &tables->tasks[given->number].task;
+    *task = *given;
+    task->name = text_copy(given->name);
+    return true;
+}
+
+static bool take_string(struct tables *tables, const struct string *given, struct fault *why)
+{
+    if (!next_number(tables, "string", given->number, &tables->strings_count, why))
+        return false;
+    tables->strings = alloc_grow(tables->strings, &tables->strings_room, tables->strings_count,
+                                 sizeof(*tables->strings));
+    tables->strings[given->number] = text_copy(given->text);
+    return true;
+}
+
+static bool take_function(struct tables *tables, const struct function *given, struct fault *why)
+{
+    const bool whole = known_string(tables, given->name) && (!given->file || known_string(tables, given->file));
+    if (!whole && !is_loss(tables, "function", given->number, why))
+        return false;
+    if (!next_number(tables, "function", given->number, &tables->functions_count, why))
+        return false;
+    tables->functions = alloc_grow(tables->functions, &tables->functions_room, tables->functions_count,
+                                   sizeof(*tables->functions));
+    if (whole)
+        tables->functions[given->number] = *given;
+    return true;
+}
+
+static bool take_frame(struct tables *tables, const struct frame *given, struct fault *why)
+{
+    const bool whole = given->function < tables->functions_count && tables->functions[given->function].number &&
+                       (!given->instruction || known_string(tables, given->instruction)) &&
+                       (!given->base || known_string(tables, given->base));
+    if (!whole && !is_loss(tables, "frame", given->number, why))
+        return false;
+    if (!next_number(tables, "frame", given->number, &tables->frames_count, why))
+        return false;
+    tables->frames = alloc_grow(tables->frames, &tables->frames_room, tables->frames_count, sizeof(*tables->frames));
+    if (whole)
+        tables->frames[given->number] = *given;
+    return true;
+}
+
+/* A frame that is not defined. Only after a loss may one be missing between others. */
+static bool is_lost_frame(const struct tables *tables, uint32_t frame)
+{
+    return frame == 0 || frame >= tables->frames_count || (tables->forgiving && !tables->frames[frame].number);
+}
+
+/* The stack that `frame` called from `caller` makes. A new one on lost ground is lost, and not even looked for: what is
+ * not found is not added, and so is never the reason to spread the others anew, however far it was looked for. */
+static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
+{
+    if (caller == STACK_LOST || is_lost_frame(tables, frame))
+        return STACK_LOST;
+    const uint32_t known = stack_index_find(&tables->stack_index, tables->stacks, caller, frame);
+    if (known)
+        return known;
+    const uint32_t number = tables->stacks_count ? (uint32_t)tables->stacks_count : 1;
+    tables->stacks_count = (size_t)number + 1;
+    stack_index_add(&tables->stack_index, &tables->stacks, &tables->stacks_room, number,
+                    (struct stack){ caller, frame });
+    return number;
+}
+
+/* The stack of a sample is true whatever it ran: one whose task was lost has none. */
+static bool check_task(const struct tables *tables, struct sample *sample, struct fault *why)
+{
+    if (sample->task == 0 || known_task(tables, sample->task))
+        return true;
+    sample->task = 0;
+    return is_loss(tables, "the task of a sample of thread", sample->thread, why);
+}
+
+/* The samples of a run come behind later ones, and those of another recording may be older. */
+static void note_time(struct tables *tables, uint64_t time_ns)
+{
+    if (tables->last_ns < time_ns)
+        tables->last_ns = time_ns;
+}
+
+static void count_sample(struct tables *tables, struct thread_row *row, const struct sample *sample)
+{
+    const uint64_t count = 1 + sample->more;
+    row->samples += count;
+    row->cpu_ns += sample->cpu_ns;
+    row->wall_ns += sample->stands_ns * count;
+    row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
+    tables->samples += count;
+    if (sample->task == 0)
+        return;
+    tables->tasks[sample->task].samples += count;
+    tables->tasks[sample->task].thread = sample->thread;
+}
+
+static bool take_sample(struct tables *tables, struct sample *sample, struct fault *why)
+{
+    struct thread_row *row = find_thread(tables, sample->thread);
+    sample->stack = STACK_LOST;
+    if (!row) {
+        tables->lost_samples += 1 + sample->more;
+        return is_loss(tables, "a sample of thread", sample->thread, why);
+    }
+    if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
+        return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
+    if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
+        return fault(why, "more stacks than can be counted");
+
+    row->depth = sample->keep + sample->pushed;
+    row->stacks = alloc_grow(row->stacks, &row->stacks_room, row->depth, sizeof(*row->stacks));
+    uint32_t stack = sample->keep ? row->stacks[sample->keep - 1] : 0;
+    for (uint32_t i = 0; i < sample->pushed; i++) {
+        stack = fold(tables, stack, sample->frames[i]);
+        row->stacks[sample->keep + i] = stack;
+    }
+    sample->stack = stack;
+    if (stack == STACK_LOST && !is_loss(tables, "a sample of thread", sample->thread, why))
+        return false;
+    if (!check_task(tables, sample, why))
+        return false;
+    if (sample->stands_ns == 0)
+        sample->stands_ns = tables_interval_ns(tables, sample->thread);
+    note_time(tables, sample->time_ns);
+    if (stack == STACK_LOST) {
+        tables->lost_samples += 1 + sample->more;
+        return true;
+    }
+    count_sample(tables, row, sample);
+    return true;
+}
+
+static bool take_left_out(struct tables *tables, const struct left_out *given, struct fault *why)
+{
+    struct thread_row *row = find_thread(tables, given->thread);
+    if (!row)
+        return is_loss(tables, "news of thread", given->thread, why);
+    row->left_out += given->ticks;
+    row->cpu_ns += given->cpu_ns;
+    tables->left_out += given->ticks;
+    return true;
+}
+
+static void count_failure(struct tables *tables, const struct failed *failed)
+{
+    tables->failed++;
+    tables->failures[failed->cause < FAILURE_KINDS ? failed->cause : 0]++;
+}
+
+bool tables_take(struct tables *tables, struct event *event, struct fault *why)
+{
+    switch (event->kind) {
+    case EVENT_RECORDING:
+        return take_recording(tables, &event->recording, why);
+    case EVENT_PROCESS:
+        return take_process(tables, &event->process, why);
+    case EVENT_ORIGIN:
+        return take_origin(tables, &event->origin, why);
+    case EVENT_PROCESS_END:
+        return take_process_end(tables, &event->change, why);
+    case EVENT_THREAD:
+        return take_thread(tables, &event->thread, why);
+    case EVENT_THREAD_NAME:
+    case EVENT_THREAD_END:
+        return take_thread_change(tables, event->kind, &event->change, why);
+    case EVENT_TASK:
+        return take_task(tables, &event->task, why);
+    case EVENT_STRING:
+        return take_string(tables, &event->string, why);
+    case EVENT_FUNCTION:
+        return take_function(tables, &event->function, why);
+    case EVENT_FRAME:
+        return take_frame(tables, &event->frame, why);
+    case EVENT_SAMPLE:
+        return take_sample(tables, &event->sample, why);
+    case EVENT_LEFT_OUT:
+        return take_left_out(tables, &event->left_out, why);
+    case EVENT_FAILED:
+        count_failure(tables, &event->failed);
+        return true;
+    case EVENT_MISSED:
+        tables->missed += event->missed;
+        return true;
+    case EVENT_TICK:
+        tables->ticks += 1 + event->more_ticks;
+        note_time(tables, event->tick_ns);
+        return true;
+    case EVENT_FIGURE:
+        return figures_set(&tables->figures, event->figure.name, event->figure.value, why);
+    case EVENT_END:
+        tables->end = event->end;
+        return true;
+    }
+    return fault(why, "an event of unknown kind %d", (int)event->kind);
+}
+
+struct text tables_string(const struct tables *tables, uint32_t string)
+{
+    return known_string(tables, string) ? tables->strings[string] : (struct text){ 0 };
+}
+
+const struct task_row *tables_task(const struct tables *tables, uint32_t task)
+{
+    static const struct task_row none;
+    return known_task(tables, task) ? &tables->tasks[task] : &none;
+}
+
+struct text tables_thread_name(const struct tables *tables, uint32_t thread)
+{
+    const struct thread *row = &tables->threads[thread].thread;
+    if (row->main)
+        return TEXT("MainThread");
+    if (row->name.size)
+        return row->name;
+    return row->task ? TEXT("Task") : TEXT("Thread");
+}
+
+bool tables_have_instructions(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->frames_count; i++)
+        if (tables->frames[i].instruction)
+            return true;
+    return false;
+}
+
+uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread)
+{
+    const uint64_t interval_ns = tables->processes[tables->threads[thread].thread.process].interval_ns;
+    return interval_ns ? interval_ns : tables->recording.interval_ns;
+}
+
+bool tables_intervals_differ(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].interval_ns && tables->processes[i].interval_ns != tables->recording.interval_ns)
+            return true;
+    return false;
+}
+
+const struct process *tables_first_process(const struct tables *tables)
+{
+    static const struct process none;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            return &tables->processes[i].process;
+    return &none;
+}
+
+static void free_recording(struct recording *recording)
+{
+    drop(&recording->pyreel_version);
+    drop(&recording->host);
+    drop(&recording->kernel);
+    drop(&recording->machine);
+    drop(&recording->processor);
+    drop(&recording->mode);
+    drop(&recording->threads_option);
+    drop(&recording->command);
+}
+
+void tables_free(struct tables *tables)
+{
+    if (tables->has_recording)
+        free_recording(&tables->recording);
+    for (size_t i = 0; i < tables->strings_count; i++)
+        drop(&tables->strings[i]);
+    for (size_t i = 0; i < tables->processes_count; i++) {
+        drop(&tables->processes[i].process.executable);
+        drop(&tables->processes[i].process.command);
+        drop(&tables->processes[i].process.folder);
+        drop(&tables->processes[i].recording);
+    }
+    for (size_t i = 0; i < tables->threads_count; i++) {
+        drop(&tables->threads[i].thread.name);
+        free(tables->threads[i].stacks);
+    }
+    for (size_t i = 0; i < tables->tasks_count; i++)
+        drop(&tables->tasks[i].task.name);
+    free(tables->strings);
+    free(tables->functions);
+    free(tables->frames);
+    free(tables->processes);
+    free(tables->threads);
+    free(tables->tasks);
+    free(tables->stacks);
+    number_index_free(&tables->stack_index);
+    figures_free(&tables->figures);
+    *tables = (struct tables){ 0 };
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/pprof/pprof.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/exactness.h"
+#include "formats/pprof/pprof_labels.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKET_SAMPLES      256
+#define PACKET_LOCATIONS    ((size_t)64 << 10) /* of all its samples, unless one alone has more */
+#define COMMENT_SIZE        240
+#define COMMENTED_PROCESSES 8
+
+/* The values of a sample. Those of which nothing is known are left out. */
+static const struct {
+    const char *type, *unit;
+    enum tally_sum sum;
+} columns[] = {
+    { "samples", "count", SUM_SAMPLES },
+    { "wall", "nanoseconds", SUM_WALL_NS },
+    { "cpu", "nanoseconds", SUM_CPU_NS },
+    { "gil", "nanoseconds", SUM_GIL_NS },
+    { "gil_wait", "nanoseconds", SUM_GIL_WAIT_NS },
+};
+#define COLUMNS countof(columns)
+#define WALL    1 /* among them */
+#define CPU     2
+
+/* Samples that wait to be written together. */
+struct packet {
+    Perftools__Profiles__Sample samples[PACKET_SAMPLES];
+    Perftools__Profiles__Sample *list[PACKET_SAMPLES];
+    int64_t values[PACKET_SAMPLES][COLUMNS];
+    Perftools__Profiles__Label labels[PACKET_SAMPLES][PPROF_LABELS];
+    Perftools__Profiles__Label *label_lists[PACKET_SAMPLES][PPROF_LABELS];
+    size_t count;
+    uint64_t *locations; /* of all the stacks, one behind the other */
+    size_t locations_used, locations_room;
+};
+
+struct pprof {
+    struct output *to;
+    const struct tables *tables;
+    const struct tally *tally;
+    const struct pprof_style *style;
+
+    struct pprof_tables refers;
+    uint32_t *marks;        /* of frames: their places */
+    struct outline outline; /* under a node for each mapping */
+    struct tally rows;      /* by (what the labels say, node) */
+    struct pprof_labels labels;
+
+    struct packet packet;
+    uint8_t *packed;
+    size_t packed_room;
+};
+
+static void write_message(struct pprof *pprof, const Perftools__Profiles__Profile *profile)
+{
+    const size_t size = perftools__profiles__profile__get_packed_size(profile);
+    pprof->packed = alloc_grow(pprof->packed, &pprof->packed_room, size, 1);
+    perftools__profiles__profile__pack(profile, pprof->packed);
+    output_bytes(pprof->to, pprof->packed, size);
+}
+
+static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t column)
+{
+    const char *type = columns[column].type, *unit = columns[column].unit;
+    Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+    value.type = pprof_string(&pprof->refers, (struct text){ type, strlen(type) });
+    value.unit = pprof_string(&pprof->refers, (struct text){ unit, strlen(unit) });
+    return value;
+}
+
+static void write_columns(struct pprof *pprof)
+{
+    Perftools__Profiles__ValueType types[COLUMNS], *list[COLUMNS];
+    Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (!tally_knows(pprof->tally, columns[i].sum))
+            continue;
+        types[i] = value_type(pprof, i);
+        list[head.n_sample_type++] = &types[i];
+    }
+    head.sample_type = list;
+    write_message(pprof, &head);
+}
+
+static void mark_frames(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    pprof->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->marks));
+    for (size_t i = 1; i < tables->frames_count; i++) {
+        const struct frame *frame = &tables->frames[i];
+        if (!frame->number)
+            continue;
+        const uint32_t first_line = tables->functions[frame->function].first_line;
+        const uint32_t line = pprof->style->functions ? first_line : frame->line;
+        pprof->marks[i] = pprof_place(&pprof->refers, frame->function, line);
+    }
+}
+
+static uint32_t process_mapping(struct pprof *pprof, uint32_t process)
+{
+    const struct text executable = pprof->tables->processes[process].process.executable;
+    return pprof_mapping(&pprof->refers, executable.size ? executable : TEXT("python"));
+}
+
+/* pprof takes the first mapping for the main program and wants to see one even when there are no samples. */
+static void map_main_program(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    for (size_t i = 1; i < tables->processes_count; i++) {
+        if (tables->processes[i].process.number) {
+            process_mapping(pprof, (uint32_t)i);
+            return;
+        }
+    }
+    pprof_mapping(&pprof->refers, TEXT("python"));
+}
+
+static uint32_t said_of(struct pprof *pprof, const struct tally_row *row)
+{
+    struct pprof_said said = { .thread = row->thread, .task = row->task };
+    if (pprof->style->opcodes && row->stack) {
+        const struct frame *leaf = &pprof->tables->frames[pprof->tables->stacks[row->stack].frame];
+        said.instruction = leaf->instruction;
+        said.base = leaf->base;
+    }
+    return pprof_labels_number(&pprof->labels, &said);
+}
+
+/* Stacks that differ in nothing we write become one, and their samples are counted together. */
+static void merge_rows(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    for (size_t i = 0; i < pprof->tally->count; i++) {
+        const struct tally_row *row = &pprof->tally->rows[i];
+        const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
+        const uint32_t root = outline_child(&pprof->outline, 0, mapping);
+        struct tally_row merged = *row;
+        merged.thread = said_of(pprof, row); /* in a merged row the number of its labels stands there */
+        merged.task = 0;
+        merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
+        tally_add(&pprof->rows, &merged);
+    }
+}
+
+static void write_packet(struct pprof *pprof)
+{
+    struct packet *packet = &pprof->packet;
+    Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
+    part.n_sample = packet->count;
+    part.sample = packet->list;
+    write_message(pprof, &part);
+    packet->count = 0;
+    packet->locations_used = 0;
+}
+
+/* Room for the locations of one more sample. Those of others must not move, so it grows only while there are none. */
+static uint64_t *take_locations(struct pprof *pprof, size_t depth)
+{
+    struct packet *packet = &pprof->packet;
+    if (packet->count == PACKET_SAMPLES || packet->locations_used + depth > packet->locations_room) {
+        write_packet(pprof);
+        const size_t wanted = depth > PACKET_LOCATIONS ? depth : PACKET_LOCATIONS;
+        packet->locations = alloc_grow(packet->locations, &packet->locations_room, wanted, sizeof(*packet->locations));
+    }
+    uint64_t *taken = packet->locations + packet->locations_used;
+    packet->locations_used += depth;
+    return taken;
+}
+
+/* The mapping's node above a stack, and how many frames down the stack ends. */
+static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_t *depth)
+{
+    for (*depth = 0; outline->nodes[node].caller; ++*depth)
+        node = outline->nodes[node].caller;
+    return node;
+}
+
+/* The values of a merged row. Returns how many there are. */
+static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct tally_row *row)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (tally_knows(pprof->tally, columns[i].sum))
+            values[count++] = (int64_t)row->sums[columns[i].sum];
+    return count;
+}
+
+static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
+{
+    struct packet *packet = &pprof->packet;
+    Perftools__Profiles__Label *made = packet->labels[packet->count];
+    sample->label = packet->label_lists[packet->count];
+    sample->n_label = pprof_labels_make(&pprof->labels, said, &pprof->refers, made);
+    for (size_t i = 0; i < sample->n_label; i++)
+        sample->label[i] = &made[i];
+}
+
+static void add_sample(struct pprof *pprof, const struct tally_row *row)
+{
+    const struct stack *nodes = pprof->outline.nodes;
+    size_t depth;
+    const uint32_t mapping = nodes[mapping_node(&pprof->outline, row->stack, &depth)].frame;
+    uint64_t *locations = take_locations(pprof, depth);
+    uint32_t node = row->stack;
+    for (size_t i = 0; i < depth; i++, node = nodes[node].caller)
+        locations[i] = pprof_location(&pprof->refers, nodes[node].frame, mapping);
+
+    struct packet *packet = &pprof->packet;
+    Perftools__Profiles__Sample *sample = &packet->samples[packet->count];
+    perftools__profiles__sample__init(sample);
+    sample->n_location_id = depth;
+    sample->location_id = locations;
+    sample->value = packet->values[packet->count];
+    sample->n_value = fill_values(pprof, sample->value, row);
+    label_sample(pprof, sample, row->thread);
+    packet->list[packet->count++] = sample;
+}
+
+static void write_samples(struct pprof *pprof)
+{
+    for (size_t i = 0; i < pprof->rows.count; i++)
+        add_sample(pprof, &pprof->rows.rows[i]);
+    write_packet(pprof);
+}
+
+/* One line, and not too long a one: pprof prints comments above its tables. */
+static size_t tidy(char *line, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7F)
+            line[i] = ' ';
+    if (size <= COMMENT_SIZE)
+        return size;
+    size = COMMENT_SIZE;
+    while (((unsigned char)line[size] & 0xC0) == 0x80) /* not in the middle of a character */
+        size--;
+    return size;
+}
+
+__attribute__((format(printf, 3, 4))) static void comment(struct pprof *pprof, Perftools__Profiles__Profile *profile,
+                                                          const char *format, ...)
+{
+    char *line;
+    va_list values;
+    va_start(values, format);
+    const int size = vasprintf(&line, format, values);
+    va_end(values);
+    if (size < 0)
+        return;
+    const struct text text = { line, tidy(line, (size_t)size) };
+    profile->comment[profile->n_comment++] = pprof_string(&pprof->refers, text);
+    free(line);
+}
+
+static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *profile, const struct process *process)
+{
+    char version[32];
+    comment(pprof, profile, "process %" PRIu32 ": Python %s%s%.*s", process->pid,
+            python_version_text(version, process->python_version), process->command.size ? ": " : "",
+            (int)process->command.size, process->command.bytes);
+}
+
+/* How exact they are, where the recorder says so. */
+static void comment_exactness(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    const struct exactness exactness = exactness_of(pprof->tables);
+    char room[EXACTNESS_ROOM];
+    if (exactness.tells_left_out && exactness_rate(room, &exactness)[0])
+        comment(pprof, profile, "rate: %s", room);
+    if (exactness_share(room, &exactness)[0])
+        comment(pprof, profile, "%s", room);
+}
+
+/* What a person wants to know about the numbers, in few lines. */
+static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    const struct tables *tables = pprof->tables;
+    const struct recording *recording = &tables->recording;
+    size_t processes = 0;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number && processes++ < COMMENTED_PROCESSES)
+            comment_process(pprof, profile, &tables->processes[i].process);
+    if (processes > COMMENTED_PROCESSES)
+        comment(pprof, profile, "and %zu more processes", processes - COMMENTED_PROCESSES);
+    if (recording->pyreel_version.size)
+        comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
+                recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
+    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
+            tables->samples, tables->failed, tables->missing_estimated ? "about " : "", tables->missing,
+            tables->missed);
+    comment_exactness(pprof, profile);
+    if (tables->left_out)
+        comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
+                tables->left_out);
+    if (pprof->tally->with_cpu && pprof->tally->with_cpu < pprof->tally->samples)
+        comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
+                pprof->tally->samples - pprof->tally->with_cpu);
+    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables_undated(tables))
+        comment(pprof, profile, "the recording was cut off");
+}
+
+/* What all samples refer to, and what is said once. */
+static void write_rest(struct pprof *pprof)
+{
+    const struct tables *tables = pprof->tables;
+    int64_t comments[COMMENTED_PROCESSES + 8];
+    Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
+    Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
+    const bool cpu_first = pprof->style->cpu_first && tally_knows(pprof->tally, SUM_CPU_NS);
+
+    const uint64_t from_ns = tables->recording.from_ns;
+    const uint64_t end_ns = tables_end_ns(tables);
+    rest.time_nanos = (int64_t)(tables->recording.start_unix_ns + from_ns);
+    rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
+    rest.period_type = &wall;
+    rest.period = (int64_t)tables->recording.interval_ns;
+    rest.default_sample_type = cpu_first ? value_type(pprof, CPU).type : wall.type;
+    rest.comment = comments;
+    write_comments(pprof, &rest);
+
+    pprof_lists_make(&pprof->refers, &rest);
+    write_message(pprof, &rest);
+    pprof_lists_free(&rest);
+}
+
+static void drop(struct pprof *pprof)
+{
+    pprof_tables_free(&pprof->refers);
+    outline_free(&pprof->outline);
+    tally_free(&pprof->rows);
+    pprof_labels_free(&pprof->labels);
+    free(pprof->marks);
+    free(pprof->packet.locations);
+    free(pprof->packed);
+    free(pprof);
+}
+
+size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally,
+                   const struct pprof_style *style)
+{
+    struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
+    pprof->to = to;
+    pprof->tables = tables;
+    pprof->tally = tally;
+    pprof->style = style;
+    pprof_tables_start(&pprof->refers, tables);
+
+    write_columns(pprof);
+    map_main_program(pprof);
+    mark_frames(pprof);
+    merge_rows(pprof);
+    write_samples(pprof);
+    write_rest(pprof);
+    const size_t samples = pprof->rows.count;
+    drop(pprof);
+    return samples;
+}

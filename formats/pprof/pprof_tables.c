@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/pprof/pprof_tables.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pprof_tables_start(struct pprof_tables *to, const struct tables *tables)
+{
+    *to = (struct pprof_tables){ .tables = tables };
+    to->function_ids = alloc_zeroed(tables->functions_count + 1, sizeof(*to->function_ids));
+    to->places = alloc_grow(to->places, &to->places_room, 1, sizeof(*to->places));
+    pprof_string(to, TEXT(""));
+}
+
+int64_t pprof_string(struct pprof_tables *to, struct text text)
+{
+    bool added;
+    return (int64_t)intern_number(&to->strings, text.size ? text.bytes : "", text.size, &added) - 1;
+}
+
+uint32_t pprof_mapping(struct pprof_tables *to, struct text executable)
+{
+    bool added;
+    const uint32_t id = intern_number(&to->executables, executable.bytes, executable.size, &added);
+    if (!added)
+        return id;
+    to->mappings = alloc_grow(to->mappings, &to->mappings_room, id, sizeof(*to->mappings));
+    Perftools__Profiles__Mapping *mapping = &to->mappings[id - 1];
+    perftools__profiles__mapping__init(mapping);
+    mapping->id = id;
+    /* Without its folder: what pprof can open, it disassembles, at addresses that are none. */
+    const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
+    const size_t folder = slash ? (size_t)(slash + 1 - executable.bytes) : 0;
+    mapping->filename = pprof_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
+    mapping->has_functions = true;
+    mapping->has_filenames = true;
+    mapping->has_line_numbers = true;
+    return id;
+}
+
+static struct text function_name(const struct tables *tables, uint32_t function)
+{
+    if (function == 0)
+        return TEXT(NO_PYTHON_FRAMES);
+    const struct text name = tables_function_name(tables, function);
+    return name.size ? name : TEXT("<unknown>");
+}
+
+static uint32_t function_id(struct pprof_tables *to, uint32_t number)
+{
+    if (to->function_ids[number])
+        return to->function_ids[number];
+    const size_t id = ++to->functions_count;
+    to->functions = alloc_grow(to->functions, &to->functions_room, id, sizeof(*to->functions));
+    Perftools__Profiles__Function *function = &to->functions[id - 1];
+    perftools__profiles__function__init(function);
+    function->id = id;
+    function->name = pprof_string(to, function_name(to->tables, number));
+    if (number) {
+        function->filename = pprof_string(to, tables_function_file(to->tables, number));
+        function->start_line = to->tables->functions[number].first_line;
+    }
+    to->function_ids[number] = (uint32_t)id;
+    return (uint32_t)id;
+}
+
+uint32_t pprof_place(struct pprof_tables *to, uint32_t function, uint32_t line)
+{
+    bool added;
+    const uint32_t number = pairs_number(&to->place_numbers, function, line, &added);
+    if (added) {
+        to->places = alloc_grow(to->places, &to->places_room, (size_t)number + 1, sizeof(*to->places));
+        to->places[number] = (struct pprof_place){ function, line };
+    }
+    return number;
+}
+
+uint64_t pprof_location(struct pprof_tables *to, uint32_t place, uint32_t mapping)
+{
+    bool added;
+    const uint32_t id = pairs_number(&to->location_ids, place, mapping, &added);
+    if (!added)
+        return id;
+    to->locations = alloc_grow(to->locations, &to->locations_room, id, sizeof(*to->locations));
+    struct pprof_location *location = &to->locations[id - 1];
+    perftools__profiles__location__init(&location->message);
+    location->message.id = id;
+    location->message.mapping_id = mapping;
+    perftools__profiles__line__init(&location->line);
+    location->line.function_id = function_id(to, to->places[place].function);
+    location->line.line = to->places[place].line;
+    return id;
+}
+
+static char **list_strings(const struct intern *strings)
+{
+    char **list = alloc_zeroed(strings->count, sizeof(*list));
+    for (size_t i = 0; i < strings->room; i++)
+        if (strings->slots[i].number)
+            list[strings->slots[i].number - 1] = strings->slots[i].bytes;
+    return list;
+}
+
+/* Pointers to `count` messages of `size` bytes that lie one behind the other, as protobuf-c wants them. */
+static void *list_messages(void *messages, size_t count, size_t size)
+{
+    void **list = alloc_zeroed(count, sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        list[i] = (char *)messages + i * size;
+    return list;
+}
+
+void pprof_lists_make(struct pprof_tables *from, Perftools__Profiles__Profile *profile)
+{
+    /* Only now, when the locations no longer move. */
+    for (size_t i = 0; i < from->location_ids.count; i++) {
+        struct pprof_location *location = &from->locations[i];
+        location->lines[0] = &location->line;
+        location->message.line = location->lines;
+        location->message.n_line = 1;
+    }
+    profile->n_mapping = from->executables.count;
+    profile->mapping = list_messages(from->mappings, profile->n_mapping, sizeof(*from->mappings));
+    profile->n_location = from->location_ids.count;
+    profile->location = list_messages(from->locations, profile->n_location, sizeof(*from->locations));
+    profile->n_function = from->functions_count;
+    profile->function = list_messages(from->functions, profile->n_function, sizeof(*from->functions));
+    profile->n_string_table = from->strings.count;
+    profile->string_table = list_strings(&from->strings);
+}
+
+void pprof_lists_free(Perftools__Profiles__Profile *profile)
+{
+    free(profile->mapping);
+    free(profile->location);
+    free(profile->function);
+    free(profile->string_table);
+}
+
+void pprof_tables_free(struct pprof_tables *tables)
+{
+    intern_free(&tables->strings);
+    intern_free(&tables->executables);
+    pairs_free(&tables->place_numbers);
+    pairs_free(&tables->location_ids);
+    free(tables->mappings);
+    free(tables->places);
+    free(tables->locations);
+    free(tables->function_ids);
+    free(tables->functions);
+    *tables = (struct pprof_tables){ 0 };
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/block_order.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far we look for a block that is due: so many blocks, or bytes of their payloads and one block more, may wait. */
+#define HELD_MOST  64
+#define HELD_BYTES ((size_t)32 << 20)
+
+/* ---- marks ---- */
+
+/* Behind the base; a later version may put other notes in front. */
+static uint32_t mark_of_events(struct cursor payload)
+{
+    take_number(&payload);
+    while (cursor_left(&payload) > 0 && !payload.bad) {
+        const uint64_t tag = take_number(&payload);
+        if ((tag & 7) != RECORD_NOTE)
+            return 0;
+        struct cursor fields = take_part(&payload, take_number(&payload));
+        if (tag >> 3 == NOTE_MARK)
+            return payload.bad ? 0 : take_number32(&fields);
+    }
+    return 0;
+}
+
+uint32_t block_mark(enum stream_block kind, struct cursor payload)
+{
+    switch (kind) {
+    case BLOCK_HEADER:
+        return block_field(payload, HEADER_MARK);
+    case BLOCK_EVENTS:
+        return mark_of_events(payload);
+    case BLOCK_END:
+        return block_field(payload, END_MARK);
+    }
+    return 0;
+}
+
+/* What is in a block of a kind that is not known can't be wrong. */
+static bool is_ours(const struct block_order *order, const struct block *block)
+{
+    return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
+           block_mark(block->kind, block->payload) == order->mark;
+}
+
+/* ---- order ---- */
+
+/* What was passed over before a block that is not wanted may still be the lost end of the recording. */
+static void pass_over_strange(struct block_reader *blocks, const struct block *block)
+{
+    blocks->damage.bytes += block->size;
+    blocks->damage.tail = block->tail + block->size;
+    block_note_damage(blocks, "a block of another recording", block->at);
+}
+
+static void pass_over_late(struct block_reader *blocks, const struct block *block)
+{
+    blocks->damage.duplicates++;
+    blocks->damage.tail = block->tail;
+    block_note_damage(blocks, "a block that is no longer due", block->at);
+}
+
+static bool is_held(const struct block_order *order, uint32_t sequence)
+{
+    for (size_t i = 0; i < order->held_count; i++)
+        if (order->held[i].block.sequence == sequence)
+            return true;
+    return false;
+}
+
+/* The next block that is ours and did not come before. */
+static enum block_found read_newer(struct block_order *order, struct block_reader *blocks, struct block *block)
+{
+    for (;;) {
+        const enum block_found found = block_read(blocks, block, &order->failure);
+        if (found != BLOCK_FOUND)
+            return found;
+        if (!is_ours(order, block))
+            pass_over_strange(blocks, block);
+        else if (block->sequence < order->next || is_held(order, block->sequence))
+            pass_over_late(blocks, block);
+        else
+            return BLOCK_FOUND;
+    }
+}
+
+/* Blocks that are held came too early when this one, which is behind them in the file, is of a lower sequence. Ahead of
+ * the first of them no block was missing then, as it had seemed. */
+static void note_early(struct block_order *order, struct block_reader *blocks, uint32_t sequence)
+{
+    for (size_t i = 0; i < order->held_count; i++) {
+        struct held_block *held = &order->held[i];
+        if (held->early || held->block.sequence < sequence)
+            continue;
+        held->early = true;
+        blocks->damage.duplicates++;
+        if (held->block.at == order->missing_at)
+            blocks->damage.first.text[0] = '\0';
+        block_note_damage(blocks, "a block that comes too early", held->block.at);
+    }
+}
+
+static void note_missing(struct block_order *order, struct block_reader *blocks, const struct block *block)
+{
+    if (blocks->damage.first.text[0])
+        return;
+    order->missing_at = block->at;
+    block_note_damage(blocks, "missing blocks ahead of the one", block->at);
+}
+
+/* Puts a copy of a block where it belongs among those that are held. */
+static void hold(struct block_order *order, const struct block *block)
+{
+    const size_t size = cursor_left(&block->payload);
+    order->held = alloc_grow(order->held, &order->held_room, order->held_count + 1, sizeof(*order->held));
+    size_t place = order->held_count++;
+    for (; place > 0 && order->held[place - 1].block.sequence > block->sequence; place--)
+        order->held[place] = order->held[place - 1];
+    order->held[place] = (struct held_block){ .block = *block };
+    put_bytes(&order->held[place].payload, block->payload.at, size);
+    order->held_bytes += size;
+}
+
+/* The block that is due, or the next one that there is, of those that are held. False: none is. */
+static bool take_held(struct block_order *order, struct block *block)
+{
+    if (order->held_count == 0)
+        return false;
+    *block = order->held[0].block;
+    order->given = order->held[0].payload;
+    block->payload = cursor_of(order->given.at, order->given.size);
+    order->held_bytes -= order->given.size;
+    order->held_count--;
+    memmove(order->held, order->held + 1, order->held_count * sizeof(*order->held));
+    return true;
+}
+
+static bool can_hold_more(const struct block_order *order)
+{
+    return order->held_count < HELD_MOST && order->held_bytes < HELD_BYTES;
+}
+
+/* Reads on until the block comes that is due. False: it is held already, or no more can be read or held. */
+static bool read_due(struct block_order *order, struct block_reader *blocks, struct block *block)
+{
+    while (order->ending == BLOCK_FOUND && can_hold_more(order)) {
+        if (order->held_count > 0 && order->held[0].block.sequence == order->next)
+            return false;
+        order->ending = read_newer(order, blocks, block);
+        if (order->ending != BLOCK_FOUND)
+            return false;
+        note_early(order, blocks, block->sequence);
+        if (block->sequence == order->next)
+            return true;
+        note_missing(order, blocks, block);
+        hold(order, block);
+    }
+    return false;
+}
+
+enum block_found block_in_order(struct block_order *order, struct block_reader *blocks, struct block *block,
+                                bool *skipped, struct fault *why)
+{
+    bytes_free(&order->given);
+    if (!read_due(order, blocks, block) && !take_held(order, block)) {
+        if (order->ending == BLOCK_UNREADABLE)
+            fault(why, "%s", order->failure.text);
+        return order->ending;
+    }
+    *skipped = block->sequence > order->next;
+    blocks->damage.blocks += block->sequence - order->next;
+    order->next = (uint64_t)block->sequence + 1;
+    return BLOCK_FOUND;
+}
+
+void block_order_free(struct block_order *order)
+{
+    for (size_t i = 0; i < order->held_count; i++)
+        bytes_free(&order->held[i].payload);
+    free(order->held);
+    bytes_free(&order->given);
+    *order = (struct block_order){ 0 };
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/block_prefetch.h"
+
+#include "formats/base/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SLOTS      32
+#define BYTES_MOST ((size_t)1 << 20) /* of payloads that wait: some of the largest that a writer makes */
+#define ROOM_MOST  BYTES_MOST        /* of a payload that is kept to be used again */
+
+/* What block_in_order() brought. */
+struct slot {
+    enum block_found found;
+    struct block block;
+    struct bytes payload; /* of the block */
+    bool skipped;
+    struct fault why;
+    struct block_progress progress;
+};
+
+struct block_ahead {
+    struct block_reader blocks; /* these two are the thread's */
+    struct block_order order;
+    uint64_t lost; /* blocks that `progress` of the block given last has told of */
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct slot slots[SLOTS];
+    uint64_t found, given;      /* how many; the one given last is still in use */
+    size_t bytes;               /* of those that wait */
+    struct bytes spares[SLOTS]; /* room for payloads: what was used last is used next */
+    size_t spares_count;
+    bool stopped;
+};
+
+/* ---- the thread ---- */
+
+static void fill(struct block_ahead *ahead, struct slot *slot)
+{
+    slot->why.text[0] = '\0';
+    slot->found = block_in_order(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
+    slot->progress = block_progress(&ahead->blocks);
+    slot->payload.size = 0;
+    if (slot->found != BLOCK_FOUND)
+        return;
+    put_bytes(&slot->payload, slot->block.payload.at, cursor_left(&slot->block.payload));
+    slot->block.payload = cursor_of(slot->payload.at, slot->payload.size);
+}
+
+/* Whether so many slots, and so many bytes, may still be filled. */
+static bool has_room(const struct block_ahead *ahead, size_t slots, size_t bytes)
+{
+    const uint64_t waiting = ahead->found - ahead->given;
+    return waiting == 0 || (waiting + slots < SLOTS && ahead->bytes + bytes <= BYTES_MOST);
+}
+
+/* A slot to be filled; NULL: no more are wanted. */
+static struct slot *wait_for_room(struct block_ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    while (!ahead->stopped && !has_room(ahead, 1, 1))
+        pthread_cond_wait(&ahead->changed, &ahead->lock);
+    struct slot *slot = ahead->stopped ? NULL : &ahead->slots[ahead->found % SLOTS];
+    if (slot)
+        slot->payload = ahead->spares_count ? ahead->spares[--ahead->spares_count] : (struct bytes){ 0 };
+    pthread_mutex_unlock(&ahead->lock);
+    return slot;
+}
+
+static void tell_found(struct block_ahead *ahead, size_t bytes)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->found++;
+    ahead->bytes += bytes;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+/* To wake a thread costs as much as to decode a small block: there has to be something to do for a while. */
+static void tell_given(struct block_ahead *ahead, size_t bytes)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->given++;
+    ahead->bytes -= bytes;
+    if (has_room(ahead, SLOTS / 2, BYTES_MOST / 2))
+        pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+static void *find_blocks(void *self)
+{
+    struct block_ahead *ahead = self;
+    for (struct slot *slot; (slot = wait_for_room(ahead));) {
+        fill(ahead, slot);
+        const bool last = slot->found != BLOCK_FOUND;
+        tell_found(ahead, slot->payload.size);
+        if (last)
+            break;
+    }
+    return NULL;
+}
+
+/* ---- who decodes ---- */
+
+struct block_ahead *block_ahead_begin(struct block_reader *blocks, struct block_order *order)
+{
+    struct block_ahead *ahead = alloc_zeroed(1, sizeof(*ahead));
+    ahead->blocks = *blocks;
+    ahead->order = *order;
+    ahead->lost = blocks->damage.blocks;
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_cond_init(&ahead->changed, NULL);
+    if (pthread_create(&ahead->thread, NULL, find_blocks, ahead) != 0) {
+        free(ahead);
+        return NULL;
+    }
+    const struct block_progress progress = block_progress(blocks);
+    *order = (struct block_order){ .next = order->next, .mark = order->mark };
+    block_reader_open(blocks, blocks->fd);
+    block_show_progress(blocks, &progress);
+    return ahead;
+}
+
+/* Who decodes counts blocks as lost, too, and the first thing that was wrong is the first in the file. */
+static void show_progress(struct block_ahead *ahead, struct block_reader *blocks, struct block_progress progress)
+{
+    const uint64_t lost = progress.damage.blocks;
+    progress.damage.blocks = blocks->damage.blocks + lost - ahead->lost;
+    ahead->lost = lost;
+    if (blocks->damage.first.text[0])
+        progress.damage.first = blocks->damage.first;
+    block_show_progress(blocks, &progress);
+}
+
+/* What was given last is not used any more. A file can be made whose blocks are all very large: that much memory is not
+ * kept. */
+static struct slot *wait_for_block(struct block_ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    struct bytes *used = ahead->given > 0 ? &ahead->slots[(ahead->given - 1) % SLOTS].payload : NULL;
+    if (used && used->room > ROOM_MOST)
+        bytes_free(used);
+    if (used && used->at) {
+        ahead->spares[ahead->spares_count++] = *used;
+        *used = (struct bytes){ 0 };
+    }
+    while (ahead->found == ahead->given)
+        pthread_cond_wait(&ahead->changed, &ahead->lock);
+    pthread_mutex_unlock(&ahead->lock);
+    return &ahead->slots[ahead->given % SLOTS];
+}
+
+enum block_found block_ahead_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
+                                  struct block *block, bool *skipped, struct fault *why)
+{
+    struct slot *slot = wait_for_block(ahead);
+    show_progress(ahead, blocks, slot->progress);
+    if (slot->found != BLOCK_FOUND) {
+        if (slot->why.text[0])
+            fault(why, "%s", slot->why.text);
+        return slot->found;
+    }
+    *block = slot->block;
+    *skipped = slot->skipped;
+    order->next = (uint64_t)block->sequence + 1;
+    tell_given(ahead, slot->payload.size);
+    return BLOCK_FOUND;
+}
+
+void block_ahead_end(struct block_ahead *ahead)
+{
+    if (!ahead)
+        return;
+    pthread_mutex_lock(&ahead->lock);
+    ahead->stopped = true;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+    pthread_join(ahead->thread, NULL);
+    pthread_cond_destroy(&ahead->changed);
+    pthread_mutex_destroy(&ahead->lock);
+    for (size_t i = 0; i < SLOTS; i++)
+        bytes_free(&ahead->slots[i].payload);
+    for (size_t i = 0; i < ahead->spares_count; i++)
+        bytes_free(&ahead->spares[i]);
+    block_order_free(&ahead->order);
+    block_reader_close(&ahead->blocks);
+    free(ahead);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/block_read.h"
+
+#include "formats/base/alloc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define READ_SIZE    ((size_t)64 << 10)   /* four times as much is slower for short recordings */
+#define WASTE_LIMIT  ((uint64_t)64 << 20) /* bytes whose checksum was looked at in vain, and ... */
+#define WASTE_FACTOR 16                   /* ... so many for each byte of the file */
+
+void block_reader_open(struct block_reader *reader, int fd)
+{
+    *reader = (struct block_reader){ .fd = fd };
+}
+
+void block_reader_close(struct block_reader *reader)
+{
+    free(reader->window);
+    free(reader->plain);
+    bytes_free(&reader->joined);
+    grouping_free(&reader->grouping);
+    prediction_free(&reader->prediction);
+    ZSTD_freeDCtx(reader->zstd);
+    *reader = (struct block_reader){ .fd = -1 };
+}
+
+/* Reads until `size` bytes wait in the window or the file ends. False when the file can't be read. */
+static bool fill(struct block_reader *reader, size_t size, struct fault *why)
+{
+    if (reader->start > 0 && reader->start == reader->end)
+        reader->start = reader->end = 0;
+    while (reader->end - reader->start < size && !reader->at_end) {
+        if (reader->room - reader->end < READ_SIZE && reader->start > 0) {
+            memmove(reader->window, reader->window + reader->start, reader->end - reader->start);
+            reader->end -= reader->start;
+            reader->start = 0;
+        }
+        reader->window = alloc_grow(reader->window, &reader->room, reader->end + READ_SIZE, 1);
+        const ssize_t got = read(reader->fd, reader->window + reader->end, READ_SIZE);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fault(why, "cannot read the recording: %s", strerror(errno));
+        reader->at_end = got == 0;
+        reader->end += (size_t)got;
+        reader->bytes_read += (uint64_t)got;
+    }
+    return true;
+}
+
+static size_t waiting(const struct block_reader *reader)
+{
+    return reader->end - reader->start;
+}
+
+/* How far the file is used. */
+static uint64_t place(const struct block_reader *reader)
+{
+    return reader->bytes_read - waiting(reader);
+}
+
+struct block_progress block_progress(const struct block_reader *reader)
+{
+    return (struct block_progress){ .bytes_read = reader->bytes_read,
+                                    .place = place(reader),
+                                    .good = reader->good,
+                                    .good_plain = reader->good_plain,
+                                    .damage = reader->damage };
+}
+
+void block_show_progress(struct block_reader *reader, const struct block_progress *progress)
+{
+    reader->bytes_read = progress->bytes_read;
+    reader->start = 0;
+    reader->end = progress->bytes_read - progress->place;
+    reader->good = progress->good;
+    reader->good_plain = progress->good_plain;
+    reader->damage = progress->damage;
+}
+
+void block_note_damage(struct block_reader *reader, const char *what, uint64_t at)
+{
+    fault(&reader->damage.first, "%s at byte %" PRIu64, what, at);
+}
+
+static const char no_zstd[] = "a block that does not decompress";
+
+static const char *decompress(struct block_reader *reader, struct cursor stored, size_t size)
+{
+    if (!reader->zstd)
+        reader->zstd = ZSTD_createDCtx();
+    reader->plain = alloc_grow(reader->plain, &reader->plain_room, size + 1, 1);
+    const size_t got = ZSTD_decompressDCtx(reader->zstd, reader->plain, size, stored.at, cursor_left(&stored));
+    return ZSTD_isError(got) || got != size ? no_zstd : NULL;
+}
+
+static const char *take_plain(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
+{
+    (void)reader;
+    *payload = stored;
+    return cursor_left(&stored) == size ? NULL : "a block of an unknown coding";
+}
+
+static const char *take_zstd(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
+{
+    const char *wrong = decompress(reader, stored, size);
+    *payload = cursor_of(reader->plain, size);
+    return wrong;
+}
+
+/* How large the grouped payload is, only its zstd frame says. */
+static const char *take_grouped(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
+{
+    const unsigned long long grouped = ZSTD_getFrameContentSize(stored.at, cursor_left(&stored));
+    if (grouped > GROUP_MOST(size)) /* also if it isn't known: the two codes for that are above all sizes */
+        return no_zstd;
+    const char *wrong = decompress(reader, stored, (size_t)grouped);
+    if (wrong)
+        return wrong;
+    reader->joined.size = 0;
+    if (!ungroup_payload(&reader->grouping, reader->plain, (size_t)grouped, size, &reader->joined))
+        return "a block whose parts do not fit together";
+    *payload = cursor_of(reader->joined.at, size);
+    return NULL;
+}
+
+static const char *take_predicted(struct block_reader *reader, struct cursor stored, size_t size,
+                                  struct cursor *payload)
+{
+    reader->joined.size = 0;
+    if (!unpredict_payload(&reader->prediction, stored, size, &reader->joined))
+        return "a block that was not predicted so";
+    *payload = cursor_of(reader->joined.at, size);
+    return NULL;
+}
+
+uint32_t block_field(struct cursor payload, uint32_t field)
+{
+    while (cursor_left(&payload) > 0 && !payload.bad) {
+        const uint64_t number = take_number(&payload);
+        struct cursor part = take_part(&payload, take_number(&payload));
+        if (number == field)
+            return payload.bad ? 0 : take_number32(&part);
+    }
+    return 0;
+}
+
+static const char *(*const codecs[])(struct block_reader *, struct cursor stored, size_t size,
+                                     struct cursor *payload) = {
+    [CODEC_PLAIN] = take_plain,
+    [CODEC_ZSTD] = take_zstd,
+    [CODEC_GROUPED] = take_grouped,
+    [CODEC_PREDICTED] = take_predicted,
+};
+
+/* Whether the format has such blocks, in the version that the file is of. */
+static bool is_coded_well(const struct block_reader *reader, const unsigned char *header)
+{
+    const unsigned char codec = header[STREAM_CODEC_AT];
+    if (codec >= countof(codecs) || header[6] || header[7])
+        return false;
+    if (codec >= CODEC_GROUPED && header[4] != BLOCK_EVENTS)
+        return false;
+    return reader->version == 0 || reader->version >= STREAM_VERSION_OF(codec);
+}
+
+/* What is wrong with a block that the file ends in. */
+static const char cut_block[] = "a cut block";
+
+/* Tries to read a block where the window starts, and steps over it. Otherwise returns what is wrong with it. */
+static const char *parse_block(struct block_reader *reader, struct block *block, struct fault *why)
+{
+    if (!fill(reader, STREAM_BLOCK_HEADER, why))
+        return "unreadable";
+    if (waiting(reader) < STREAM_BLOCK_HEADER)
+        return cut_block;
+    const unsigned char *header = reader->window + reader->start;
+    if (memcmp(header, STREAM_SYNC, 4) != 0)
+        return "no block";
+    struct cursor fields = cursor_of(header + 8, 16);
+    const uint32_t sequence = take_u32(&fields);
+    const uint32_t stored_size = take_u32(&fields);
+    const uint32_t plain_size = take_u32(&fields);
+    const uint32_t checksum = take_u32(&fields);
+    if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
+        return "a block of impossible size";
+    if (!is_coded_well(reader, header))
+        return "a block of an unknown coding";
+    const size_t size = STREAM_BLOCK_HEADER + stored_size;
+    if (!fill(reader, size, why))
+        return "unreadable";
+    if (waiting(reader) < size)
+        return cut_block;
+
+    header = reader->window + reader->start;
+    const unsigned char *stored = header + STREAM_BLOCK_HEADER;
+    const uint32_t sum = (uint32_t)crc32_z(crc32(0, header, STREAM_CHECKSUM_AT), stored, stored_size);
+    reader->wasted += size; /* until it turns out to be good */
+    if (sum != checksum)
+        return "a block with a wrong checksum";
+    reader->wasted += plain_size;
+    struct cursor payload;
+    const char *wrong = codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size, &payload);
+    if (wrong)
+        return wrong;
+    reader->wasted -= size + plain_size;
+    *block = (struct block){ header[4], sequence, payload, place(reader), size, reader->damage.tail };
+    reader->start += size;
+    return NULL;
+}
+
+/* Steps to the next place where a block may begin. */
+static void skip_to_sync(struct block_reader *reader)
+{
+    const size_t before = reader->start;
+    reader->start++;
+    const void *found = memmem(reader->window + reader->start, waiting(reader), STREAM_SYNC, 4);
+    if (found)
+        reader->start = (size_t)((const unsigned char *)found - reader->window);
+    else if (waiting(reader) > 3 && !reader->at_end)
+        reader->start = reader->end - 3; /* a sync may be half read */
+    else if (waiting(reader) > 0 && reader->at_end)
+        reader->start = reader->end;
+    reader->damage.bytes += reader->start - before;
+    reader->damage.tail += reader->start - before;
+}
+
+/* A file made of false blocks would keep us busy for the square of its size. */
+static void pass_over_rest(struct block_reader *reader)
+{
+    reader->damage.bytes += waiting(reader);
+    reader->damage.tail += waiting(reader);
+    reader->start = reader->end;
+    reader->at_end = true;
+}
+
+enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why)
+{
+    const char *first_wrong = NULL;
+    for (;;) {
+        if (!fill(reader, 1, why))
+            return BLOCK_UNREADABLE;
+        if (waiting(reader) == 0)
+            return BLOCK_NO_MORE;
+        struct fault unreadable = { 0 };
+        const char *wrong = parse_block(reader, block, &unreadable);
+        if (unreadable.text[0]) {
+            fault(why, "%s", unreadable.text);
+            return BLOCK_UNREADABLE;
+        }
+        if (!wrong) {
+            if (reader->good++ == 0 && block->kind == BLOCK_HEADER)
+                reader->version = block_field(block->payload, HEADER_VERSION);
+            reader->damage.tail = 0;
+            reader->good_plain += cursor_left(&block->payload);
+            return BLOCK_FOUND;
+        }
+        if (!first_wrong) {
+            first_wrong = wrong;
+            block_note_damage(reader, wrong, place(reader));
+            reader->damage.cut = wrong == cut_block;
+        }
+        if (reader->wasted > WASTE_LIMIT + WASTE_FACTOR * reader->bytes_read)
+            pass_over_rest(reader);
+        else
+            skip_to_sync(reader);
+    }
+}
+
+bool stream_recognised(const void *bytes, size_t size)
+{
+    return size >= STREAM_MAGIC_SIZE && memcmp(bytes, STREAM_MAGIC, STREAM_MAGIC_SIZE) == 0;
+}
+
+bool block_read_magic(struct block_reader *reader, struct fault *why)
+{
+    if (!fill(reader, STREAM_MAGIC_SIZE, why))
+        return false;
+    if (waiting(reader) == 0)
+        return fault(why, "it is empty");
+    if (!stream_recognised(reader->window + reader->start, waiting(reader)))
+        return fault(why, "it is not a pyreel recording");
+    reader->start += STREAM_MAGIC_SIZE;
+    return true;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/block_write.h"
+
+#include "formats/base/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define PREDICT_PAUSE 16   /* blocks of which one is predicted at least, though it may not pay */
+#define PREDICT_LEAST 1024 /* bytes that are worth the while: of a grouped block, or saved of the first one */
+
+#define END_ROOM 128 /* bytes below the limit that only the end may have: more than it ever takes */
+
+void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
+{
+    *writer = (struct block_writer){ .fd = fd, .codec = codec, .level = level };
+    if (level && codec == CODEC_PREDICTED)
+        writer->codec = CODEC_GROUPED; /* whose level it is */
+    if (codec != CODEC_PLAIN)
+        writer->zstd = ZSTD_createCCtx();
+}
+
+void block_writer_close(struct block_writer *writer)
+{
+    bytes_free(&writer->stored);
+    bytes_free(&writer->grouped);
+    grouping_free(&writer->grouping);
+    bytes_free(&writer->predicted);
+    prediction_free(&writer->prediction);
+    ZSTD_freeCCtx(writer->zstd);
+    *writer = (struct block_writer){ .fd = -1 };
+}
+
+uint64_t block_room(const struct block_writer *writer)
+{
+    if (writer->limit == 0)
+        return UINT64_MAX;
+    const uint64_t taken = writer->written + END_ROOM;
+    return taken < writer->limit ? writer->limit - taken : 0;
+}
+
+/* Takes back the part of a block that was written before the disk was full, if the file ends there: what somebody else
+ * has added to it is not ours, and a pipe gives nothing back. */
+static bool take_back(struct block_writer *writer, size_t part)
+{
+    struct stat file;
+    const off_t end = lseek(writer->fd, 0, SEEK_CUR);
+    if (end < (off_t)part || fstat(writer->fd, &file) != 0 || file.st_size != end)
+        return false;
+    if (ftruncate(writer->fd, end - (off_t)part) != 0 || lseek(writer->fd, end - (off_t)part, SEEK_SET) < 0)
+        return false;
+    writer->written -= part;
+    return true;
+}
+
+static bool write_all(struct block_writer *writer, const struct bytes *bytes, struct fault *why)
+{
+    for (size_t done = 0; done < bytes->size;) {
+        const ssize_t part = write(writer->fd, bytes->at + done, bytes->size - done);
+        if (part < 0 && errno == EINTR)
+            continue;
+        if (part < 0) {
+            fault(why, "cannot write the recording: %s", strerror(errno));
+            writer->broken = true;
+            writer->torn = done > 0 && !take_back(writer, done);
+            return false;
+        }
+        done += (size_t)part;
+        writer->written += (uint64_t)part;
+    }
+    return true;
+}
+
+/* Whoever samples waits for a block to be compressed, and misses ticks meanwhile: the level goes by the size, so that
+ * it takes about a millisecond, two for the largest. A second takes 1 to 6 KiB at 1 kHz, 10 to 40 at 10 kHz. */
+static int level_by_size(size_t size)
+{
+    static const struct {
+        size_t most;
+        int level;
+    } levels[] = { { 4 << 10, 15 }, { 24 << 10, 9 }, { 128 << 10, 6 } };
+    for (size_t i = 0; i < countof(levels); i++)
+        if (size <= levels[i].most)
+            return levels[i].level;
+    return 3;
+}
+
+/* Appends the bytes compressed to writer->stored. False when they would not be fewer than `most`. */
+static bool store_compressed(struct block_writer *writer, const struct bytes *bytes, size_t most)
+{
+    struct bytes *stored = &writer->stored;
+    const size_t room = ZSTD_compressBound(bytes->size);
+    stored->at = alloc_grow(stored->at, &stored->room, stored->size + room, 1);
+    const size_t size = ZSTD_compressCCtx(writer->zstd, stored->at + stored->size, room, bytes->at, bytes->size,
+                                          writer->level ? writer->level : level_by_size(bytes->size));
+    if (ZSTD_isError(size) || size >= most)
+        return false;
+    stored->size += size;
+    return true;
+}
+
+/* Where predicting did not pay several times it is tried less and less often. */
+static bool is_time_to_predict(struct block_writer *writer)
+{
+    if (writer->pause == 0)
+        return true;
+    writer->pause--;
+    return false;
+}
+
+/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. For the first one of
+ * events, which has most of the definitions and is only one, a KiB will do. */
+static bool pays(const struct block_writer *writer, size_t predicted, size_t grouped)
+{
+    const size_t saved = predicted < grouped ? grouped - predicted : 0;
+    return saved >= grouped / 3 || (writer->sequence == 1 && saved >= PREDICT_LEAST);
+}
+
+static void remember_whether_it_paid(struct block_writer *writer, bool paid)
+{
+    writer->unpaid = paid ? 0 : writer->unpaid + (writer->unpaid < PREDICT_PAUSE);
+    writer->pause = writer->unpaid > 1 ? writer->unpaid - 1 : 0;
+}
+
+/* Puts the payload predicted where it was appended grouped to writer->stored, if that is wanted and pays. */
+static bool store_predicted(struct block_writer *writer, const struct bytes *payload, size_t before)
+{
+    const size_t grouped = writer->stored.size - before;
+    writer->predicted.size = 0;
+    if (writer->codec != CODEC_PREDICTED || grouped < PREDICT_LEAST || !is_time_to_predict(writer) ||
+        !predict_payload(&writer->prediction, payload, &writer->predicted))
+        return false;
+    const bool paid = pays(writer, writer->predicted.size, grouped);
+    remember_whether_it_paid(writer, paid);
+    if (!paid)
+        return false;
+    writer->stored.size = before;
+    put_bytes(&writer->stored, writer->predicted.at, writer->predicted.size);
+    return true;
+}
+
+/* Appends the payload to writer->stored, grouped and compressed, or predicted, if that is wanted and pays. Returns how.
+ */
+static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
+{
+    const size_t before = writer->stored.size;
+    writer->grouped.size = 0;
+    if (writer->zstd && kind == BLOCK_EVENTS && writer->codec >= CODEC_GROUPED &&
+        group_payload(&writer->grouping, payload, &writer->grouped) &&
+        store_compressed(writer, &writer->grouped, payload->size))
+        return store_predicted(writer, payload, before) ? CODEC_PREDICTED : CODEC_GROUPED;
+    if (writer->zstd && store_compressed(writer, payload, payload->size))
+        return CODEC_ZSTD;
+    put_bytes(&writer->stored, payload->at, payload->size);
+    return CODEC_PLAIN;
+}
+
+static void patch_u32(struct bytes *bytes, size_t at, uint32_t value)
+{
+    for (size_t i = 0; i < 4; i++)
+        bytes->at[at + i] = (unsigned char)(value >> 8 * i);
+}
+
+/* Puts the block into writer->stored. */
+static void make_block(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
+{
+    struct bytes *stored = &writer->stored;
+    stored->size = 0;
+    if (writer->sequence == 0)
+        put_bytes(stored, STREAM_MAGIC, STREAM_MAGIC_SIZE);
+    const size_t header = stored->size;
+    const size_t body = header + STREAM_BLOCK_HEADER;
+    put_bytes(stored, STREAM_SYNC, 4);
+    put_u32(stored, kind);
+    put_u32(stored, writer->sequence);
+    put_u32(stored, 0); /* codec, stored size and checksum are put in when they are known */
+    put_u32(stored, (uint32_t)payload->size);
+    put_u32(stored, 0);
+    stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, kind, payload);
+    patch_u32(stored, header + STREAM_STORED_SIZE_AT, (uint32_t)(stored->size - body));
+    uint32_t checksum = (uint32_t)crc32(0, stored->at + header, STREAM_CHECKSUM_AT);
+    checksum = (uint32_t)crc32_z(checksum, stored->at + body, stored->size - body);
+    patch_u32(stored, header + STREAM_CHECKSUM_AT, checksum);
+}
+
+bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why)
+{
+    if (writer->torn || (writer->broken && kind != BLOCK_END))
+        return fault(why, "the recording could not be written before");
+    if (payload->size > STREAM_BLOCK_LIMIT) {
+        writer->broken = true;
+        return fault(why, "a tick is too large for the format");
+    }
+    if (writer->full && kind == BLOCK_EVENTS)
+        return true;
+    make_block(writer, kind, payload);
+    if (kind == BLOCK_EVENTS && writer->stored.size > block_room(writer)) {
+        writer->full = true;
+        return true;
+    }
+    if (!write_all(writer, &writer->stored, why))
+        return false;
+    writer->sequence++;
+    writer->plain += payload->size;
+    return true;
+}

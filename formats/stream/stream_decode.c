@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/stream_decode.h"
+
+#include "formats/base/alloc.h"
+#include "formats/stream/stream_due.h"
+
+/* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
+#define UNDEFINED_THREADS_LIMIT (1u << 16)
+
+struct reader_thread *reader_thread(struct stream_reader *reader, uint64_t number)
+{
+    if (number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
+        return NULL;
+    reader->threads = alloc_grow(reader->threads, &reader->threads_room, (size_t)number + 1, sizeof(*reader->threads));
+    return &reader->threads[number];
+}
+
+/* ---- the roster ---- */
+
+static void join_roster(struct stream_reader *reader, uint32_t number)
+{
+    struct reader_thread *thread = &reader->threads[number];
+    if (thread->listed)
+        return;
+    reader->roster = alloc_grow(reader->roster, &reader->roster_room, reader->roster_count + 1, sizeof(uint32_t));
+    reader->roster[reader->roster_count++] = number;
+    thread->listed = reader->roster_count;
+}
+
+static void leave_roster(struct stream_reader *reader, uint32_t number)
+{
+    struct reader_thread *thread = &reader->threads[number];
+    if (!thread->listed)
+        return;
+    const uint32_t last = reader->roster[--reader->roster_count];
+    reader->roster[thread->listed - 1] = last;
+    reader->threads[last].listed = thread->listed;
+    thread->listed = 0;
+}
+
+void begin_ticks(struct stream_reader *reader)
+{
+    while (reader->roster_count > 0)
+        leave_roster(reader, reader->roster[reader->roster_count - 1]);
+    reader->block++;
+    reader->first_tick = reader->tick + 1;
+}
+
+/* ---- samples ---- */
+
+static uint64_t units_of(const struct stream_reader *reader, uint64_t tick)
+{
+    return reader->ticks[tick - reader->first_tick];
+}
+
+/* The status of a thread, which is the same in ticks `first` to `last`, and the CPU time that it has used since its
+ * last sample; when that is not known because something was lost, what it has used between these ticks. Nothing of all
+ * that if nobody asks. */
+static uint32_t take_status(struct stream_reader *reader, struct reader_thread *thread, uint64_t first, uint64_t last,
+                            uint64_t *cpu_units)
+{
+    const struct stream_status *status = &thread->status;
+    *cpu_units = 0;
+    if (status->block != reader->block || reader->ignores_status)
+        return 0;
+    const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
+    const uint64_t then = whole ? thread->cpu_units : stream_status_cpu(status, units_of(reader, first));
+    const uint64_t now = stream_status_cpu(status, units_of(reader, last));
+    thread->cpu_units = now > then ? now : then;
+    thread->losses = reader->losses;
+    thread->sampled = true;
+    if (!(status->bits & STATUS_CPU_UNKNOWN))
+        *cpu_units = thread->cpu_units - then;
+    return status->bits | STATUS_RECORDED;
+}
+
+/* A sample for each tick from `first` to `last`, in all of which it is the same. */
+static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first, uint64_t last)
+{
+    struct stream_reader *reader = d->reader;
+    struct reader_thread *thread = &reader->threads[number];
+    uint64_t cpu_units;
+    const uint32_t status = take_status(reader, thread, first, last, &cpu_units);
+    struct event event; /* only what is told of it is set: this is done millions of times */
+    event.kind = EVENT_SAMPLE;
+    event.sample = (struct sample){ .thread = number,
+                                    .keep = keep,
+                                    .pushed = pushed,
+                                    .frames = reader->frames,
+                                    .time_ns = units_of(reader, last) * reader->unit_ns,
+                                    .status = status,
+                                    .cpu_ns = cpu_units * reader->unit_ns,
+                                    .task = stream_runs_task(&thread->runs, reader->block),
+                                    .more = last - first,
+                                    .stands_ns = d->stands_ns };
+    return sink_take(d->to, &event, d->why);
+}
+
+bool give_run(struct decoding *d, uint32_t number)
+{
+    struct reader_thread *thread = &d->reader->threads[number];
+    const uint64_t first = thread->since, next = d->reader->tick + !d->in_tick;
+    if (!thread->listed || first >= next)
+        return true;
+    thread->since = next;
+    return give(d, number, thread->depth, 0, first, next - 1);
+}
+
+bool give_runs(struct decoding *d)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < d->reader->roster_count; i++)
+        good = give_run(d, d->reader->roster[i]) && good;
+    return good;
+}
+
+struct reader_thread *name_thread(struct decoding *d, uint64_t number)
+{
+    struct stream_reader *reader = d->reader;
+    struct reader_thread *thread = d->in_tick && !d->all_failed ? reader_thread(reader, number) : NULL;
+    if (!thread || thread->tick == reader->tick)
+        return NULL;
+    thread->tick = reader->tick;
+    return thread;
+}
+
+/* Its run begins with the tick after this one. */
+static void restart(struct decoding *d, uint32_t number)
+{
+    join_roster(d->reader, number);
+    d->reader->threads[number].since = d->reader->tick + 1;
+    d->named++;
+    /* Its definition was lost, or is still to come: its samples are lost up to there. */
+    d->unsure |= number > d->reader->last_thread;
+}
+
+void expect_thread(struct decoding *d, uint32_t number)
+{
+    restart(d, number);
+    /* Its stack may never be told. */
+    d->unsure |= d->reader->threads[number].block != d->reader->block;
+}
+
+void dismiss_thread(struct decoding *d, uint32_t number)
+{
+    leave_roster(d->reader, number);
+}
+
+bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
+{
+    restart(d, number);
+    return give(d, number, keep, pushed, d->reader->tick, d->reader->tick);
+}
+
+/* ---- ticks ---- */
+
+uint64_t tick_time_ns(const struct stream_reader *reader)
+{
+    return reader->tick_units * reader->unit_ns;
+}
+
+bool fail_tick(struct decoding *d)
+{
+    if (d->reader->roster_count > d->samples_left)
+        return broken(d);
+    d->samples_left -= d->reader->roster_count;
+    const bool good = give_runs(d);
+    for (uint32_t i = 0; i < d->reader->roster_count; i++)
+        d->reader->threads[d->reader->roster[i]].since = d->reader->tick + 1;
+    d->all_failed = true;
+    return good;
+}
+
+/* Looks at each thread of the roster in the tick that was closed just now. */
+static bool give_each(struct decoding *d)
+{
+    const struct stream_reader *reader = d->reader;
+    for (uint32_t i = 0; i < reader->roster_count; i++) {
+        const uint32_t number = reader->roster[i];
+        const struct reader_thread *thread = &reader->threads[number];
+        if (thread->tick == reader->tick)
+            continue;
+        if (thread->block != reader->block)
+            return broken(d); /* sampled, but its stack was never told */
+        if (d->samples_left-- == 0)
+            return broken(d);
+        if (!give_run(d, number))
+            return false;
+    }
+    return true;
+}
+
+/* Threads that are where they were: their runs go on, if runs are wanted and nothing is wrong. */
+static bool pass_unmoved(struct decoding *d)
+{
+    const uint32_t unmoved = d->reader->roster_count - d->named;
+    if (!d->reader->gives_runs || d->unsure || unmoved > d->samples_left)
+        return give_each(d);
+    d->samples_left -= unmoved;
+    return true;
+}
+
+static bool give_ticks(struct decoding *d)
+{
+    struct stream_reader *reader = d->reader;
+    struct event event;
+    if (d->ticks_closed == 0)
+        return true;
+    event.kind = EVENT_TICK;
+    event.tick_ns = units_of(reader, reader->tick - d->in_tick) * reader->unit_ns;
+    event.more_ticks = d->ticks_closed - 1;
+    d->ticks_closed = 0;
+    return sink_take(d->to, &event, d->why);
+}
+
+bool close_tick(struct decoding *d)
+{
+    const struct stream_reader *reader = d->reader;
+    if (!d->in_tick)
+        return true;
+    d->in_tick = false;
+    if (!d->all_failed && !pass_unmoved(d)) {
+        d->in_tick = true; /* it was not closed */
+        return false;
+    }
+    d->ticks_closed++;
+    return reader->gives_runs || give_ticks(d);
+}
+
+/* When the next tick is due. Most of them come on time, and then it is one step later. */
+static uint64_t next_due(struct stream_reader *reader)
+{
+    const uint64_t units = reader->tick_units, step = reader->step_units;
+    if (units - reader->due_units < step && reader->due_units < reader->most_units - step)
+        reader->due_units += step;
+    else
+        reader->due_units = stream_due(units, reader->interval_ns, reader->unit_ns);
+    return reader->due_units;
+}
+
+/* Room for the times of so many more ticks. */
+static uint64_t *room_for_ticks(struct stream_reader *reader, size_t count)
+{
+    const size_t known = (size_t)(reader->tick + 1 - reader->first_tick);
+    reader->ticks = alloc_grow(reader->ticks, &reader->ticks_room, known + count, sizeof(*reader->ticks));
+    return reader->ticks + known;
+}
+
+/* Goes on to a tick at this time. False when there is no such time. */
+static bool add_tick(struct stream_reader *reader, uint64_t time)
+{
+    if (time < reader->tick_units || time > reader->most_units)
+        return false;
+    *room_for_ticks(reader, 1) = time;
+    reader->tick_units = time;
+    reader->tick++;
+    return true;
+}
+
+/* Behind a tick that came when it was due the next ones are a step apart. How many there can be. */
+static uint64_t steps_left(const struct stream_reader *reader)
+{
+    return reader->step_units ? (reader->most_units - reader->due_units) / reader->step_units : 0;
+}
+
+static void add_steps(struct stream_reader *reader, uint64_t count)
+{
+    const uint64_t due = reader->due_units, step = reader->step_units;
+    uint64_t *ticks = room_for_ticks(reader, count);
+    for (uint64_t i = 0; i < count; i++)
+        ticks[i] = due + (i + 1) * step;
+    reader->tick_units = reader->due_units = due + count * step;
+    reader->tick += count;
+}
+
+/* Goes on to so many ticks, each when it is due. */
+static bool add_ticks(struct stream_reader *reader, uint64_t count)
+{
+    while (count-- > 0) {
+        if (!add_tick(reader, next_due(reader)))
+            return false;
+        if (count <= steps_left(reader)) {
+            add_steps(reader, count);
+            return true;
+        }
+    }
+    return true;
+}
+
+bool open_tick(struct decoding *d, int64_t jitter)
+{
+    struct stream_reader *reader = d->reader;
+    const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
+    const bool wraps = jitter < 0 ? time > due : time < due;
+    if (wraps || d->ticks_left == 0 || !add_tick(reader, time))
+        return broken(d);
+    d->ticks_left--;
+    d->in_tick = true;
+    d->all_failed = false;
+    d->weighed = false;
+    d->named = 0;
+    return true;
+}
+
+bool end_ticks(struct decoding *d)
+{
+    const bool given = give_runs(d);
+    return give_ticks(d) && given;
+}
+
+/* Whether so many ticks in which nothing changes are only more of the runs that go on, and break no rule. */
+static bool pass_ticks(const struct decoding *d, uint64_t count)
+{
+    const uint32_t threads = d->reader->roster_count;
+    return d->reader->gives_runs && !d->unsure && count <= d->ticks_left &&
+           (threads == 0 || count <= d->samples_left / threads);
+}
+
+bool repeat_ticks(struct decoding *d, uint64_t count)
+{
+    if (count == 0)
+        return broken(d);
+    if (pass_ticks(d, count)) {
+        d->ticks_left -= count;
+        d->samples_left -= count * d->reader->roster_count;
+        const uint64_t before = d->reader->tick;
+        const bool good = add_ticks(d->reader, count);
+        d->ticks_closed += d->reader->tick - before;
+        return good || broken(d);
+    }
+    for (; count > 0; count--)
+        if (!open_tick(d, 0) || !close_tick(d))
+            return false;
+    return true;
+}

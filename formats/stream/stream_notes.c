@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/stream_notes.h"
+
+#include "formats/base/alloc.h"
+
+/* What the fields are put to or taken from, and the unit of their times. */
+struct writing {
+    struct bytes *to;
+    uint64_t unit_ns;
+};
+
+struct reading {
+    struct cursor from;
+    uint64_t unit_ns;
+};
+
+static void put_time(struct writing *w, uint64_t time_ns)
+{
+    put_number(w->to, time_ns / w->unit_ns);
+}
+
+static uint64_t take_time(struct reading *r)
+{
+    const uint64_t units = take_number(&r->from);
+    if (units <= UINT64_MAX / r->unit_ns)
+        return units * r->unit_ns;
+    r->from.bad = true;
+    return 0;
+}
+
+static void put_string(struct writing *w, const struct event *event)
+{
+    put_number(w->to, event->string.number);
+    put_text(w->to, event->string.text);
+}
+
+static void take_string(struct reading *r, struct event *event)
+{
+    event->string.number = take_number32(&r->from);
+    event->string.text = take_text(&r->from);
+}
+
+static void put_function(struct writing *w, const struct event *event)
+{
+    const struct function *function = &event->function;
+    put_number(w->to, function->number);
+    put_number(w->to, function->name);
+    put_number(w->to, function->file);
+    put_number(w->to, function->first_line);
+}
+
+static void take_function(struct reading *r, struct event *event)
+{
+    struct function *function = &event->function;
+    function->number = take_number32(&r->from);
+    function->name = take_number32(&r->from);
+    function->file = take_number32(&r->from);
+    function->first_line = take_number32(&r->from);
+}
+
+static void put_column(struct writing *w, int32_t column)
+{
+    put_number(w->to, (uint64_t)((int64_t)column + 1));
+}
+
+static int32_t take_column(struct reading *r)
+{
+    const uint32_t column = take_number32(&r->from);
+    if (column <= INT32_MAX)
+        return (int32_t)column - 1;
+    r->from.bad = true;
+    return -1;
+}
+
+static void put_frame(struct writing *w, const struct event *event)
+{
+    const struct frame *frame = &event->frame;
+    put_number(w->to, frame->number);
+    put_number(w->to, frame->function);
+    put_number(w->to, frame->line);
+    put_signed(w->to, (int64_t)frame->end_line - (int64_t)frame->line);
+    put_column(w, frame->column);
+    put_column(w, frame->end_column);
+    if (frame->instruction == 0)
+        return;
+    put_number(w->to, frame->instruction);
+    put_number(w->to, frame->base);
+}
+
+static void take_frame(struct reading *r, struct event *event)
+{
+    struct frame *frame = &event->frame;
+    frame->number = take_number32(&r->from);
+    frame->function = take_number32(&r->from);
+    frame->line = take_number32(&r->from);
+    frame->end_line = frame->line + (uint32_t)take_signed(&r->from);
+    frame->column = take_column(r);
+    frame->end_column = take_column(r);
+    if (r->from.bad || cursor_left(&r->from) == 0)
+        return; /* the instruction was not recorded */
+    frame->instruction = take_number32(&r->from);
+    frame->base = take_number32(&r->from);
+}
+
+static void put_process(struct writing *w, const struct event *event)
+{
+    const struct process *process = &event->process;
+    put_number(w->to, process->number);
+    put_number(w->to, process->pid);
+    put_time(w, process->start_ns);
+    put_number(w->to, process->python_version);
+    put_text(w->to, process->executable);
+    put_text(w->to, process->command);
+    put_text(w->to, process->folder);
+}
+
+static void take_process(struct reading *r, struct event *event)
+{
+    struct process *process = &event->process;
+    process->number = take_number32(&r->from);
+    process->pid = take_number32(&r->from);
+    process->start_ns = take_time(r);
+    process->python_version = take_number32(&r->from);
+    process->executable = take_text(&r->from);
+    process->command = take_text(&r->from);
+    process->folder = take_text(&r->from);
+}
+
+static void put_thread(struct writing *w, const struct event *event)
+{
+    const struct thread *thread = &event->thread;
+    put_number(w->to, thread->number);
+    put_number(w->to, thread->process);
+    put_number(w->to, thread->tid);
+    put_number(w->to, thread->interpreter);
+    put_number(w->to, thread->main);
+    put_time(w, thread->start_ns);
+    put_text(w->to, thread->name);
+    if (thread->task)
+        put_number(w->to, thread->task);
+}
+
+static void take_thread(struct reading *r, struct event *event)
+{
+    struct thread *thread = &event->thread;
+    thread->number = take_number32(&r->from);
+    thread->process = take_number32(&r->from);
+    thread->tid = take_number32(&r->from);
+    thread->interpreter = take_number(&r->from);
+    thread->main = take_number(&r->from) != 0;
+    thread->start_ns = take_time(r);
+    thread->name = take_text(&r->from);
+    if (!r->from.bad && cursor_left(&r->from) > 0)
+        thread->task = take_number32(&r->from); /* else it is a thread proper */
+}
+
+static void put_task(struct writing *w, const struct event *event)
+{
+    const struct task *task = &event->task;
+    put_number(w->to, task->number);
+    put_number(w->to, task->process);
+    put_time(w, task->start_ns);
+    put_text(w->to, task->name);
+}
+
+static void take_task(struct reading *r, struct event *event)
+{
+    struct task *task = &event->task;
+    task->number = take_number32(&r->from);
+    task->process = take_number32(&r->from);
+    task->start_ns = take_time(r);
+    task->name = take_text(&r->from);
+}
+
+static void put_change(struct writing *w, const struct event *event)
+{
+    put_number(w->to, event->change.number);
+    put_time(w, event->change.time_ns);
+}
+
+static void take_change(struct reading *r, struct event *event)
+{
+    event->change.number = take_number32(&r->from);
+    event->change.time_ns = take_time(r);
+}
+
+static void put_name(struct writing *w, const struct event *event)
+{
+    put_change(w, event);
+    put_text(w->to, event->change.name);
+}
+
+static void take_name(struct reading *r, struct event *event)
+{
+    take_change(r, event);
+    event->change.name = take_text(&r->from);
+}
+
+static void put_missed(struct writing *w, const struct event *event)
+{
+    put_number(w->to, event->missed);
+}
+
+static void take_missed(struct reading *r, struct event *event)
+{
+    event->missed = take_number(&r->from);
+}
+
+static void put_figure(struct writing *w, const struct event *event)
+{
+    put_text(w->to, event->figure.name);
+    put_number(w->to, event->figure.value);
+}
+
+static void take_figure(struct reading *r, struct event *event)
+{
+    event->figure.name = take_text(&r->from);
+    event->figure.value = take_number(&r->from);
+}
+
+static void put_left_out(struct writing *w, const struct event *event)
+{
+    const struct left_out *left_out = &event->left_out;
+    put_number(w->to, left_out->thread);
+    put_number(w->to, left_out->ticks);
+    put_time(w, left_out->time_ns);
+    put_time(w, left_out->cpu_ns);
+}
+
+static void take_left_out(struct reading *r, struct event *event)
+{
+    struct left_out *left_out = &event->left_out;
+    left_out->thread = take_number32(&r->from);
+    left_out->ticks = take_number(&r->from);
+    left_out->time_ns = take_time(r);
+    left_out->cpu_ns = take_time(r);
+}
+
+static const struct {
+    enum event_kind kind;
+    void (*put)(struct writing *, const struct event *);
+    void (*take)(struct reading *, struct event *);
+} notes[] = {
+    [NOTE_STRING] = { EVENT_STRING, put_string, take_string },
+    [NOTE_FUNCTION] = { EVENT_FUNCTION, put_function, take_function },
+    [NOTE_FRAME] = { EVENT_FRAME, put_frame, take_frame },
+    [NOTE_PROCESS] = { EVENT_PROCESS, put_process, take_process },
+    [NOTE_PROCESS_END] = { EVENT_PROCESS_END, put_change, take_change },
+    [NOTE_THREAD] = { EVENT_THREAD, put_thread, take_thread },
+    [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, put_name, take_name },
+    [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },
+    [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
+    [NOTE_FIGURE] = { EVENT_FIGURE, put_figure, take_figure },
+    [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
+    [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
+};
+
+enum stream_note note_of(enum event_kind kind)
+{
+    for (size_t note = 1; note < countof(notes); note++)
+        if (notes[note].kind == kind)
+            return (enum stream_note)note;
+    return 0;
+}
+
+void put_note_fields(struct bytes *to, const struct event *event, uint64_t unit_ns)
+{
+    struct writing w = { to, unit_ns };
+    notes[note_of(event->kind)].put(&w, event);
+}
+
+enum note_taken take_note(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event)
+{
+    if (note >= countof(notes) || !notes[note].take)
+        return NOTE_UNKNOWN;
+    struct reading r = { fields, unit_ns };
+    event->kind = notes[note].kind;
+    notes[note].take(&r, event);
+    return r.from.bad ? NOTE_BROKEN : NOTE_TAKEN;
+}

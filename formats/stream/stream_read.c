@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/stream_read.h"
+
+#include "formats/base/alloc.h"
+#include "formats/stream/stream_decode.h"
+#include "formats/stream/stream_fields.h"
+#include "formats/stream/stream_notes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define INTERVAL_LEAST_NS 1000      /* no recorder is faster */
+#define SAMPLES_LIMIT     100000000 /* of a block, a second: far more than any recorder reaches */
+
+void stream_reader_stop(struct stream_reader *reader)
+{
+    block_ahead_end(reader->ahead);
+    reader->ahead = NULL;
+    reader->goes_ahead = false;
+}
+
+void stream_reader_close(struct stream_reader *reader)
+{
+    stream_reader_stop(reader);
+    block_reader_close(&reader->blocks);
+    block_order_free(&reader->order);
+    free(reader->threads);
+    free(reader->roster);
+    free(reader->ticks);
+    free(reader->frames);
+    *reader = (struct stream_reader){ 0 };
+}
+
+/* Frames that repeat those a little before them. False: the file is broken. */
+static bool repeat_frames(struct decoding *d, uint32_t *at, uint32_t count)
+{
+    uint32_t *frames = d->reader->frames;
+    const uint32_t distance = take_number32(&d->from);
+    const uint32_t length = take_number32(&d->from);
+    if (d->from.bad || distance == 0 || distance > *at || length > count - *at)
+        return false;
+    for (uint32_t i = 0; i < length; i++, ++*at)
+        frames[*at] = frames[*at - distance];
+    return true;
+}
+
+static bool take_frames(struct decoding *d, uint32_t count)
+{
+    struct stream_reader *reader = d->reader;
+    if (count > STACK_DEPTH_LIMIT || count > d->frames_left)
+        return broken(d);
+    d->frames_left -= count;
+    reader->frames = alloc_grow(reader->frames, &reader->frames_room, count, sizeof(uint32_t));
+    for (uint32_t i = 0; i < count && !d->from.bad;) {
+        const uint32_t frame = take_number32(&d->from);
+        if (frame != 0)
+            reader->frames[i++] = frame;
+        else if (!repeat_frames(d, &i, count))
+            return broken(d);
+    }
+    return !d->from.bad;
+}
+
+static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t number)
+{
+    struct reader_thread *thread = name_thread(d, number);
+    const uint32_t keep_or_pop = take_number32(&d->from);
+    const uint32_t pushed = take_number32(&d->from);
+    if (!thread || d->from.bad || !take_frames(d, pushed))
+        return broken(d);
+    const uint32_t depth = thread->block == d->reader->block ? thread->depth : 0;
+    if (keep_or_pop > depth)
+        return broken(d);
+    const uint32_t keep = kind == RECORD_SUFFIX ? keep_or_pop : depth - keep_or_pop;
+    if (pushed > STACK_DEPTH_LIMIT - keep)
+        return broken(d);
+    d->weighed = true;
+    if (!give_run(d, (uint32_t)number))
+        return false;
+    thread->depth = keep + pushed;
+    thread->block = d->reader->block;
+    return give_sample(d, (uint32_t)number, keep, pushed);
+}
+
+static bool read_absent(struct decoding *d, uint64_t number)
+{
+    if (!name_thread(d, number))
+        return broken(d);
+    const bool good = give_run(d, (uint32_t)number);
+    dismiss_thread(d, (uint32_t)number);
+    return good;
+}
+
+static bool read_failed(struct decoding *d, uint64_t number)
+{
+    const uint64_t cause = take_number(&d->from);
+    const bool of_all = number == 0 && d->in_tick && !d->all_failed;
+    if (!of_all && !name_thread(d, number))
+        return broken(d);
+    if (!(of_all ? fail_tick(d) : give_run(d, (uint32_t)number)))
+        return false;
+    if (!of_all)
+        expect_thread(d, (uint32_t)number);
+    struct event event = { .kind = EVENT_FAILED,
+                           .failed = { .thread = (uint32_t)number,
+                                       .cause = cause < FAILURE_KINDS ? (enum failure)cause : 0,
+                                       .time_ns = tick_time_ns(d->reader) } };
+    return !d->from.bad && sink_take(d->to, &event, d->why);
+}
+
+static bool read_status(struct decoding *d, struct cursor fields)
+{
+    struct stream_reader *reader = d->reader;
+    const uint64_t number = take_number(&fields);
+    struct reader_thread *thread = reader_thread(reader, number);
+    const uint64_t bits = take_number(&fields), cpu_units = take_number(&fields);
+    if (fields.bad || d->from.bad || !thread || !d->in_tick || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
+        return broken(d);
+    if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
+        return broken(d);
+    if (!reader->ignores_status && !give_run(d, (uint32_t)number))
+        return false;
+    thread->status = (struct stream_status){ reader->block, bits & STATUS_BITS, cpu_units, reader->tick_units };
+    return true;
+}
+
+static bool read_runs(struct decoding *d, struct cursor fields)
+{
+    struct stream_reader *reader = d->reader;
+    const uint64_t number = take_number(&fields);
+    struct reader_thread *thread = reader_thread(reader, number);
+    const uint32_t task = take_number32(&fields);
+    if (fields.bad || d->from.bad || !thread || !d->in_tick)
+        return broken(d);
+    if (!give_run(d, (uint32_t)number))
+        return false;
+    d->unsure |= task > reader->last_task;
+    thread->runs.task = task;
+    thread->runs.block = reader->block;
+    return true;
+}
+
+static bool read_stands(struct decoding *d, struct cursor fields)
+{
+    const uint64_t stands_ns = take_number(&fields);
+    if (fields.bad || d->from.bad || !d->in_tick || d->weighed || stands_ns == 0 || stands_ns > STREAM_STANDS_MOST)
+        return broken(d);
+    d->weighed = true;
+    if (d->reader->ignores_stands || stands_ns == d->stands_ns)
+        return true;
+    if (!give_runs(d))
+        return false;
+    d->stands_ns = stands_ns;
+    return true;
+}
+
+/* A definition that the sink has taken. */
+static void learn_thread(struct stream_reader *reader, const struct thread *thread)
+{
+    if (thread->number > reader->last_thread)
+        reader->last_thread = thread->number;
+    if (thread->task)
+        reader_thread(reader, thread->number)->runs.entry = thread->task;
+}
+
+static bool give_note(struct decoding *d, uint64_t note)
+{
+    const struct cursor fields = take_part(&d->from, take_number(&d->from));
+    if (note == NOTE_STATUS)
+        return read_status(d, fields);
+    if (note == NOTE_RUNS)
+        return read_runs(d, fields);
+    if (note == NOTE_STANDS && d->reader->weighted)
+        return read_stands(d, fields);
+    struct event event = { 0 };
+    const enum note_taken taken = take_note(fields, note, d->reader->unit_ns, &event);
+    if (d->from.bad || taken == NOTE_BROKEN)
+        return broken(d);
+    if (taken == NOTE_UNKNOWN)
+        return true; /* of a later version of pyreel */
+    if (!sink_take(d->to, &event, d->why))
+        return false;
+    if (event.kind == EVENT_THREAD)
+        learn_thread(d->reader, &event.thread);
+    else if (event.kind == EVENT_TASK && event.task.number > d->reader->last_task)
+        d->reader->last_task = event.task.number;
+    return true;
+}
+
+static bool read_record(struct decoding *d)
+{
+    const uint64_t tag = take_number(&d->from);
+    const uint64_t argument = tag >> 3;
+    if (d->from.bad)
+        return false;
+    switch (tag & 7) {
+    case RECORD_TICK:
+        return close_tick(d) && open_tick(d, number_to_signed(argument));
+    case RECORD_REPEAT:
+        return close_tick(d) && repeat_ticks(d, argument);
+    case RECORD_SUFFIX:
+    case RECORD_POP_PUSH:
+        return read_stack(d, tag & 7, argument);
+    case RECORD_ABSENT:
+        return read_absent(d, argument);
+    case RECORD_FAILED:
+        return read_failed(d, argument);
+    case RECORD_NOTE:
+        return give_note(d, argument);
+    default:
+        return broken(d);
+    }
+}
+
+/* Gives the events of a block. False when the sink refused; a broken payload is damage, not a failure. */
+static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
+{
+    begin_ticks(reader);
+    /* A writer closes a block each second: more ticks than fit in two are a lie that would keep us busy for long. */
+    struct decoding d = { .reader = reader,
+                          .from = payload,
+                          .to = to,
+                          .why = why,
+                          .stands_ns = reader->interval_ns,
+                          .ticks_left = 2000000000u / reader->interval_ns + 2,
+                          .samples_left = SAMPLES_LIMIT,
+                          .frames_left = STREAM_FRAMES_LIMIT };
+    const uint64_t before_units = reader->tick_units;
+    reader->tick_units = take_number(&d.from);
+    bool going = !d.from.bad && reader->tick_units <= reader->most_units ? true : broken(&d);
+    if (going && reader->tick_units > before_units)
+        reader->lost_ticks += (reader->tick_units - before_units) * reader->unit_ns / reader->interval_ns;
+    while (going && cursor_left(&d.from) > 0)
+        going = read_record(&d);
+    going = going && close_tick(&d);
+    const bool given = end_ticks(&d);
+    if (going)
+        return given;
+    if (!d.from.bad)
+        return false;
+    reader->blocks.damage.blocks++;
+    reader->losses++;
+    block_note_damage(&reader->blocks, "a block that breaks the rules of the format", reader->at);
+    return true;
+}
+
+static bool give_recording(struct stream_reader *reader, struct cursor payload, const struct sink *to,
+                           struct fault *why)
+{
+    struct event event = { .kind = EVENT_RECORDING };
+    struct recording *recording = &event.recording;
+    const bool whole = take_recording(payload, recording);
+    if (recording->format_version > STREAM_VERSION)
+        return fault(why, "it has format version %" PRIu32 " and this program reads up to %d: use a newer pyreel",
+                     recording->format_version, STREAM_VERSION);
+    const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
+                      recording->time_unit_ns <= recording->interval_ns &&
+                      recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX / 2;
+    if (!whole || !sane)
+        return fault(why, "its header is damaged");
+    recording->weighted = recording->weighted && recording->format_version >= STREAM_VERSION_WEIGHTED;
+    reader->weighted = recording->weighted;
+    reader->interval_ns = recording->interval_ns;
+    reader->unit_ns = recording->time_unit_ns;
+    reader->most_units = UINT64_MAX / reader->unit_ns;
+    reader->step_units = reader->interval_ns % reader->unit_ns ? 0 : reader->interval_ns / reader->unit_ns;
+    return sink_take(to, &event, why);
+}
+
+static bool give_end(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
+{
+    struct event event = { .kind = EVENT_END };
+    if (!take_end(payload, &event.end, reader->unit_ns)) {
+        reader->blocks.damage.blocks++;
+        block_note_damage(&reader->blocks, "a broken end block", reader->at);
+        return true;
+    }
+    reader->ended = true;
+    reader->complete = event.end.reason != END_UNWRITTEN;
+    return sink_take(to, &event, why);
+}
+
+bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why)
+{
+    *reader = (struct stream_reader){ 0 };
+    block_reader_open(&reader->blocks, fd);
+    if (!block_read_magic(&reader->blocks, why))
+        return false;
+    struct block block;
+    const enum block_found found = block_read(&reader->blocks, &block, why);
+    if (found == BLOCK_UNREADABLE)
+        return false;
+    if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
+        return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
+    reader->order.next = 1;
+    reader->order.mark = block_mark(BLOCK_HEADER, block.payload);
+    return give_recording(reader, block.payload, to, why);
+}
+
+static enum block_found next_block(struct stream_reader *reader, struct block *block, bool *skipped, struct fault *why)
+{
+    if (reader->goes_ahead && !reader->ahead) {
+        reader->ahead = block_ahead_begin(&reader->blocks, &reader->order);
+        reader->goes_ahead = reader->ahead != NULL; /* where no thread can be had it is asked for once */
+    }
+    if (reader->ahead)
+        return block_ahead_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
+    return block_in_order(&reader->order, &reader->blocks, block, skipped, why);
+}
+
+enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
+{
+    struct block block;
+    bool skipped;
+    const enum block_found found = next_block(reader, &block, &skipped, why);
+    if (found != BLOCK_FOUND)
+        return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
+    reader->losses += skipped;
+    reader->at = block.at;
+    if (reader->ended || block.kind == BLOCK_HEADER) {
+        reader->blocks.damage.blocks++;
+        block_note_damage(&reader->blocks, "a block where none belongs", reader->at);
+        return STREAM_MORE;
+    }
+    bool going = true;
+    if (block.kind == BLOCK_EVENTS)
+        going = give_events(reader, block.payload, to, why);
+    else if (block.kind == BLOCK_END)
+        going = give_end(reader, block.payload, to, why);
+    return going ? STREAM_MORE : STREAM_STOPPED;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/stream_write.h"
+
+#include "formats/base/alloc.h"
+#include "formats/stream/stream_due.h"
+#include "formats/stream/stream_fields.h"
+#include "formats/stream/stream_notes.h"
+#include "formats/stream/stream_records.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is written */
+#define BLOCK_NS    1000000000u         /* so is one this old */
+
+#define CLOSING_ROOM 4096 /* below the limit, for what is told at the end: who has ended, and some 50 figures */
+#define LITTLE_ROOM  512  /* a block of a tick or two */
+
+#define CPU_SLACK_NS 1000000 /* that the CPU time may be off, besides an interval */
+
+/* A record must leave the block below its limit, however deep the stack. */
+#define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames)*5)
+
+void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level)
+{
+    *writer = (struct stream_writer){ .block = 1, .tick = 1 };
+    block_writer_open(&writer->blocks, fd, codec, level);
+}
+
+void stream_writer_limit(struct stream_writer *writer, uint64_t bytes)
+{
+    writer->blocks.limit = bytes;
+}
+
+bool stream_writer_full(const struct stream_writer *writer)
+{
+    return writer->blocks.full || block_room(&writer->blocks) < CLOSING_ROOM + LITTLE_ROOM;
+}
+
+void stream_writer_close(struct stream_writer *writer)
+{
+    for (size_t i = 0; i < writer->threads_room; i++)
+        free(writer->threads[i].stack);
+    free(writer->threads);
+    free(writer->roster);
+    bytes_free(&writer->open);
+    bytes_free(&writer->note);
+    block_writer_close(&writer->blocks);
+    *writer = (struct stream_writer){ 0 };
+}
+
+/* ---- ticks ---- */
+
+/* The base goes in front of the first record, which says whose block this is. */
+static void begin_block(struct stream_writer *writer)
+{
+    if (writer->open.size > 0)
+        return;
+    writer->block_units = writer->last_units;
+    put_number(&writer->open, writer->last_units);
+    put_numbers_note(&writer->open, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
+}
+
+static void write_idle_ticks(struct stream_writer *writer)
+{
+    if (writer->idle == 0)
+        return;
+    put_tag(&writer->open, RECORD_REPEAT, writer->idle);
+    writer->idle = 0;
+}
+
+static uint64_t units(const struct stream_writer *writer, uint64_t time_ns)
+{
+    const uint64_t time = time_ns / writer->unit_ns;
+    return time > writer->last_units ? time : writer->last_units;
+}
+
+static uint64_t due(const struct stream_writer *writer)
+{
+    return stream_due(writer->last_units, writer->interval_ns, writer->unit_ns);
+}
+
+/* Starts the tick that a record is about to be put into. */
+static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
+{
+    if (writer->tick_open)
+        return;
+    begin_block(writer);
+    write_idle_ticks(writer);
+    const uint64_t time = units(writer, time_ns);
+    const int64_t jitter = (int64_t)(time - due(writer));
+    put_tag(&writer->open, RECORD_TICK, signed_to_number(jitter));
+    writer->last_units = time;
+    writer->tick_open = true;
+}
+
+static void leave_roster(struct stream_writer *writer, uint32_t number)
+{
+    struct stream_thread *thread = &writer->threads[number];
+    const uint32_t last = writer->roster[--writer->roster_count];
+    writer->roster[thread->listed - 1] = last;
+    writer->threads[last].listed = thread->listed;
+    thread->listed = 0;
+}
+
+static void join_roster(struct stream_writer *writer, uint32_t number)
+{
+    writer->roster = alloc_grow(writer->roster, &writer->roster_room, writer->roster_count + 1, sizeof(uint32_t));
+    writer->roster[writer->roster_count++] = number;
+    writer->threads[number].listed = writer->roster_count;
+}
+
+/* Threads that the tick should have sampled and did not are told to be absent. */
+static void close_roster(struct stream_writer *writer, uint64_t time_ns)
+{
+    for (uint32_t i = writer->roster_count; i > 0; i--) {
+        const uint32_t number = writer->roster[i - 1];
+        if (writer->threads[number].tick == writer->tick)
+            continue;
+        begin_tick(writer, time_ns);
+        put_tag(&writer->open, RECORD_ABSENT, number);
+        leave_roster(writer, number);
+    }
+}
+
+static bool close_block(struct stream_writer *writer, struct fault *why)
+{
+    write_idle_ticks(writer);
+    if (writer->open.size == 0)
+        return true;
+    while (writer->roster_count > 0)
+        leave_roster(writer, writer->roster[writer->roster_count - 1]);
+    const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
+    if (good && !writer->blocks.full)
+        writer->kept = writer->now;
+    writer->open.size = 0;
+    writer->named = 0;
+    writer->stands_ns = writer->interval_ns;
+    writer->block++;
+    return good;
+}
+
+/* Whether the open block, were it not compressed, would take all that is left. Nobody knows what it takes when it is:
+ * it is written now, and the next one has what is left then. */
+static bool room_is_short(const struct stream_writer *writer)
+{
+    return block_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
+}
+
+/* How much later than after an interval the next tick may come: drawn in an interval that is longer than asked for. */
+static uint64_t may_be_late_ns(const struct stream_writer *writer)
+{
+    const uint64_t stands_ns = writer->stands_ns, asked_ns = writer->interval_ns;
+    return stands_ns > asked_ns ? 2 * stands_ns - asked_ns : 0;
+}
+
+/* Whether one more interval would keep the block's first samples in memory for longer than a second, or be more than
+ * the block may hold. */
+static bool block_due(const struct stream_writer *writer)
+{
+    if (room_is_short(writer) || writer->named > STREAM_FRAMES_LIMIT / 2)
+        return true;
+    const uint64_t age_units = due(writer) - writer->block_units;
+    return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns + may_be_late_ns(writer) > BLOCK_NS;
+}
+
+static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct fault *why)
+{
+    writer->now.ticks++;
+    close_roster(writer, time_ns);
+    if (!writer->tick_open && units(writer, time_ns) != due(writer))
+        begin_tick(writer, time_ns);
+    if (!writer->tick_open) {
+        begin_block(writer);
+        writer->idle++;
+        writer->last_units = due(writer);
+    }
+    writer->tick_open = false;
+    writer->tick_sampled = false;
+    writer->tick++;
+    return !block_due(writer) || close_block(writer, why);
+}
+
+/* ---- samples ---- */
+
+static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t number)
+{
+    writer->threads = alloc_grow(writer->threads, &writer->threads_room, (size_t)number + 1, sizeof(*writer->threads));
+    return &writer->threads[number];
+}
+
+static void name_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
+{
+    writer->named += count;
+    put_frames(&writer->open, frames, count);
+}
+
+static void put_failed(struct stream_writer *writer, const struct failed *failed)
+{
+    begin_tick(writer, failed->time_ns);
+    put_tag(&writer->open, RECORD_FAILED, failed->thread);
+    put_number(&writer->open, failed->cause);
+    writer->now.failed++;
+    if (failed->thread) {
+        struct stream_thread *thread = thread_row(writer, failed->thread);
+        thread->tick = writer->tick;
+        if (!thread->listed)
+            join_roster(writer, failed->thread);
+        return;
+    }
+    for (uint32_t i = 0; i < writer->roster_count; i++)
+        writer->threads[writer->roster[i]].tick = writer->tick;
+}
+
+static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
+{
+    struct stream_status *status = &writer->threads[number].status;
+    *status = (struct stream_status){ writer->block, bits, cpu_units, writer->last_units };
+    put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
+}
+
+/* Tells which task the thread runs when that is another one than the block says. */
+static void follow_runs(struct stream_writer *writer, const struct sample *sample)
+{
+    struct stream_runs *runs = &writer->threads[sample->thread].runs;
+    if (sample->task == stream_runs_task(runs, writer->block))
+        return;
+    begin_tick(writer, sample->time_ns);
+    runs->task = sample->task;
+    runs->block = writer->block;
+    put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
+}
+
+/* Tells how long the samples of the tick stand for when that is not what the block says. */
+static bool follow_stands(struct stream_writer *writer, const struct sample *sample, struct fault *why)
+{
+    const uint64_t stands_ns = sample->stands_ns ? sample->stands_ns : writer->interval_ns;
+    const bool first = !writer->tick_sampled;
+    writer->tick_sampled = true;
+    if (stands_ns == writer->stands_ns)
+        return true;
+    if (!writer->weighted)
+        return fault(why, "a sample stands for other than an interval in a recording that is not weighted");
+    if (!first)
+        return fault(why, "samples of one tick stand for different times");
+    assert(stands_ns <= STREAM_STANDS_MOST);
+    begin_tick(writer, sample->time_ns);
+    writer->stands_ns = stands_ns;
+    put_numbers_note(&writer->open, NOTE_STANDS, &stands_ns, 1);
+    return true;
+}
+
+/* Tells what a reader would not find out by itself. */
+static void follow_status(struct stream_writer *writer, const struct sample *sample)
+{
+    struct stream_thread *thread = &writer->threads[sample->thread];
+    const struct stream_status *told = &thread->status;
+    if (!(sample->status & STATUS_RECORDED))
+        return;
+    thread->cpu_ns += sample->cpu_ns;
+    const uint32_t bits = sample->status & STATUS_BITS;
+    const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
+    const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
+    const uint64_t expected = stream_status_cpu(told, now);
+    const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
+    const bool known = told->block == writer->block && told->bits == bits;
+    if (known && (bits & STATUS_CPU_UNKNOWN || off <= (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns))
+        return;
+    begin_tick(writer, sample->time_ns);
+    put_status(writer, sample->thread, bits,
+               told->block == writer->block && cpu < told->cpu_units ? told->cpu_units : cpu);
+}
+
+/* Brings the thread's stack up to date. Returns whether anything changed. */
+static bool follow_stack(struct stream_thread *thread, const struct sample *sample)
+{
+    const bool changed = sample->keep != thread->depth || sample->pushed > 0;
+    thread->depth = sample->keep + sample->pushed;
+    thread->stack = alloc_grow(thread->stack, &thread->stack_room, thread->depth, sizeof(uint32_t));
+    if (sample->pushed > 0)
+        memcpy(thread->stack + sample->keep, sample->frames, sample->pushed * sizeof(uint32_t));
+    return changed;
+}
+
+static bool put_sample(struct stream_writer *writer, const struct sample *sample, struct fault *why)
+{
+    struct stream_thread *thread = thread_row(writer, sample->thread);
+    if (sample->keep > thread->depth)
+        return fault(why, "a sample keeps more frames than its thread had");
+    const uint32_t pop = thread->depth - sample->keep;
+    const bool changed = follow_stack(thread, sample);
+    if (writer->open.size + RECORD_ROOM(thread->depth) > STREAM_BLOCK_LIMIT ||
+        writer->named + thread->depth > STREAM_FRAMES_LIMIT) {
+        thread->block = 0; /* whoever reads the block does not know this stack */
+        put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
+        return true;
+    }
+    if (!follow_stands(writer, sample, why))
+        return false;
+    follow_status(writer, sample);
+    follow_runs(writer, sample);
+    const bool known = thread->block == writer->block;
+    thread->block = writer->block;
+    thread->tick = writer->tick;
+    writer->now.samples++;
+    if (known && thread->listed && !changed)
+        return true;
+
+    begin_tick(writer, sample->time_ns);
+    if (known && pop < sample->keep) {
+        put_tag(&writer->open, RECORD_POP_PUSH, sample->thread);
+        put_number(&writer->open, pop);
+        name_frames(writer, sample->frames, sample->pushed);
+    } else {
+        const uint32_t keep = known ? sample->keep : 0;
+        put_tag(&writer->open, RECORD_SUFFIX, sample->thread);
+        put_number(&writer->open, keep);
+        name_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
+    }
+    if (!thread->listed)
+        join_roster(writer, sample->thread);
+    return true;
+}
+
+/* Its stack is not needed again. */
+static void forget_thread(struct stream_writer *writer, uint32_t number)
+{
+    struct stream_thread *thread = thread_row(writer, number);
+    free(thread->stack);
+    thread->stack = NULL;
+    thread->stack_room = 0;
+    thread->depth = 0;
+    thread->block = 0;
+}
+
+/* ---- notes ---- */
+
+static void put_note(struct stream_writer *writer, const struct event *event)
+{
+    begin_block(writer);
+    if (!writer->tick_open)
+        write_idle_ticks(writer); /* they came before it */
+    struct bytes *fields = &writer->note;
+    fields->size = 0;
+    put_note_fields(fields, event, writer->unit_ns);
+    put_tag(&writer->open, RECORD_NOTE, note_of(event->kind));
+    put_number(&writer->open, fields->size);
+    put_bytes(&writer->open, fields->at, fields->size);
+}
+
+/* ---- the two ends ---- */
+
+static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
+{
+    struct recording complete = *recording;
+    const uint32_t of_codec = STREAM_VERSION_OF(writer->blocks.codec);
+    complete.format_version = complete.weighted && of_codec < STREAM_VERSION_WEIGHTED ? STREAM_VERSION_WEIGHTED
+                                                                                      : of_codec;
+    if (complete.time_unit_ns == 0)
+        complete.time_unit_ns = 1;
+    writer->unit_ns = complete.time_unit_ns;
+    writer->interval_ns = complete.interval_ns ? complete.interval_ns : 1;
+    writer->stands_ns = writer->interval_ns;
+    writer->weighted = complete.weighted;
+
+    struct bytes fields = { 0 };
+    put_recording(&fields, &complete);
+    writer->mark = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
+    put_number_field(&fields, HEADER_MARK, writer->mark);
+    const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
+    bytes_free(&fields);
+    return good;
+}
+
+static bool write_end(struct stream_writer *writer, const struct end *end, struct fault *why)
+{
+    const bool all_written = close_block(writer, why) && !writer->blocks.broken;
+    const struct totals *totals = all_written ? &writer->kept : &writer->now;
+    struct end complete = *end;
+    if (!all_written)
+        complete.reason = END_UNWRITTEN; /* there may be room for that, since a torn block was taken back */
+    complete.ticks = totals->ticks;
+    complete.samples = totals->samples;
+    complete.missed = totals->missed;
+    complete.failed = totals->failed;
+    struct bytes fields = { 0 };
+    put_end(&fields, &complete, writer->unit_ns);
+    put_number_field(&fields, END_MARK, writer->mark);
+    const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
+    bytes_free(&fields);
+    return good && all_written;
+}
+
+bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why)
+{
+    switch (event->kind) {
+    case EVENT_RECORDING:
+        return write_header(writer, &event->recording, why);
+    case EVENT_SAMPLE:
+        return put_sample(writer, &event->sample, why);
+    case EVENT_FAILED:
+        put_failed(writer, &event->failed);
+        return true;
+    case EVENT_TICK:
+        return end_tick(writer, event->tick_ns, why);
+    case EVENT_END:
+        return write_end(writer, &event->end, why);
+    default:
+        break;
+    }
+    put_note(writer, event);
+    if (event->kind == EVENT_MISSED)
+        writer->now.missed += event->missed;
+    if (event->kind == EVENT_THREAD && event->thread.task)
+        thread_row(writer, event->thread.number)->runs.entry = event->thread.task;
+    if (event->kind == EVENT_THREAD_END)
+        forget_thread(writer, event->change.number);
+    return true;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    return stream_write(self, event, why);
+}
+
+struct sink stream_writer_sink(struct stream_writer *writer)
+{
+    return (struct sink){ .take = take, .self = writer };
+}

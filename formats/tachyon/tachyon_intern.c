@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/tachyon/tachyon_intern.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/opcode_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLAY_MAJOR 3
+#define REPLAY_MINOR 15
+
+#define NAMED_MARK(mark) (UINT32_MAX - (uint32_t)(mark))
+
+static const struct text marks[TACHYON_MARKS] = {
+    [TACHYON_LEFT_OUT] = { TACHYON_LEFT_OUT_NAME, sizeof(TACHYON_LEFT_OUT_NAME) - 1 },
+    [TACHYON_NO_FRAMES] = { NO_PYTHON_FRAMES, sizeof(NO_PYTHON_FRAMES) - 1 },
+};
+
+/* The place of what was named before; of something new the next one. */
+static uint32_t place_at(struct tachyon_names *names, uint32_t *place, uint32_t named)
+{
+    if (*place == 0) {
+        names->named = alloc_grow(names->named, &names->named_room, (size_t)names->frames_count + 1,
+                                  sizeof(*names->named));
+        names->named[names->frames_count++] = named;
+        *place = names->frames_count;
+    }
+    return *place - 1;
+}
+
+uint32_t tachyon_names_place(struct tachyon_names *names, uint32_t frame)
+{
+    names->places = alloc_grow(names->places, &names->places_room, (size_t)frame + 1, sizeof(*names->places));
+    return place_at(names, &names->places[frame], frame);
+}
+
+uint32_t tachyon_names_mark(struct tachyon_names *names, enum tachyon_mark mark)
+{
+    return place_at(names, &names->marks[mark], NAMED_MARK(mark));
+}
+
+static uint32_t string_place(struct tachyon_names *names, struct text text)
+{
+    bool added;
+    const uint32_t number = intern_number(&names->texts, text.size ? text.bytes : "", text.size, &added);
+    if (added) {
+        put_text(&names->strings, text);
+        names->strings_count = number;
+    }
+    return number - 1;
+}
+
+static uint8_t opcode_named(struct text name)
+{
+    const struct opcode_name *opcodes = opcode_names_of(REPLAY_MINOR);
+    for (unsigned i = 0; i < TACHYON_NO_OPCODE; i++)
+        if (opcodes[i].name && strlen(opcodes[i].name) == name.size &&
+            memcmp(opcodes[i].name, name.bytes, name.size) == 0)
+            return (uint8_t)i;
+    return TACHYON_NO_OPCODE;
+}
+
+/* The opcode of an instruction. `known` has those looked up so far, by string, + 1. */
+static uint8_t opcode_of(struct tachyon_names *names, const struct tables *tables, uint32_t instruction,
+                         uint16_t *known)
+{
+    if (instruction == 0)
+        return TACHYON_NO_OPCODE;
+    if (known[instruction] == 0)
+        known[instruction] = (uint16_t)(opcode_named(tables_string(tables, instruction)) + 1);
+    const uint8_t opcode = (uint8_t)(known[instruction] - 1);
+    names->opcodes |= opcode != TACHYON_NO_OPCODE;
+    return opcode;
+}
+
+/* Without a line there is no place at all. */
+static void put_place(struct bytes *to, const struct frame *frame)
+{
+    const bool has_line = frame->line > 0 && frame->line <= INT32_MAX;
+    const bool has_column = has_line && frame->column >= 0;
+    const bool has_end_line = has_line && frame->end_line > frame->line && frame->end_line <= INT32_MAX;
+    put_signed(to, has_line ? (int64_t)frame->line : TACHYON_NO_PLACE);
+    put_signed(to, has_end_line ? (int64_t)frame->end_line - frame->line : 0);
+    put_signed(to, has_column ? frame->column : TACHYON_NO_PLACE);
+    put_signed(to, has_column && frame->end_column >= 0 ? (int64_t)frame->end_column - frame->column : 0);
+}
+
+static void put_frame(struct tachyon_names *names, const struct tables *tables, uint32_t number, uint16_t *known)
+{
+    static const struct frame nowhere = { .column = -1, .end_column = -1 };
+    const bool is_mark = number > NAMED_MARK(TACHYON_MARKS);
+    const struct frame *frame = is_mark ? &nowhere : &tables->frames[number];
+    const struct text name = is_mark ? marks[UINT32_MAX - number] : tables_function_name(tables, frame->function);
+    const struct text file = is_mark ? (struct text){ 0 } : tables_function_file(tables, frame->function);
+    const uint8_t opcode = opcode_of(names, tables, frame->instruction, known);
+    put_number(&names->frames, string_place(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
+    put_number(&names->frames, string_place(names, name));
+    put_place(&names->frames, frame);
+    put_bytes(&names->frames, &opcode, 1);
+}
+
+void tachyon_names_finish(struct tachyon_names *names, const struct tables *tables)
+{
+    uint16_t *known = alloc_zeroed(tables->strings_count + 1, sizeof(*known));
+    for (uint32_t i = 0; i < names->frames_count; i++)
+        put_frame(names, tables, names->named[i], known);
+    free(known);
+}
+
+void tachyon_names_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3])
+{
+    const uint32_t version = tables_first_process(tables)->python_version;
+    const uint8_t recorded[] = { (uint8_t)(version >> 24), (uint8_t)(version >> 16), (uint8_t)(version >> 8) };
+    static const uint8_t replay[] = { REPLAY_MAJOR, REPLAY_MINOR, 0 };
+    const bool other = recorded[0] != REPLAY_MAJOR || recorded[1] != REPLAY_MINOR;
+    memcpy(python, names->opcodes && other ? replay : recorded, 3);
+}
+
+void tachyon_names_free(struct tachyon_names *names)
+{
+    free(names->places);
+    free(names->named);
+    intern_free(&names->texts);
+    bytes_free(&names->strings);
+    bytes_free(&names->frames);
+    *names = (struct tachyon_names){ 0 };
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/tachyon/tachyon_tables.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
+#include "formats/model/opcode_names.h"
+#include "formats/tachyon/tachyon_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STRINGS_LIMIT (1u << 22)
+#define FRAMES_LIMIT  (1u << 24)
+#define FRAME_MOST    64 /* bytes of a frame: six numbers and a byte */
+#define LAUNCHER      "_sync_coordinator.py"
+#define PYTHON_MAJOR  3
+
+enum file_mark { A_FILE, NO_FILE, LAUNCHER_FILE };
+
+/* Reading both tables: where the bytes come from and where the events go. */
+struct telling {
+    struct tachyon_tables *tables;
+    struct tachyon_feed feed;
+    const struct opcode_name *opcodes; /* NULL: of a version that we do not know */
+    uint32_t strings;                  /* in the file */
+    const struct sink *to;
+    struct fault *why;
+};
+
+static bool damaged(struct telling *t, const char *what)
+{
+    if (t->feed.failure.text[0])
+        return fault(t->why, "%s", t->feed.failure.text);
+    return fault(t->why, "its %s are damaged", what);
+}
+
+/* ---- strings ---- */
+
+static bool give_string(struct telling *t, const char *bytes, size_t size)
+{
+    struct event event = { .kind = EVENT_STRING, .string = { ++t->tables->strings, { bytes, size } } };
+    return sink_take(t->to, &event, t->why);
+}
+
+static bool ends_in(const char *bytes, size_t size, const char *end)
+{
+    const size_t end_size = strlen(end);
+    return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
+}
+
+static enum file_mark mark_of(const char *bytes, size_t size)
+{
+    if (size == strlen(TACHYON_NO_FILE) && memcmp(bytes, TACHYON_NO_FILE, size) == 0)
+        return NO_FILE;
+    return ends_in(bytes, size, LAUNCHER) ? LAUNCHER_FILE : A_FILE;
+}
+
+static bool read_string(struct telling *t)
+{
+    tachyon_feed_has(&t->feed, 10);
+    const uint64_t size = take_number(&t->feed.from);
+    if (t->feed.from.bad || size > TACHYON_PIECE_MOST || !tachyon_feed_has(&t->feed, (size_t)size))
+        return damaged(t, "names");
+    const struct cursor part = take_part(&t->feed.from, size);
+    const char *bytes = (const char *)part.at;
+    t->tables->file_marks[t->tables->strings] = mark_of(bytes, (size_t)size);
+    if (utf8_valid(bytes, (size_t)size))
+        return give_string(t, bytes, (size_t)size);
+    size_t clean_size;
+    char *clean = utf8_clean(bytes, (size_t)size, &clean_size);
+    const bool good = give_string(t, clean, clean_size);
+    free(clean);
+    return good;
+}
+
+/* ---- frames ---- */
+
+/* The number of the string with an instruction's name, which is told when it is first needed. 0: it has none. */
+static uint32_t instruction(struct telling *t, uint8_t opcode)
+{
+    uint32_t *number = &t->tables->instructions[opcode];
+    const char *name = t->opcodes && opcode != TACHYON_NO_OPCODE ? t->opcodes[opcode].name : NULL;
+    if (*number || !name)
+        return *number;
+    if (give_string(t, name, strlen(name)))
+        *number = t->tables->strings;
+    return *number;
+}
+
+static bool give_function(struct telling *t, uint32_t name, uint32_t file, uint32_t *number)
+{
+    bool added;
+    *number = pairs_number(&t->tables->functions, name, file, &added);
+    struct event event = { .kind = EVENT_FUNCTION, .function = { .number = *number, .name = name, .file = file } };
+    return !added || sink_take(t->to, &event, t->why);
+}
+
+/* A line or a column as it is told: -1 and what cannot be one becomes `unknown`. */
+static int64_t place(int64_t value, int64_t least, int64_t unknown)
+{
+    return value >= least && value <= INT32_MAX ? value : unknown;
+}
+
+static void set_place(struct frame *frame, int64_t line, int64_t end_line_step, int64_t column, int64_t end_column_step)
+{
+    line = place(line, 1, 0);
+    column = place(column, 0, -1);
+    frame->line = (uint32_t)line;
+    frame->end_line = line ? (uint32_t)place(line + end_line_step, line, line) : 0;
+    frame->column = (int32_t)column;
+    frame->end_column = column < 0 ? -1 : (int32_t)place(column + end_column_step, 0, -1);
+}
+
+static bool read_frame(struct telling *t)
+{
+    tachyon_feed_has(&t->feed, FRAME_MOST);
+    struct cursor *from = &t->feed.from;
+    const uint32_t file = take_number32(from);
+    const uint32_t name = take_number32(from);
+    const int32_t line = (int32_t)take_signed(from);
+    const int32_t end_line_step = (int32_t)take_signed(from);
+    const int32_t column = (int32_t)take_signed(from);
+    const int32_t end_column_step = (int32_t)take_signed(from);
+    const struct cursor opcode = take_part(from, 1);
+    if (from->bad || file >= t->strings || name >= t->strings)
+        return damaged(t, "frames");
+
+    const enum file_mark mark = t->tables->file_marks[file];
+    struct event event = { .kind = EVENT_FRAME, .frame = { .number = ++t->tables->frames } };
+    struct frame *frame = &event.frame;
+    set_place(frame, line, end_line_step, column, end_column_step);
+    frame->instruction = instruction(t, *opcode.at);
+    frame->base = frame->instruction ? instruction(t, t->opcodes[*opcode.at].base) : 0;
+    t->tables->hidden[frame->number] = mark == LAUNCHER_FILE;
+    return give_function(t, name + 1, mark == NO_FILE ? 0 : file + 1, &frame->function) &&
+           sink_take(t->to, &event, t->why);
+}
+
+/* ---- both ---- */
+
+static bool read_strings(struct telling *t)
+{
+    for (uint32_t i = 0; i < t->strings; i++)
+        if (!read_string(t))
+            return false;
+    return true;
+}
+
+static bool read_frames(struct telling *t, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_frame(t))
+            return false;
+    return true;
+}
+
+/* What stands behind the frames, up to the footer. */
+static bool read_statistics(struct telling *t, struct tachyon_statistics *statistics, bool big)
+{
+    tachyon_feed_has(&t->feed, TACHYON_PIECE_MOST);
+    const size_t size = cursor_left(&t->feed.from);
+    return tachyon_take_statistics(statistics, t->feed.from.at, size, big) || damaged(t, "tables");
+}
+
+bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tachyon_header *header, uint64_t size,
+                         struct tachyon_statistics *statistics, const struct sink *to, struct fault *why)
+{
+    /* Each takes a byte at least. */
+    if (header->strings > STRINGS_LIMIT || header->strings > header->frames_at - header->strings_at ||
+        header->frames > FRAMES_LIMIT || header->frames > size - header->frames_at)
+        return fault(why, "it is damaged: it claims to have more names or frames than fit in it");
+    tables->file_marks = alloc_zeroed(header->strings + 1, 1);
+    tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
+    struct telling telling = { .tables = tables, .strings = header->strings, .to = to, .why = why };
+    if (header->python[0] == PYTHON_MAJOR)
+        telling.opcodes = opcode_names_of(header->python[1]);
+
+    tachyon_feed_open(&telling.feed, fd, header->strings_at, header->frames_at, false);
+    bool good = read_strings(&telling);
+    tachyon_feed_close(&telling.feed);
+    tachyon_feed_open(&telling.feed, fd, header->frames_at, size - TACHYON_FOOTER, false);
+    good = good && read_frames(&telling, header->frames) && read_statistics(&telling, statistics, header->big);
+    tachyon_feed_close(&telling.feed);
+    return good;
+}
+
+void tachyon_tables_free(struct tachyon_tables *tables)
+{
+    free(tables->file_marks);
+    free(tables->hidden);
+    pairs_free(&tables->functions);
+    *tables = (struct tachyon_tables){ 0 };
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/asyncio.h"
+
+#include "formats/base/alloc.h"
+#include "record/asyncio/asyncio_internal.h"
+#include "record/asyncio/await_graph.h"
+#include "record/process/clock.h"
+
+#include <stdlib.h>
+
+#define SEARCH_FIRST_NS 30000000 /* asyncio is looked for again after this, then after twice as long */
+#define SEARCH_MOST_NS  1000000000
+#define ROUNDS          24     /* of a tick */
+#define FIRST_COPIES    3      /* of a round, as the tasks that run are not known before */
+#define FRESH_NS        200000 /* another task may run after so long: those that do are looked for first */
+#define SLOW_NS         100000 /* a round takes longer only when it was interrupted; and so much more ... */
+#define SLOW_PIECE_NS   2000   /* ... for each piece */
+#define READS_LIMIT     20000  /* places that are read one by one in a tick */
+
+const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
+
+bool asyncio_possible(const struct layout *layout, struct fault *why)
+{
+    char version[32];
+    return layout->generator_state != 0 ||
+           fault(why, "asyncio tasks can be read from CPython 3.14 on, and it runs CPython %s",
+                 python_version_text(version, layout->version));
+}
+
+void asyncio_open(struct asyncio *a, struct roster *roster, struct codes *codes)
+{
+    a->roster = roster;
+    a->target = roster->target;
+    a->codes = codes;
+}
+
+void asyncio_forget_entry(struct known_task *task)
+{
+    if (!task->entry)
+        return;
+    free(task->entry->stack.frames);
+    free(task->entry->told.frames);
+    free(task->entry);
+    task->entry = NULL;
+}
+
+void asyncio_close(struct asyncio *a)
+{
+    for (size_t i = 0; i < a->tasks.count; i++)
+        asyncio_forget_entry(&a->tasks.rows[i]);
+    tasks_close(&a->tasks);
+    asyncio_searched_free(&a->searched);
+    free(a->owners);
+    free(a->listed);
+    free(a->again);
+    free(a->chain);
+    free(a->running);
+    free(a->threads);
+    const struct asyncio kept = {
+        .which = a->which, .marks = a->marks, .sink = a->sink, .last_number = a->last_number
+    };
+    *a = kept;
+}
+
+/* A program imports asyncio when it likes. */
+void asyncio_search(struct asyncio *a)
+{
+    struct asyncio_layout offsets;
+    const uint64_t now_ns = clock_now_ns();
+    if (a->ready || now_ns < a->search_due_ns)
+        return;
+    const uint64_t wait_ns = a->search_wait_ns ? 2 * a->search_wait_ns : SEARCH_FIRST_NS;
+    a->search_wait_ns = wait_ns < SEARCH_MOST_NS ? wait_ns : SEARCH_MOST_NS;
+    a->search_due_ns = now_ns + a->search_wait_ns;
+    a->ready = asyncio_layout_find(&offsets, &a->searched, &a->target->remote);
+    if (a->ready)
+        tasks_open(&a->tasks, a->target, a->codes, &offsets);
+}
+
+/* ---- a tick ---- */
+
+/* The first copy. A task that runs and is not planned yet is learned of before it counts. */
+static bool copy_first(struct asyncio *a)
+{
+    for (int i = 0; i < FIRST_COPIES; i++) {
+        a->tasks.round++;
+        a->running_count = 0;
+        if (!asyncio_copy(a, false))
+            return false;
+        if (a->which != ASYNC_RUNNING || i + 1 == FIRST_COPIES || asyncio_knows_running(a))
+            return true;
+        asyncio_plan_again(a);
+    }
+    return true;
+}
+
+static void drop_copies(struct asyncio *a)
+{
+    for (size_t i = 0; i < COPIES; i++)
+        twofold_drop(&a->tasks.copies[i]);
+    a->carried = false;
+}
+
+/* What was copied in the tick before may have changed and changed back since, when a round takes long: a task may have
+ * come and gone meanwhile, and another taken its place. */
+static bool was_slow(struct asyncio *a, const struct remote *before, uint64_t begin_ns)
+{
+    const uint64_t most_ns = SLOW_NS + SLOW_PIECE_NS * (a->target->remote.pieces - before->pieces);
+    return a->carried && clock_now_ns() > begin_ns + most_ns;
+}
+
+/* One round. *left: what could not be told. */
+static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
+{
+    const struct remote before = a->target->remote;
+    *left = 1;
+    a->taken = false;
+    if (!copy_first(a))
+        return ROSTER_GONE;
+    if (!a->carried)
+        a->tasks.known_code = a->codes->last_number;
+    const enum roster_state state = roster_read(a->roster, now_ns);
+    if (state != ROSTER_READ)
+        return state;
+    if (!asyncio_copy(a, true))
+        return ROSTER_GONE;
+    if (a->list != a->roster->list)
+        return ROSTER_READ; /* the copies are of other threads and interpreters */
+    if (was_slow(a, &before, now_ns)) {
+        drop_copies(a);
+        return ROSTER_READ;
+    }
+    a->taken = true;
+    if (a->which == ASYNC_RUNNING) {
+        *left = asyncio_take_running(a);
+    } else {
+        asyncio_take_all(a, first);
+        *left = a->again_count;
+    }
+    return ROSTER_READ;
+}
+
+static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
+{
+    enum roster_state state = ROSTER_READ;
+    size_t left = 1;
+    bool listed = false;
+    a->rounds_before = a->rounds;
+    for (int i = 0; i < ROUNDS && left > 0 && state == ROSTER_READ; i++) {
+        a->carried = i == 0 && (a->which == ASYNC_ALL || now_ns < a->read_ns + FRESH_NS);
+        if (i == 0)
+            asyncio_plan_tick(a);
+        else if (listed)
+            asyncio_plan_again(a);
+        else
+            asyncio_plan_busy(a);
+        if (!a->carried && !listed)
+            drop_copies(a);
+        a->rounds = (uint32_t)i + 1;
+        state = read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
+        listed |= a->taken;
+    }
+    a->failed = state == ROSTER_READ ? left : 0;
+    a->read_ns = clock_now_ns();
+    tasks_turn(&a->tasks);
+    return state;
+}
+
+enum roster_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t time_ns)
+{
+    if (!a->ready)
+        return roster_read(a->roster, now_ns);
+    a->time_ns = time_ns;
+    a->tasks.tick++;
+    a->tasks.reads_left = READS_LIMIT;
+    return read_rounds(a, now_ns);
+}
+
+const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t place)
+{
+    const struct thread_task *thread = place < a->threads_room ? &a->threads[place] : NULL;
+    return thread && thread->tick == a->tasks.tick ? thread : NULL;
+}
+
+void asyncio_thread_stack(struct asyncio *a, uint32_t place, struct frames *stack)
+{
+    const struct member *member = &a->roster->members[place];
+    const struct thread_task *thread = asyncio_thread(a, place);
+    const bool runs = thread && thread->task;
+    const uint32_t depth = member->walk.depth;
+    stack->count = 0;
+    awaited_add_links(a, member, 0, runs ? thread->above : depth, stack);
+    if (runs && awaited_chain(a, thread->task - 1) == LOOK_SURE)
+        awaited_add_chain(a, stack);
+    if (runs)
+        awaited_add_links(a, member, thread->above, depth, stack);
+}

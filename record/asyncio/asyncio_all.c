@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/asyncio_internal.h"
+
+#include "formats/base/alloc.h"
+#include "record/asyncio/await_graph.h"
+
+#include <string.h>
+
+#define LIST_ATTEMPTS 3
+#define LIST_LIMIT    (1u << 18) /* tasks of a list */
+
+static enum failure cause_of(enum look look)
+{
+    if (look == LOOK_NO_CODE)
+        return FAILURE_CODE;
+    return look == LOOK_TOO_DEEP ? FAILURE_DEPTH : FAILURE_CHANGED;
+}
+
+/* Takes a task into the list of those that are there. */
+static void list_task(struct asyncio *a, struct known_task *task, size_t interpreter, uint32_t owner)
+{
+    task->interpreter = interpreter;
+    task->owner = owner;
+    task->wants_frames = true;
+    if (task->listed == a->tasks.tick)
+        return;
+    task->listed = a->tasks.tick;
+    a->listed = alloc_grow(a->listed, &a->listed_room, a->listed_count + 1, sizeof(*a->listed));
+    a->listed[a->listed_count++] = (uint32_t)(task - a->tasks.rows);
+}
+
+/* Follows a list from its head. False when it changes on the way. */
+static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now, size_t interpreter, uint32_t owner)
+{
+    struct tasks *tasks = &a->tasks;
+    struct twofold *copy = &tasks->copies[a->front];
+    uint64_t links[2], previous = head;
+    size_t steps = 0;
+    if (!now && twofold_same(copy, place))
+        memcpy(links, twofold_at(copy, place), sizeof(links));
+    else if (remote_read(&tasks->target->remote, head, links, sizeof(links)) != REMOTE_READ)
+        return false;
+    /* A thread whose list was never begun has none. */
+    for (uint64_t at = links[0]; at && at != head;) {
+        struct known_task *task = tasks_at(tasks, at - tasks->offsets.task_node);
+        if (!task || !tasks_neighbours(tasks, task, now, links))
+            return false;
+        if (links[1] != previous && (now || !tasks_neighbours(tasks, task, true, links) || links[1] != previous))
+            return false;
+        if (task->walk == a->list_walk || ++steps > LIST_LIMIT)
+            return false; /* a ring */
+        task->walk = a->list_walk;
+        list_task(a, task, interpreter, owner);
+        previous = at;
+        at = links[0];
+    }
+    return true;
+}
+
+static bool follow(struct asyncio *a, uint64_t head, size_t place, size_t interpreter, uint32_t owner)
+{
+    bool whole = false;
+    for (int i = 0; i < LIST_ATTEMPTS && !whole; i++) {
+        a->list_walk++;
+        whole = follow_list(a, head, place, i > 0, interpreter, owner);
+    }
+    return whole;
+}
+
+/* Finds all tasks. When a list can't be followed to its end, those that were there in the tick before are, too. */
+static void list_tasks(struct asyncio *a)
+{
+    const struct asyncio_layout *o = &a->tasks.offsets;
+    bool whole = true;
+    a->listed_count = 0;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const struct member *member = &a->roster->members[a->owners[i]];
+        whole &= follow(a, member->address + o->thread_tasks, a->interpreters + i, member->interpreter,
+                        a->owners[i] + 1);
+    }
+    for (size_t i = 0; i < a->interpreters; i++)
+        whole &= follow(a, a->target->interpreters[i].address + o->interpreter_tasks,
+                        a->interpreters + a->owners_count + i, i, 0);
+    for (size_t i = 0; !whole && i < a->tasks.count; i++)
+        if (a->tasks.rows[i].listed + 1 == a->tasks.tick)
+            list_task(a, &a->tasks.rows[i], a->tasks.rows[i].interpreter, a->tasks.rows[i].owner);
+}
+
+/* Takes a task's stack if it can be told in this round. */
+static enum look settle(struct asyncio *a, uint32_t place)
+{
+    const enum look looked = awaited_chain(a, place);
+    struct known_task *task = &a->tasks.rows[place];
+    if (looked != LOOK_SURE)
+        return looked;
+    if (!task->entry)
+        task->entry = alloc_zeroed(1, sizeof(*task->entry));
+    struct task_entry *entry = task->entry;
+    entry->same = awaited_steady(a) && entry->thread && entry->settled + 1 == a->tasks.tick;
+    const enum look done = entry->same ? LOOK_SURE : awaited_stack(a, &entry->stack);
+    if (done == LOOK_SURE)
+        entry->settled = a->tasks.tick;
+    return done;
+}
+
+/* Whether a task that was in a list is in none any more. */
+static bool has_left(struct asyncio *a, const struct known_task *task)
+{
+    uint64_t neighbours[2];
+    return !tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
+}
+
+void asyncio_take_all(struct asyncio *a, bool first)
+{
+    const size_t count = first ? 0 : a->again_count;
+    if (first)
+        list_tasks(a);
+    const size_t all = first ? a->listed_count : count;
+    a->again_count = 0;
+    /* Which tasks run has to be known first. */
+    for (size_t i = 0; i < all; i++)
+        awaited_look(a, first ? a->listed[i] : a->again[i]);
+    for (size_t i = 0; i < all; i++) {
+        const uint32_t place = first ? a->listed[i] : a->again[i];
+        const enum look done = settle(a, place);
+        struct known_task *task = &a->tasks.rows[place];
+        if (done == LOOK_SURE || done == LOOK_NO_TASK)
+            continue;
+        if (has_left(a, task)) {
+            task->listed = 0;
+            continue;
+        }
+        if (task->entry)
+            task->entry->cause = cause_of(done);
+        asyncio_look_again(a, place);
+    }
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/asyncio_layout.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/elf.h"
+#include "record/process/procfs.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+#define THREAD_LIMIT      (1u << 16)
+#define INTERPRETER_LIMIT (1u << 24)
+
+#define AT(member) offsetof(struct asyncio_layout, member)
+
+/* The words of the section, in their order: {task: size, name, awaited_by, is_task, awaited_by_is_set, coro, node;
+ * interpreter: size, asyncio_tasks_head; thread: size, asyncio_running_loop, asyncio_running_task, asyncio_tasks_head}.
+ */
+enum { WORDS = 13 };
+static const struct row {
+    size_t member;
+    uint32_t word, limit, align;
+} rows[] = {
+    { AT(task_size), 0, 1u << 12, 1 },          { AT(task_name), 1, 1u << 12, 8 },
+    { AT(task_waiter), 2, 1u << 12, 8 },        { AT(task_is_task), 3, 1u << 12, 1 },
+    { AT(task_waiter_is_set), 4, 1u << 12, 1 }, { AT(task_coroutine), 5, 1u << 12, 8 },
+    { AT(task_node), 6, 1u << 12, 8 },          { AT(interpreter_tasks), 8, INTERPRETER_LIMIT, 8 },
+    { AT(thread_task), 11, THREAD_LIMIT, 8 },   { AT(thread_tasks), 12, THREAD_LIMIT, 8 },
+};
+
+static bool load(struct asyncio_layout *offsets, const uint64_t *words)
+{
+    *offsets = (struct asyncio_layout){ 0 };
+    for (const struct row *row = rows; row < rows + countof(rows); row++) {
+        const uint64_t offset = words[row->word];
+        if (offset == 0 || offset >= row->limit || offset % row->align != 0)
+            return false;
+        *(uint32_t *)(void *)((char *)offsets + row->member) = (uint32_t)offset;
+    }
+    return true;
+}
+
+/* Only where it can be: reading the sections of each library of a large program would take long. */
+static bool may_have_it(const struct image *image)
+{
+    return image->program || strstr(image->path, "python") || strstr(image->path, "_asyncio");
+}
+
+static bool find_in(struct asyncio_layout *offsets, struct remote *remote, const struct image *image)
+{
+    uint64_t words[WORDS];
+    const int fd = procfs_open_image(remote->pid, image);
+    if (fd < 0)
+        return false;
+    const uint64_t address = elf_file_symbol(fd, image->address, "_Py_AsyncioDebug", ".AsyncioDebug");
+    close(fd);
+    return address && remote_read(remote, address, words, sizeof(words)) == REMOTE_READ && load(offsets, words);
+}
+
+bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched *searched, struct remote *remote)
+{
+    struct images images;
+    bool found = false;
+    if (!procfs_images(remote->pid, &images))
+        return false;
+    for (size_t i = 0; i < images.count && !found; i++) {
+        const struct image *image = &images.rows[i];
+        bool added;
+        pairs_number(&searched->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
+        found = added && may_have_it(image) && find_in(offsets, remote, image);
+    }
+    images_free(&images);
+    return found;
+}
+
+void asyncio_searched_free(struct asyncio_searched *searched)
+{
+    pairs_free(&searched->seen);
+}

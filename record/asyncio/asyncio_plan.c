@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/asyncio_internal.h"
+
+#include "formats/base/alloc.h"
+#include "record/asyncio/await_graph.h"
+
+#include <string.h>
+
+#define USED_TICKS    8  /* a running task is read for so many ticks after its last */
+#define STRANGE_LEAST 24 /* tasks that are not planned as calm ones: more, and more than a part, are too many */
+#define STRANGE_PART  8
+#define TRIM_TICKS    4096  /* tasks that were not used for so long are forgotten */
+#define CLOSURE_LIMIT 65536 /* tasks that are planned because others wait for them */
+
+static void begin_plan(struct asyncio *a, size_t copy)
+{
+    a->tasks.plans[copy] = ++a->tasks.last_plan;
+    twofold_clear(&a->tasks.copies[copy]);
+}
+
+/* The words of interpreters and threads, at the front of a copy. */
+static void plan_owners(struct asyncio *a, size_t front)
+{
+    const struct roster *roster = a->roster;
+    const struct layout *l = &a->target->runtime.layout;
+    const struct asyncio_layout *o = &a->tasks.offsets;
+    struct twofold *copy = &a->tasks.copies[front];
+    const bool main_only = roster->which == THREADS_MAIN;
+    const uint32_t *order = main_only ? roster->asked : roster->order;
+    begin_plan(a, front);
+    a->front = front;
+    a->list = roster->list;
+    a->interpreters = a->target->interpreters_count;
+    a->owners_count = main_only ? roster->asked_count : roster->order_count;
+    a->owners = alloc_grow(a->owners, &a->owners_room, a->owners_count + 1, sizeof(*a->owners));
+    if (a->owners_count > 0)
+        memcpy(a->owners, order, a->owners_count * sizeof(*order));
+    for (size_t i = 0; i < a->interpreters; i++)
+        twofold_add(copy, a->target->interpreters[i].address + l->interpreter_code_generation, 8);
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const uint64_t thread = roster->members[a->owners[i]].address;
+        if (a->which == ASYNC_RUNNING)
+            twofold_add(copy, thread + o->thread_task, 8);
+        else
+            twofold_add(copy, thread + o->thread_tasks, 16);
+    }
+    for (size_t i = 0; a->which == ASYNC_ALL && i < a->interpreters; i++)
+        twofold_add(copy, a->target->interpreters[i].address + o->interpreter_tasks, 16);
+    a->words = copy->count;
+}
+
+static bool is_used(const struct asyncio *a, const struct known_task *task)
+{
+    const uint64_t ticks = a->which == ASYNC_RUNNING ? USED_TICKS : 1;
+    return task->used + ticks >= a->tasks.tick;
+}
+
+static bool is_calm(const struct asyncio *a, const struct known_task *task)
+{
+    return a->tasks.plans[COPY_CALM] && task->planned[COPY_CALM].plan == a->tasks.plans[COPY_CALM];
+}
+
+/* All that is used now is taken for calm; what moves will be busy. */
+static void plan_calm(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    begin_plan(a, COPY_CALM);
+    a->calm_plan = tasks->plans[COPY_CALM];
+    a->calm = 0;
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct known_task *task = &tasks->rows[i];
+        if (!is_used(a, task))
+            continue;
+        tasks_plan(tasks, task, COPY_CALM);
+        a->calm++;
+    }
+}
+
+void asyncio_plan_busy(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    plan_owners(a, COPY_BUSY);
+    a->busy_plan = tasks->plans[COPY_BUSY];
+    a->strange = 0;
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
+            continue;
+        tasks_plan(tasks, &tasks->rows[i], COPY_BUSY);
+        a->strange++;
+    }
+}
+
+/* Forgets tasks that are no more. */
+static void trim(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    const uint64_t since = tasks->tick > TRIM_TICKS ? tasks->tick - TRIM_TICKS : 0;
+    for (size_t i = 0; i < tasks->count; i++)
+        if (tasks->rows[i].used < since)
+            asyncio_forget_entry(&tasks->rows[i]);
+    tasks_trim(tasks, since);
+}
+
+void asyncio_plan_tick(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    if (tasks->tick % TRIM_TICKS == 0)
+        trim(a);
+    tasks->plans[COPY_CALM] = a->calm_plan;
+    tasks->plans[COPY_BUSY] = a->busy_plan;
+    tasks->plans[COPY_AGAIN] = 0;
+    a->front = COPY_BUSY;
+    if (a->moved || a->list != a->roster->list) {
+        asyncio_plan_busy(a);
+        if (a->strange > STRANGE_LEAST && a->strange > a->calm / STRANGE_PART) {
+            plan_calm(a);
+            asyncio_plan_busy(a);
+        }
+    }
+    a->moved = false;
+}
+
+/* Looks at a task and those that wait for it, so that it is known where they lie. */
+static void learn(struct asyncio *a, uint32_t place)
+{
+    struct tasks *tasks = &a->tasks;
+    a->chains++;
+    a->chain_count = 0;
+    for (size_t at = 0; at == 0 || (at <= a->chain_count && at < CLOSURE_LIMIT); at++) {
+        const uint32_t next = at == 0 ? place : a->chain[at - 1];
+        if (!is_used(a, &tasks->rows[next])) /* else it is likely where it was */
+            awaited_look(a, next);
+        for (size_t i = 0; i < tasks->rows[next].waiters_count; i++) {
+            struct known_task *waiter = tasks_at(tasks, tasks->rows[next].waiters[i]);
+            if (!waiter || waiter->chained == a->chains)
+                continue;
+            waiter->chained = a->chains;
+            waiter->wants_frames = true;
+            waiter->interpreter = tasks->rows[next].interpreter;
+            a->chain = alloc_grow(a->chain, &a->chain_room, a->chain_count + 1, sizeof(*a->chain));
+            a->chain[a->chain_count++] = (uint32_t)(waiter - tasks->rows);
+        }
+    }
+}
+
+void asyncio_plan_again(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    for (size_t i = 0; i < a->again_count; i++)
+        learn(a, a->again[i]);
+    tasks_turn(tasks);
+    /* A round more is to be surer: it has copies of its own. And what was just copied while something moved is no
+     * witness for the next tick: two copies that are torn alike would agree. */
+    for (size_t i = 0; i < COPIES; i++)
+        twofold_drop(&tasks->copies[i]);
+    plan_owners(a, COPY_AGAIN);
+    tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
+    for (size_t i = 0; i < a->again_count; i++) {
+        learn(a, a->again[i]); /* has looked at them already: lists them */
+        for (size_t k = 0; k <= a->chain_count; k++) {
+            struct known_task *task = &tasks->rows[k == 0 ? a->again[i] : a->chain[k - 1]];
+            if (task->planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
+                tasks_plan(tasks, task, COPY_AGAIN);
+            a->moved |= task->planned[COPY_CALM].plan != a->calm_plan && task->planned[COPY_BUSY].plan != a->busy_plan;
+        }
+    }
+    /* Any of those that ran lately may run then. */
+    for (size_t i = 0; a->which == ASYNC_RUNNING && i < tasks->count; i++)
+        if (is_used(a, &tasks->rows[i]) && tasks->rows[i].planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
+            tasks_plan(tasks, &tasks->rows[i], COPY_AGAIN);
+}
+
+/* The copies are to have a task and those that wait for it, as far as is known. */
+static void want_chain(struct asyncio *a, struct known_task *task)
+{
+    while (task->chained != a->chains) {
+        task->chained = a->chains;
+        tasks_want(&a->tasks, task);
+        if (task->parent == 0 || task->parent > a->tasks.count)
+            return;
+        task = &a->tasks.rows[task->parent - 1];
+    }
+}
+
+/* Of the tasks that ran lately, only those are read that run by the first copy, as long as that is there. */
+static void want_running(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    struct twofold *front = &tasks->copies[a->front];
+    for (size_t i = 0; i < a->owners_count; i++)
+        if (!twofold_first(front, a->interpreters + i))
+            return;
+    for (size_t i = 0; i < COPIES; i++)
+        if (tasks->plans[i])
+            twofold_want_all(&tasks->copies[i], false);
+    for (size_t i = 0; i < a->words; i++)
+        twofold_want(front, i);
+    a->chains++;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const uint64_t address = word_at(twofold_first(front, a->interpreters + i), 0);
+        struct known_task *task = address ? tasks_find(tasks, address) : NULL;
+        if (task)
+            want_chain(a, task);
+    }
+}
+
+bool asyncio_copy(struct asyncio *a, bool second)
+{
+    struct tasks *tasks = &a->tasks;
+    for (size_t i = 0; i < COPIES; i++)
+        if (tasks->plans[i])
+            twofold_want_all(&tasks->copies[i], true);
+    if (a->which == ASYNC_RUNNING && a->rounds == 1 && a->rounds_before == 1)
+        want_running(a);
+    for (size_t i = 0; i < COPIES; i++) {
+        if (!tasks->plans[i])
+            continue;
+        if (twofold_copy(&tasks->copies[i], &a->target->remote, second) != REMOTE_READ)
+            return false;
+        if (second)
+            tasks->copied_rounds[i] = tasks->round;
+    }
+    return true;
+}
+
+void asyncio_look_again(struct asyncio *a, uint32_t place)
+{
+    a->again = alloc_grow(a->again, &a->again_room, a->again_count + 1, sizeof(*a->again));
+    a->again[a->again_count++] = place;
+}

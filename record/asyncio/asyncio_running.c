@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/asyncio_internal.h"
+
+#include "formats/base/alloc.h"
+#include "record/asyncio/await_graph.h"
+
+#define ROUNDS_BY_ITSELF 4 /* after so many, a coroutine that is driven in no task is believed */
+
+static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
+{
+    a->threads = alloc_grow(a->threads, &a->threads_room, (size_t)place + 1, sizeof(*a->threads));
+    return &a->threads[place];
+}
+
+/* Whether a thread runs this task: LOOK_NO_TASK when it does not. */
+static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t address, struct thread_task *thread)
+{
+    const struct member *member = &a->roster->members[member_place];
+    struct known_task *task = address ? tasks_at(&a->tasks, address) : NULL;
+    if (!task)
+        return LOOK_NO_TASK;
+    const uint32_t place = (uint32_t)(task - a->tasks.rows);
+    task->interpreter = member->interpreter;
+    task->owner = member_place + 1;
+    asyncio_look_again(a, place); /* in the next round, if there is one */
+    const enum look looked = awaited_look(a, place);
+    task = &a->tasks.rows[place];
+    if (looked != LOOK_SURE)
+        return looked;
+    uint32_t above;
+    if (!awaited_find_running(a, &member->walk, task->coroutine, &above))
+        return LOOK_NO_TASK;
+    if (a->carried && awaited_drives(a, &member->walk, above + 1, member->walk.depth))
+        return LOOK_CHANGED; /* as in awaited_stack() */
+    const enum look chained = awaited_chain(a, place);
+    if (chained != LOOK_SURE)
+        return chained;
+    task = &a->tasks.rows[place];
+    if (!task->runs && task->frames_count > 0) { /* it did, though it waits in both copies */
+        task->runs = true;
+        task->kept_round = 0;
+    }
+    thread->task = place + 1;
+    thread->above = above;
+    return LOOK_SURE;
+}
+
+static const struct known_task *task_of(const struct asyncio *a, uint64_t coroutine)
+{
+    for (size_t i = 0; i < a->tasks.count; i++)
+        if (a->tasks.rows[i].coroutine == coroutine && tasks_copy_of(&a->tasks, &a->tasks.rows[i]) != COPIES)
+            return &a->tasks.rows[i];
+    return NULL;
+}
+
+/* By the stack: where tasks run for a short time only, the one that ran then is neither the one before nor the one
+ * after, or none ran. */
+static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct thread_task *thread)
+{
+    const struct walk *walk = &a->roster->members[member_place].walk;
+    uint32_t at = walk->depth;
+    if (walk->epoch != a->codes->epoch)
+        return LOOK_CHANGED; /* what its links point to may be others by now */
+    while (at > 0 && !awaited_drives(a, walk, at - 1, at))
+        at--;
+    if (at == 0)
+        return LOOK_NO_TASK;
+    const uint64_t start = a->target->runtime.layout.generator_frame;
+    const struct known_task *task = task_of(a, walk->links[at - 1].address - start);
+    return task ? find_running(a, member_place, task->address, thread) : LOOK_CHANGED;
+}
+
+static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
+{
+    const struct twofold *copy = &a->tasks.copies[a->front];
+    const size_t place = a->interpreters + i;
+    const unsigned char *first = twofold_first(copy, place), *second = twofold_at(copy, place);
+    if (!first || !second)
+        return LOOK_CHANGED;
+    const uint64_t before = word_at(first, 0), after = word_at(second, 0);
+    enum look done = find_running(a, a->owners[i], after, thread);
+    if (done != LOOK_SURE && before != after)
+        done = find_running(a, a->owners[i], before, thread) == LOOK_SURE ? LOOK_SURE : LOOK_CHANGED;
+    const enum look shown = done != LOOK_SURE ? find_on_stack(a, a->owners[i], thread) : LOOK_SURE;
+    if (shown == LOOK_SURE || shown == LOOK_NO_TASK)
+        done = shown;
+    /* A task that began to run after the first copy and ended before the second has left no other trace. */
+    const struct walk *walk = &a->roster->members[a->owners[i]].walk;
+    if (done == LOOK_NO_TASK && awaited_drives(a, walk, 0, walk->depth)) {
+        /* A program may drive coroutines itself, in no task: then that is so in each round. */
+        thread->quiet += before == 0 && after == 0;
+        if (thread->quiet < ROUNDS_BY_ITSELF || thread->quiet < a->rounds)
+            done = LOOK_CHANGED;
+    }
+    return done;
+}
+
+size_t asyncio_take_running(struct asyncio *a)
+{
+    size_t left = 0;
+    a->again_count = 0;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const struct member *member = &a->roster->members[a->owners[i]];
+        struct thread_task *thread = thread_at(a, a->owners[i]);
+        const uint32_t quiet = thread->tick == a->tasks.tick ? thread->quiet : 0;
+        *thread = (struct thread_task){ .tick = a->tasks.tick, .quiet = quiet };
+        if (member->tick != a->roster->tick || member->state != UNWOUND)
+            continue;
+        const enum look done = take_thread(a, i, thread);
+        thread->failed = done != LOOK_SURE && done != LOOK_NO_TASK;
+        left += thread->failed;
+    }
+    return left;
+}
+
+bool asyncio_knows_running(struct asyncio *a)
+{
+    struct tasks *tasks = &a->tasks;
+    const struct twofold *copy = &tasks->copies[a->front];
+    bool known = true;
+    a->again_count = 0;
+    for (size_t i = 0; i < a->owners_count; i++) {
+        const unsigned char *word = twofold_first(copy, a->interpreters + i);
+        const uint64_t address = word ? word_at(word, 0) : 0;
+        struct known_task *task = address ? tasks_at(tasks, address) : NULL;
+        if (!task)
+            continue;
+        task->interpreter = a->roster->members[a->owners[i]].interpreter;
+        known &= tasks_copy_of(tasks, task) != COPIES;
+        asyncio_look_again(a, (uint32_t)(task - tasks->rows));
+    }
+    return known;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/asyncio_tasks.h"
+
+#include "formats/base/alloc.h"
+#include "record/asyncio/await_chain.h"
+#include "record/python/unicode.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_LIMIT 255        /* characters; what is longer is cut with a mark */
+#define SET_LIMIT  (1u << 20) /* slots of a set */
+#define INT_DIGITS 2          /* of a number in a name */
+#define DIGIT_BITS 30
+#define TAG_DIGITS 3 /* the count of digits begins at this bit */
+
+void tasks_open(struct tasks *tasks, struct target *target, struct codes *codes, const struct asyncio_layout *offsets)
+{
+    *tasks = (struct tasks){ .target = target, .codes = codes, .offsets = *offsets };
+}
+
+static void free_task(struct known_task *task)
+{
+    text_free(task->name);
+    free(task->waiters);
+    free(task->frames);
+    free(task->spans);
+}
+
+void tasks_close(struct tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++)
+        free_task(&tasks->rows[i]);
+    free(tasks->rows);
+    free(tasks->links);
+    pairs_free(&tasks->addresses);
+    pairs_free(&tasks->types);
+    for (size_t i = 0; i < COPIES; i++)
+        twofold_free(&tasks->copies[i]);
+    *tasks = (struct tasks){ 0 };
+}
+
+struct known_task *tasks_find(const struct tasks *tasks, uint64_t address)
+{
+    const uint32_t place = pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
+    return place ? &tasks->rows[place - 1] : NULL;
+}
+
+static struct known_task *add(struct tasks *tasks, struct known_task task)
+{
+    tasks->rows = alloc_grow(tasks->rows, &tasks->room, tasks->count + 1, sizeof(*tasks->rows));
+    tasks->rows[tasks->count++] = task;
+    pairs_add(&tasks->addresses, (uint32_t)(task.address >> 32), (uint32_t)task.address, (uint32_t)tasks->count);
+    return &tasks->rows[tasks->count - 1];
+}
+
+struct known_task *tasks_at(struct tasks *tasks, uint64_t address)
+{
+    struct known_task *known = tasks_find(tasks, address);
+    if (known || tasks->count >= TASKS_LIMIT)
+        return known;
+    return add(tasks, (struct known_task){ .address = address });
+}
+
+void tasks_trim(struct tasks *tasks, uint64_t since_tick)
+{
+    const size_t count = tasks->count;
+    tasks->count = 0;
+    pairs_free(&tasks->types); /* a class may be gone, and another be at its address */
+    pairs_free(&tasks->addresses);
+    for (size_t i = 0; i < count; i++) {
+        struct known_task task = tasks->rows[i];
+        task.parent = UINT32_MAX; /* it is at another place now */
+        task.parent_round = 0;
+        if (task.used >= since_tick)
+            add(tasks, task);
+        else
+            free_task(&task);
+    }
+}
+
+/* ---- copies ---- */
+
+void tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy)
+{
+    struct twofold *twofold = &tasks->copies[copy];
+    struct planned *planned = &task->planned[copy];
+    planned->neighbours = twofold->count;
+    twofold_add(twofold, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
+    planned->first = twofold->count;
+    for (size_t i = 0; i < task->spans_count; i++)
+        twofold_add(twofold, task->spans[i].address, task->spans[i].size);
+    planned->end = twofold->count;
+    planned->plan = tasks->plans[copy];
+}
+
+size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task)
+{
+    size_t copy = COPIES;
+    while (copy > 0 && (tasks->plans[copy - 1] == 0 || task->planned[copy - 1].plan != tasks->plans[copy - 1]))
+        copy--;
+    return copy > 0 ? copy - 1 : COPIES;
+}
+
+bool tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool now, uint64_t neighbours[2])
+{
+    const size_t size = 2 * sizeof(neighbours[0]);
+    const size_t copy = now ? COPIES : tasks_copy_of(tasks, task);
+    const size_t place = copy < COPIES ? task->planned[copy].neighbours : 0;
+    if (copy < COPIES && twofold_same(&tasks->copies[copy], place)) {
+        memcpy(neighbours, twofold_at(&tasks->copies[copy], place), size);
+        return true;
+    }
+    const uint64_t address = task->address + tasks->offsets.task_node;
+    return remote_read(&tasks->target->remote, address, neighbours, size) == REMOTE_READ;
+}
+
+void tasks_turn(struct tasks *tasks)
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        if (tasks->copied_rounds[i] == tasks->turned_rounds[i])
+            continue;
+        twofold_turn(&tasks->copies[i]);
+        tasks->turned_rounds[i] = tasks->copied_rounds[i];
+    }
+}
+
+void tasks_want(struct tasks *tasks, const struct known_task *task)
+{
+    const size_t copy = tasks_copy_of(tasks, task);
+    for (size_t i = 0; copy < COPIES && i < task->planned[copy].end - task->planned[copy].first; i++)
+        twofold_want(&tasks->copies[copy], task->planned[copy].first + i);
+}
+
+bool tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation)
+{
+    const size_t copy = tasks_copy_of(tasks, task);
+    if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
+        task->kept_round != tasks->turned_rounds[copy] || task->generation != generation || generation == 0)
+        return false;
+    return twofold_still(&tasks->copies[copy], task->planned[copy].first, task->planned[copy].end);
+}
+
+/* ---- a name ---- */
+
+/* Of a task that was not given one: a number, "Task-7". */
+static bool look_at_number(struct looking *k, uint64_t object, struct text *name)
+{
+    const struct layout *l = &k->tasks->target->runtime.layout;
+    uint64_t tag, number = 0;
+    uint32_t digits[INT_DIGITS];
+    char text[32];
+    if (!look_at(k, object + l->int_tag, sizeof(tag), &tag) ||
+        !look_at(k, object + l->int_digits, sizeof(digits), digits))
+        return false;
+    const uint64_t count = tag >> TAG_DIGITS;
+    for (size_t i = count < INT_DIGITS ? (size_t)count : INT_DIGITS; i > 0; i--)
+        number = number << DIGIT_BITS | digits[i - 1];
+    const int size = snprintf(text, sizeof(text), "Task-%" PRIu64, number);
+    *name = (struct text){ alloc_copy(text, (size_t)size), (size_t)size };
+    return count <= INT_DIGITS;
+}
+
+static bool look_at_string(struct looking *k, uint64_t object, struct text *name)
+{
+    const struct layout *l = &k->tasks->target->runtime.layout;
+    unsigned char raw[NAME_LIMIT * 4];
+    uint64_t length;
+    uint32_t state;
+    struct characters from;
+    if (!look_at(k, object + l->string_length, sizeof(length), &length) ||
+        !look_at(k, object + l->string_state, sizeof(state), &state) ||
+        !characters_find(l, length, state, NAME_LIMIT, &from) ||
+        (from.count > 0 && !look_at(k, object + from.offset, from.count * from.kind, raw)))
+        return false;
+    *name = characters_text(&from, raw);
+    return true;
+}
+
+/* The caller frees it. */
+static bool look_at_name(struct looking *k, uint64_t object, struct text *name)
+{
+    enum object_kind kind;
+    *name = (struct text){ 0 };
+    if (!look_at_kind(k, object, &kind))
+        return false;
+    if (kind == OBJECT_INT)
+        return look_at_number(k, object, name);
+    return kind == OBJECT_STR && look_at_string(k, object, name);
+}
+
+/* ---- who waits for it ---- */
+
+static void add_waiter(struct known_task *task, uint64_t waiter)
+{
+    task->waiters = alloc_grow(task->waiters, &task->waiters_room, task->waiters_count + 1, sizeof(*task->waiters));
+    task->waiters[task->waiters_count++] = waiter;
+}
+
+/* Slots are {object, hash}; what was taken out has left a hash of -1. */
+static bool look_at_set(struct looking *k, uint64_t set)
+{
+    const struct layout *l = &k->tasks->target->runtime.layout;
+    uint64_t mask, table, used;
+    if (!look_at(k, set + l->set_used, sizeof(used), &used) || !look_at(k, set + l->set_mask, sizeof(mask), &mask) ||
+        !look_at(k, set + l->set_table, sizeof(table), &table) || mask >= SET_LIMIT)
+        return false;
+    const size_t slots = (size_t)mask + 1;
+    uint64_t *words = alloc_zeroed(slots, 16);
+    const bool read = look_at(k, table, (uint32_t)slots * 16, words);
+    for (size_t i = 0; read && i < slots; i++)
+        if (words[i * 2] != 0 && words[i * 2 + 1] != UINT64_MAX)
+            add_waiter(k->task, words[i * 2]);
+    free(words);
+    return read;
+}
+
+/* ---- a task ---- */
+
+/* Gives it its name. Another name or coroutine makes it another task. */
+static void take_identity(struct known_task *task, uint64_t coroutine, struct text name)
+{
+    const bool same = task->coroutine == coroutine && task->name.size == name.size &&
+                      memcmp(task->name.bytes, name.bytes, name.size) == 0;
+    task->number = same ? task->number : 0;
+    task->coroutine = coroutine;
+    text_free(task->name);
+    task->name = name;
+}
+
+static void take_frames(struct known_task *task, struct tasks *tasks)
+{
+    task->frames = alloc_grow(task->frames, &task->frames_room, tasks->links_count, sizeof(*task->frames));
+    task->frames_count = tasks->links_count;
+    for (size_t i = 0; i < tasks->links_count; i++)
+        task->frames[i] = codes_frame(tasks->codes, tasks->links[i].code, tasks->links[i].unit, 0);
+}
+
+/* Looks at all of it. False when something could not be read. */
+static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *name, bool *runs)
+{
+    const struct asyncio_layout *o = &k->tasks->offsets;
+    const uint64_t task = k->task->address;
+    uint64_t name_object, waiter;
+    unsigned char is_task, waiter_is_set;
+    enum object_kind kind;
+    *name = (struct text){ 0 };
+    if (!look_at_kind(k, task, &kind))
+        return false;
+    if (kind != OBJECT_TASK) {
+        k->state = k->state == LOOK_SURE ? LOOK_NO_TASK : k->state;
+        return true;
+    }
+    if (!look_at(k, task + o->task_waiter, sizeof(waiter), &waiter) ||
+        !look_at(k, task + o->task_is_task, 1, &is_task) ||
+        !look_at(k, task + o->task_waiter_is_set, 1, &waiter_is_set) ||
+        !look_at(k, task + o->task_coroutine, sizeof(*coroutine), coroutine) ||
+        !look_at(k, task + o->task_name, sizeof(name_object), &name_object))
+        return false;
+    if (is_task != 1) {
+        k->state = k->state == LOOK_SURE ? LOOK_NO_TASK : k->state;
+        return true;
+    }
+    k->task->waiters_count = 0;
+    if (!look_at_name(k, name_object, name))
+        return false;
+    if (waiter && waiter_is_set) {
+        if (!look_at_set(k, waiter))
+            return false;
+    } else if (waiter) {
+        add_waiter(k->task, waiter);
+    }
+    if (k->task->wants_frames)
+        look_at_coroutine(k, *coroutine, runs);
+    return true;
+}
+
+enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation)
+{
+    const size_t copy = tasks_copy_of(tasks, task);
+    const bool planned = copy < COPIES;
+    struct looking k = { .tasks = tasks,
+                         .task = task,
+                         .copies = planned ? &tasks->copies[copy] : NULL,
+                         .next = planned ? task->planned[copy].first : 0,
+                         .end = planned ? task->planned[copy].end : 0,
+                         .generation = generation };
+    struct text name;
+    uint64_t coroutine = 0;
+    bool runs = false;
+    task->moved = false;
+    tasks->links_count = 0;
+    tasks->window.size = 0;
+    if (!look_at_task(&k, &coroutine, &name, &runs))
+        k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
+    task->moved |= !runs && k.seen != task->spans_count;
+    for (size_t i = 0; task->moved && i < COPIES; i++)
+        task->planned[i].plan = 0;
+    if (!runs || task->moved)
+        task->spans_count = k.seen; /* else it will likely wait again where it waited */
+    task->looked_round = tasks->round;
+    task->kept_round = 0;
+    if (k.state == LOOK_SURE) {
+        take_identity(task, coroutine, name);
+        take_frames(task, tasks);
+        task->runs = runs;
+        task->flickers = k.flickers;
+        task->generation = generation;
+    } else {
+        text_free(name);
+    }
+    return task->looked = k.state;
+}

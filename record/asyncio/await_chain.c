@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/await_chain.h"
+
+#include "formats/base/alloc.h"
+
+#include <string.h>
+
+#define DEPTH_MOST     100000    /* coroutines of a task */
+#define HEAP_TYPE      (1u << 9) /* Py_TPFLAGS_HEAPTYPE: not one of the interpreter's own */
+#define WRAPPED        16        /* the object that a wrapper is about, behind its head */
+#define TYPE_NAME_MOST 32
+#define PAGE           4096
+
+/* ---- objects ---- */
+
+static void note_span(struct looking *k, uint64_t address, uint32_t size)
+{
+    struct known_task *task = k->task;
+    const struct span span = { address, size };
+    task->spans = alloc_grow(task->spans, &task->spans_room, k->seen + 1, sizeof(*task->spans));
+    const struct span *old = &task->spans[k->seen];
+    task->moved |= k->seen >= task->spans_count || old->address != address || old->size != size;
+    task->spans[k->seen++] = span;
+}
+
+/* What is in no copy is only to tell where it leads: what else is wanted of the object is taken from the same read. */
+static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void *into)
+{
+    struct remote *remote = &tasks->target->remote;
+    struct window *window = &tasks->window;
+    const uint64_t offset = address - window->address;
+    if (offset < window->size && window->size - offset >= size) {
+        memcpy(into, window->bytes + offset, size);
+        return true;
+    }
+    if (tasks->reads_left == 0)
+        return false;
+    tasks->reads_left--;
+    const uint32_t page_left = PAGE - (uint32_t)(address % PAGE); /* the next page may not be there */
+    const uint32_t wide = page_left < TASKS_WINDOW ? page_left : TASKS_WINDOW;
+    if (size > wide)
+        return remote_read(remote, address, into, size) == REMOTE_READ;
+    window->address = address;
+    window->size = remote_read(remote, address, window->bytes, wide) == REMOTE_READ ? wide : 0;
+    if (window->size > 0)
+        memcpy(into, window->bytes, size);
+    return window->size > 0;
+}
+
+bool look_at_anyway(struct looking *k, uint64_t address, uint32_t size, void *into, bool *same)
+{
+    note_span(k, address, size);
+    const struct place *place = k->next < k->end ? &k->copies->places[k->next] : NULL;
+    if (place && place->address == address && place->size == size) {
+        const size_t at = k->next++;
+        const unsigned char *copy = twofold_at(k->copies, at);
+        if (copy) {
+            memcpy(into, copy, size);
+            *same = twofold_same(k->copies, at);
+            return true;
+        }
+    }
+    k->next = k->end; /* from here on it leads elsewhere */
+    k->state = LOOK_CHANGED;
+    *same = true;
+    return read_now(k->tasks, address, size, into);
+}
+
+bool look_at(struct looking *k, uint64_t address, uint32_t size, void *into)
+{
+    bool same = false;
+    const bool read = look_at_anyway(k, address, size, into, &same);
+    k->state = read && same ? k->state : LOOK_CHANGED;
+    return read;
+}
+
+/* The interpreter's own types whose objects are followed. Their names alone don't tell: a program's class may have the
+ * same. */
+static const struct type_row {
+    const char *name;
+    enum object_kind kind;
+} type_rows[] = {
+    { "int", OBJECT_INT },
+    { "str", OBJECT_STR },
+    { "coroutine", OBJECT_GENERATOR },
+    { "generator", OBJECT_GENERATOR },
+    { "async_generator", OBJECT_GENERATOR },
+    { "async_generator_asend", OBJECT_WRAPPER },
+    { "async_generator_athrow", OBJECT_WRAPPER },
+    { "anext_awaitable", OBJECT_WRAPPER },
+    { "coroutine_wrapper", OBJECT_WRAPPER },
+};
+
+static bool read_kind(const struct tasks *tasks, uint64_t type, enum object_kind *kind)
+{
+    const struct layout *l = &tasks->target->runtime.layout;
+    struct remote *remote = &tasks->target->remote;
+    uint64_t flags, name, basic_size;
+    char text[TYPE_NAME_MOST] = { 0 };
+    const struct piece pieces[] = { { type + l->type_flags, sizeof(flags), &flags },
+                                    { type + l->type_name, sizeof(name), &name },
+                                    { type + l->type_basic_size, sizeof(basic_size), &basic_size } };
+    if (remote_read_pieces(remote, pieces, countof(pieces), NULL) != REMOTE_READ)
+        return false;
+    *kind = basic_size >= tasks->offsets.task_size ? OBJECT_TASK : OBJECT_OTHER;
+    if (flags & HEAP_TYPE)
+        return true;
+    if (remote_read(remote, name, text, sizeof(text) - 1) != REMOTE_READ)
+        return true;
+    for (const struct type_row *row = type_rows; row < type_rows + countof(type_rows); row++)
+        if (strcmp(text, row->name) == 0)
+            *kind = row->kind;
+    return true;
+}
+
+bool look_at_kind(struct looking *k, uint64_t object, enum object_kind *kind)
+{
+    struct pairs *types = &k->tasks->types;
+    uint64_t type;
+    if (!look_at(k, object + k->tasks->target->runtime.layout.object_type, sizeof(type), &type))
+        return false;
+    uint32_t known = pairs_find(types, (uint32_t)(type >> 32), (uint32_t)type);
+    if (!known) {
+        if (!read_kind(k->tasks, type, kind))
+            return false;
+        known = *kind;
+        /* What is remembered of a type that is seen in passing could be of something else. */
+        k->state = LOOK_CHANGED;
+        if (types->count < TASKS_LIMIT)
+            pairs_add(types, (uint32_t)(type >> 32), (uint32_t)type, known);
+    }
+    *kind = (enum object_kind)known;
+    return true;
+}
+
+/* ---- frames ---- */
+
+static void fail(struct looking *k, enum look why)
+{
+    k->state = k->state == LOOK_SURE || why == LOOK_CHANGED ? why : k->state;
+}
+
+/* Whether a code object that was known before the copies is the same one after them. */
+static bool is_confirmed(const struct looking *k, struct code *code)
+{
+    if (k->generation && code->generation == k->generation)
+        return true;
+    if (!codes_confirm(k->tasks->codes, &code, 1))
+        return false;
+    code->generation = k->generation;
+    return true;
+}
+
+/* The code object that a frame executes. What is not the one that was known before the copies makes the look unsure. */
+static struct code *find_code(struct looking *k, struct executed executed)
+{
+    struct codes *codes = k->tasks->codes;
+    codes->interpreter = k->tasks->target->interpreters[k->task->interpreter].id;
+    struct code *code = codes_find(codes, executed.code, executed.copy);
+    if (code && !is_confirmed(k, code))
+        code = NULL; /* and it is forgotten */
+    if (!code)
+        code = codes_read(codes, executed.code, executed.copy);
+    if (!code)
+        fail(k, LOOK_NO_CODE);
+    else if (code->number > k->tasks->known_code)
+        fail(k, LOOK_CHANGED);
+    return code;
+}
+
+struct generator {
+    uint64_t address;
+    int8_t state;
+    unsigned char frame[LAYOUT_FRAME_MAX];
+};
+
+static void add_link(struct looking *k, struct code *code, int64_t unit)
+{
+    struct tasks *tasks = k->tasks;
+    tasks->links = alloc_grow(tasks->links, &tasks->links_room, tasks->links_count + 1, sizeof(*tasks->links));
+    tasks->links[tasks->links_count++] = (struct frame_link){ code, unit };
+}
+
+/* What a generator that is suspended waits for; 0: nothing that is followed. */
+static uint64_t look_at_awaited(struct looking *k, const struct generator *generator, const struct code *code)
+{
+    const struct layout *l = &k->tasks->target->runtime.layout;
+    if (generator->state < l->state_waits_first || generator->state > l->state_waits_last)
+        return 0;
+    const uint64_t bottom = generator->address + l->generator_frame + l->frame_locals + (uint64_t)code->locals * 8;
+    const uint64_t at = word_at(generator->frame, l->frame_stack) - (uint64_t)l->awaited_words * 8;
+    uint64_t awaited;
+    if (at - bottom >= (uint64_t)code->stack * 8 || at % 8 != 0) {
+        fail(k, LOOK_CHANGED);
+        return 0;
+    }
+    return look_at(k, at, sizeof(awaited), &awaited) ? awaited & l->executable_mask : 0;
+}
+
+/* A generator's frame; *next is what it waits for. */
+static void look_at_generator(struct looking *k, uint64_t address, uint64_t *next, bool *runs)
+{
+    const struct layout *l = &k->tasks->target->runtime.layout;
+    struct generator generator = { .address = address };
+    bool same;
+    *next = 0;
+    if (!look_at_anyway(k, address + l->generator_state, 1, &generator.state, &same)) {
+        fail(k, LOOK_CHANGED);
+        return;
+    }
+    k->flickers = !same;
+    *runs = generator.state == l->state_runs || !same;
+    /* The frame of one that runs changes all the time: it is that of a thread. */
+    if (*runs || generator.state >= l->state_ended)
+        return;
+    if (!look_at(k, address + l->generator_frame, l->frame_size, generator.frame)) {
+        fail(k, LOOK_CHANGED);
+        return;
+    }
+    struct code *code = find_code(k, code_executed(l, generator.frame));
+    if (!code)
+        return;
+    const uint64_t from = word_at(generator.frame, l->frame_instruction) - code->first;
+    if (from / 2 >= code->units) {
+        fail(k, LOOK_CHANGED);
+        return;
+    }
+    add_link(k, code, (int64_t)(from / 2));
+    *next = look_at_awaited(k, &generator, code);
+}
+
+void look_at_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
+{
+    uint64_t next = coroutine, passed = 0;
+    *runs = false;
+    k->tasks->links_count = 0;
+    for (uint32_t depth = 0; next; depth++) {
+        enum object_kind kind;
+        const uint64_t at = next;
+        bool inner_runs = false;
+        /* What waits for itself can't be; a ring is found in twice its length (Brent). */
+        if (depth == DEPTH_MOST || at == passed) {
+            fail(k, LOOK_TOO_DEEP);
+            return;
+        }
+        if ((depth & (depth - 1)) == 0)
+            passed = at;
+        next = 0;
+        if (!look_at_kind(k, at, &kind))
+            fail(k, LOOK_CHANGED);
+        else if (kind == OBJECT_GENERATOR)
+            look_at_generator(k, at, &next, &inner_runs);
+        else if (kind == OBJECT_WRAPPER && !look_at(k, at + WRAPPED, sizeof(next), &next))
+            fail(k, LOOK_CHANGED);
+        if (depth == 0)
+            *runs = inner_runs;
+        else if (k->flickers)
+            fail(k, LOOK_CHANGED);
+    }
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/await_graph.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS_BETWEEN  3     /* after so many, a task that runs and is on no stack is believed to be between the two */
+#define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
+#define CHAIN_LIMIT     65536 /* tasks that wait one for the other */
+
+/* ---- looks ---- */
+
+static void define_task(struct asyncio *a, struct known_task *task)
+{
+    struct fault unused = { 0 }; /* a note only waits in the open block: it can't fail */
+    task->number = ++a->last_number;
+    task->mark = 0;
+    struct event event = {
+        .kind = EVENT_TASK,
+        .task = { .number = task->number, .process = a->process, .name = task->name, .start_ns = a->time_ns }
+    };
+    sink_take(&a->sink, &event, &unused);
+}
+
+static void note_running(struct asyncio *a, uint32_t place)
+{
+    a->running = alloc_grow(a->running, &a->running_room, a->running_count + 1, sizeof(*a->running));
+    a->running[a->running_count++] = place;
+}
+
+/* The count of freed code objects of an interpreter at the second copy, + 1; 0: not known. */
+static uint64_t generation_of(struct asyncio *a, size_t interpreter)
+{
+    struct twofold *copy = &a->tasks.copies[a->front];
+    const size_t place = interpreter;
+    const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count &&
+                       twofold_same(copy, place);
+    return known ? word_at(twofold_at(copy, place), 0) + 1 : 0;
+}
+
+enum look awaited_look(struct asyncio *a, uint32_t place)
+{
+    struct tasks *tasks = &a->tasks;
+    struct known_task *task = &tasks->rows[place];
+    if (task->looked_round == tasks->round)
+        return task->looked;
+    const uint64_t generation = generation_of(a, task->interpreter);
+    const size_t copy = tasks_copy_of(tasks, task);
+    const bool still = tasks_still(tasks, task, generation);
+    task->used = tasks->tick;
+    task->steady = still;
+    task->looked_round = tasks->round;
+    if (!still)
+        tasks_look(tasks, task, generation);
+    a->moved |= copy == COPIES || task->moved;
+    if (task->looked != LOOK_SURE)
+        return task->looked;
+    task->kept_round = copy < COPIES ? tasks->round : 0;
+    if (task->number == 0)
+        define_task(a, task);
+    if (task->runs)
+        note_running(a, place);
+    return LOOK_SURE;
+}
+
+/* ---- chains ---- */
+
+/* Finds the one to show of those that wait for a task. */
+static enum look find_parent(struct asyncio *a, uint32_t place)
+{
+    struct known_task *task = &a->tasks.rows[place];
+    const size_t count = task->waiters_count;
+    uint32_t parent = 0, parents = 0, number = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct known_task *waiter = tasks_at(&a->tasks, a->tasks.rows[place].waiters[i]); /* may move all */
+        if (!waiter)
+            continue;
+        const uint32_t at = (uint32_t)(waiter - a->tasks.rows);
+        struct known_task *row = &a->tasks.rows[at];
+        row->interpreter = a->tasks.rows[place].interpreter;
+        if (!row->wants_frames)
+            row->looked_round = 0;
+        row->wants_frames = true;
+        const enum look looked = awaited_look(a, at);
+        if (looked == LOOK_NO_TASK)
+            continue;
+        if (looked != LOOK_SURE)
+            return looked;
+        parents++;
+        if (!parent || a->tasks.rows[at].number < number) {
+            parent = at + 1;
+            number = a->tasks.rows[at].number;
+        }
+    }
+    task = &a->tasks.rows[place];
+    task->steady &= task->parent == parent && task->parents == parents;
+    task->parent = parent;
+    task->parents = parents;
+    return LOOK_SURE;
+}
+
+static void add_to_chain(struct asyncio *a, uint32_t place)
+{
+    a->chain = alloc_grow(a->chain, &a->chain_room, a->chain_count + 1, sizeof(*a->chain));
+    a->chain[a->chain_count++] = place;
+    a->tasks.rows[place].chained = a->chains;
+}
+
+enum look awaited_chain(struct asyncio *a, uint32_t place)
+{
+    a->chains++;
+    a->chain_count = 0;
+    for (uint32_t at = place;;) {
+        if (a->chain_count == CHAIN_LIMIT)
+            return LOOK_TOO_DEEP;
+        enum look looked = awaited_look(a, at);
+        if (looked == LOOK_SURE && a->tasks.rows[at].parent_round != a->tasks.round) {
+            looked = find_parent(a, at);
+            a->tasks.rows[at].parent_round = looked == LOOK_SURE ? a->tasks.round : 0;
+        }
+        if (looked != LOOK_SURE)
+            return looked;
+        add_to_chain(a, at);
+        const uint32_t parent = a->tasks.rows[at].parent;
+        /* Tasks can wait for each other in a ring: it is shown once round. */
+        if (!parent || a->tasks.rows[parent - 1].chained == a->chains)
+            return LOOK_SURE;
+        /* One that runs has started the other on top of itself: it is on the thread's stack already. */
+        if (a->which == ASYNC_RUNNING && a->tasks.rows[parent - 1].runs)
+            return LOOK_SURE;
+        at = parent - 1;
+    }
+}
+
+bool awaited_steady(struct asyncio *a)
+{
+    size_t known = a->chain_count;
+    for (size_t i = 0; i < a->chain_count && known == a->chain_count; i++) {
+        const struct known_task *task = &a->tasks.rows[a->chain[i]];
+        if (!task->steady || task->runs)
+            return false;
+        if (task->steady_round == a->tasks.round)
+            known = i;
+    }
+    for (size_t i = 0; i < known; i++)
+        a->tasks.rows[a->chain[i]].steady_round = a->tasks.round;
+    return true;
+}
+
+/* ---- stacks ---- */
+
+bool awaited_drives(const struct asyncio *a, const struct walk *walk, uint32_t from, uint32_t to)
+{
+    if (walk->epoch != a->codes->epoch)
+        return false;
+    for (uint32_t i = from; i < to; i++)
+        if (walk->links[i].from_c && walk->links[i].code->flags & COROUTINE_FLAGS)
+            return true;
+    return false;
+}
+
+static void push(struct frames *stack, uint32_t frame)
+{
+    stack->frames = alloc_grow(stack->frames, &stack->room, stack->count + 1, sizeof(*stack->frames));
+    stack->frames[stack->count++] = frame;
+}
+
+static uint32_t mark_of(struct asyncio *a, struct known_task *task)
+{
+    if (task->mark && task->mark_parents == task->parents)
+        return task->mark;
+    const size_t room = task->name.size + 64;
+    char *text = alloc_zeroed(room, 1);
+    int size;
+    if (task->parents > 1)
+        size = snprintf(text, room, "<task %.*s (%u parents)>", (int)task->name.size, task->name.bytes, task->parents);
+    else
+        size = snprintf(text, room, "<task %.*s>", (int)task->name.size, task->name.bytes);
+    task->mark = codes_mark(a->codes, (struct text){ text, (size_t)size });
+    task->mark_parents = task->parents;
+    free(text);
+    return task->mark;
+}
+
+bool awaited_find_running(const struct asyncio *a, const struct walk *walk, uint64_t coroutine, uint32_t *above)
+{
+    const uint64_t frame = coroutine + a->target->runtime.layout.generator_frame;
+    uint32_t i = walk->depth;
+    while (i > 0 && walk->links[i - 1].address != frame)
+        i--;
+    *above = i > 0 ? i - 1 : 0;
+    return i > 0;
+}
+
+void awaited_add_links(struct asyncio *a, const struct member *member, uint32_t from, uint32_t to, struct frames *stack)
+{
+    struct marks *marks = a->marks;
+    const struct walk *walk = &member->walk;
+    const uint32_t gc = expand_collecting(marks, a->roster, member);
+    for (uint32_t i = from; i < to; i++) {
+        if (gc == i)
+            push(stack, expand_gc_frame(marks, a->codes));
+        if (marks->native && walk->links[i].from_c && i > 0)
+            push(stack, expand_native_frame(marks, a->codes));
+        push(stack, walk->links[i].frame);
+    }
+    if (gc == to && to == walk->depth)
+        push(stack, expand_gc_frame(marks, a->codes));
+}
+
+static const struct member *thread_of(const struct asyncio *a, const struct known_task *task, uint32_t *above)
+{
+    const struct member *member = task->owner ? &a->roster->members[task->owner - 1] : NULL;
+    return member && member->state == UNWOUND && member->tick == a->roster->tick &&
+                   awaited_find_running(a, &member->walk, task->coroutine, above)
+               ? member
+               : NULL;
+}
+
+void awaited_add_chain(struct asyncio *a, struct frames *stack)
+{
+    for (size_t i = a->chain_count; i > 0; i--) {
+        struct known_task *task = &a->tasks.rows[a->chain[i - 1]];
+        uint32_t above;
+        /* A task that runs and is waited for already is above on the thread's stack, or only its coroutine is known. */
+        const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? thread_of(a, task, &above) : NULL;
+        push(stack, mark_of(a, task));
+        for (size_t k = 0; !task->runs && k < task->frames_count; k++)
+            push(stack, task->frames[k]);
+        if (member)
+            push(stack, member->walk.links[above].frame);
+    }
+}
+
+/* Where on a thread's stack the next task begins that is run inside another one's. */
+static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, uint32_t above)
+{
+    uint32_t end = walk->depth;
+    for (size_t i = 0; i < a->running_count; i++) {
+        uint32_t other;
+        if (awaited_find_running(a, walk, a->tasks.rows[a->running[i]].coroutine, &other) && other > above &&
+            other < end)
+            end = other;
+    }
+    return end;
+}
+
+static bool owner_was_read(const struct asyncio *a, const struct known_task *task)
+{
+    const struct member *member = task->owner ? &a->roster->members[task->owner - 1] : NULL;
+    return member && member->state == UNWOUND && member->tick == a->roster->tick;
+}
+
+enum look awaited_stack(struct asyncio *a, struct frames *stack)
+{
+    const struct known_task *task = &a->tasks.rows[a->chain[0]];
+    uint32_t above = 0;
+    const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
+    if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
+        return LOOK_CHANGED;
+    const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
+    /* One that began and ended on top of it, since it was copied first, would have left no other trace. */
+    if (member && a->carried && awaited_drives(a, &member->walk, above + 1, end))
+        return LOOK_CHANGED;
+    stack->count = 0;
+    awaited_add_chain(a, stack);
+    if (member)
+        awaited_add_links(a, member, above, end, stack);
+    return LOOK_SURE;
+}

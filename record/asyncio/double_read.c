@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/asyncio/double_read.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+#define GAP        1536        /* bytes between two places that are read along */
+#define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
+#define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
+
+void twofold_free(struct twofold *t)
+{
+    free(t->places);
+    free(t->order);
+    free(t->parts);
+    free(t->old_parts);
+    free(t->first);
+    free(t->second);
+    *t = (struct twofold){ 0 };
+}
+
+void twofold_clear(struct twofold *t)
+{
+    t->count = 0;
+    t->planned = false;
+}
+
+void twofold_add(struct twofold *t, uint64_t address, uint32_t size)
+{
+    t->places = alloc_grow(t->places, &t->places_room, t->count + 1, sizeof(*t->places));
+    t->places[t->count++] = (struct place){ .address = address, .size = size };
+    t->planned = false;
+}
+
+/* ---- the plan ---- */
+
+static int compare_places(const void *a, const void *b, void *places)
+{
+    const struct place *all = places;
+    const uint64_t first = all[*(const uint32_t *)a].address, second = all[*(const uint32_t *)b].address;
+    return first < second ? -1 : first > second;
+}
+
+static void sort_places(struct twofold *t)
+{
+    t->order = alloc_grow(t->order, &t->order_room, t->count, sizeof(*t->order));
+    for (size_t i = 0; i < t->count; i++)
+        t->order[i] = (uint32_t)i;
+    if (t->count > 0)
+        qsort_r(t->order, t->count, sizeof(*t->order), compare_places, t->places);
+}
+
+/* Puts a place into the last piece if it lies near, else begins another. */
+static void put_place(struct twofold *t, struct place *place)
+{
+    struct part *last = t->parts_count > 0 ? &t->parts[t->parts_count - 1] : NULL;
+    const uint64_t end = place->address + place->size;
+    const bool near = last && place->address >= last->address && end >= place->address &&
+                      place->address - last->address <= (uint64_t)last->size + GAP && end - last->address <= PART_LIMIT;
+    if (!near) {
+        t->parts = alloc_grow(t->parts, &t->parts_room, t->parts_count + 1, sizeof(*t->parts));
+        last = &t->parts[t->parts_count++];
+        *last = (struct part){ .address = place->address, .at = (uint32_t)t->size, .wanted = true };
+    }
+    const uint32_t size = (uint32_t)(end - last->address);
+    if (size > last->size) {
+        t->size += size - last->size;
+        last->size = size;
+    }
+    place->part = (uint32_t)(t->parts_count - 1);
+    place->at = last->at + (uint32_t)(place->address - last->address);
+}
+
+/* Takes a place over from the first copy of the plan before. *from: the old piece that was met last; places come by
+ * address. */
+static bool carry_place(const struct twofold *t, const struct place *place, size_t *from, unsigned char *into)
+{
+    while (*from + 1 < t->old_count && t->old_parts[*from + 1].address <= place->address)
+        ++*from;
+    if (*from >= t->old_count)
+        return false;
+    const struct part *old = &t->old_parts[*from];
+    const uint64_t offset = place->address - old->address;
+    if (!old->before || !old->turned || offset > old->size || old->size - offset < place->size)
+        return false;
+    memcpy(into + place->at, t->first + old->at + offset, place->size);
+    return true;
+}
+
+/* What the plan before had, too, need not be read again. */
+static void carry(struct twofold *t)
+{
+    size_t from = 0;
+    memset(t->second, 0, t->size);
+    for (size_t i = 0; i < t->parts_count; i++)
+        t->parts[i].before = t->parts[i].turned = true;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct place *place = &t->places[t->order[i]];
+        if (place->part != UINT32_MAX && !carry_place(t, place, &from, t->second))
+            t->parts[place->part].before = t->parts[place->part].turned = false;
+    }
+}
+
+static void swap_copies(struct twofold *t)
+{
+    unsigned char *const first = t->first;
+    const size_t room = t->first_room;
+    t->first = t->second;
+    t->first_room = t->second_room;
+    t->second = first;
+    t->second_room = room;
+}
+
+static void swap_parts(struct twofold *t)
+{
+    struct part *const parts = t->parts;
+    const size_t room = t->parts_room;
+    t->parts = t->old_parts;
+    t->parts_room = t->old_room;
+    t->old_parts = parts;
+    t->old_room = room;
+    t->old_count = t->parts_count;
+    t->parts_count = 0;
+}
+
+static void plan(struct twofold *t)
+{
+    if (t->planned)
+        return;
+    swap_parts(t);
+    t->size = 0;
+    sort_places(t);
+    for (size_t i = 0; i < t->count; i++) {
+        struct place *place = &t->places[t->order[i]];
+        place->part = UINT32_MAX;
+        if (t->size + place->size <= SIZE_LIMIT)
+            put_place(t, place);
+    }
+    t->second = alloc_grow(t->second, &t->second_room, t->size + 1, 1);
+    carry(t);
+    swap_copies(t);
+    t->second = alloc_grow(t->second, &t->second_room, t->size + 1, 1);
+    t->planned = true;
+}
+
+/* ---- copies ---- */
+
+void twofold_want(struct twofold *t, size_t place)
+{
+    plan(t);
+    const uint32_t part = t->places[place].part;
+    if (part != UINT32_MAX)
+        t->parts[part].wanted = true;
+}
+
+void twofold_want_all(struct twofold *t, bool wanted)
+{
+    plan(t);
+    for (size_t i = 0; i < t->parts_count; i++)
+        t->parts[i].wanted = wanted;
+}
+
+static bool is_due(const struct part *part, bool second)
+{
+    return part->wanted && !part->lost && (second || !part->before);
+}
+
+/* The parts of a copy, from one on, that fit in a call; *next is the first one behind them. */
+static size_t fill_call(const struct twofold *t, bool second, size_t at, struct piece *pieces, size_t *which,
+                        size_t *next)
+{
+    unsigned char *const copy = second ? t->second : t->first;
+    size_t count = 0;
+    for (; at < t->parts_count && count < REMOTE_PIECES; at++) {
+        const struct part *part = &t->parts[at];
+        if (!is_due(part, second))
+            continue;
+        which[count] = at;
+        pieces[count++] = (struct piece){ part->address, part->size, copy + part->at };
+    }
+    *next = at;
+    return count;
+}
+
+static void note_good(struct twofold *t, bool second, const size_t *which, size_t good)
+{
+    for (size_t i = 0; i < good; i++) {
+        if (second)
+            t->parts[which[i]].after = true;
+        else
+            t->parts[which[i]].before = true;
+    }
+}
+
+enum remote_state twofold_copy(struct twofold *t, struct remote *remote, bool second)
+{
+    struct piece pieces[REMOTE_PIECES];
+    size_t which[REMOTE_PIECES], next;
+    plan(t);
+    for (size_t i = 0; i < t->parts_count; i++) {
+        struct part *part = &t->parts[i];
+        part->lost &= second;
+        part->after = false;
+        part->same = NOT_COMPARED;
+    }
+    for (size_t at = 0; at < t->parts_count; at = next) {
+        size_t good = 0;
+        const size_t count = fill_call(t, second, at, pieces, which, &next);
+        if (count == 0)
+            continue;
+        const enum remote_state state = remote_read_pieces(remote, pieces, count, &good);
+        if (state == REMOTE_GONE || state == REMOTE_DENIED)
+            return state;
+        note_good(t, second, which, good);
+        if (good < count) {
+            t->parts[which[good]].lost = true;
+            next = which[good] + 1;
+        }
+    }
+    return REMOTE_READ;
+}
+
+void twofold_turn(struct twofold *t)
+{
+    if (!t->planned)
+        return;
+    swap_copies(t);
+    for (size_t i = 0; i < t->parts_count; i++) {
+        struct part *part = &t->parts[i];
+        part->before = part->turned = part->after;
+        part->after = false;
+        part->same = NOT_COMPARED;
+    }
+}
+
+void twofold_drop(struct twofold *t)
+{
+    for (size_t i = 0; i < t->parts_count; i++)
+        t->parts[i].before = t->parts[i].turned = false;
+}
+
+const unsigned char *twofold_at(const struct twofold *t, size_t place)
+{
+    const struct place *p = &t->places[place];
+    return t->planned && p->part != UINT32_MAX && t->parts[p->part].after ? t->second + p->at : NULL;
+}
+
+const unsigned char *twofold_first(const struct twofold *t, size_t place)
+{
+    const struct place *p = &t->places[place];
+    return t->planned && p->part != UINT32_MAX && t->parts[p->part].before ? t->first + p->at : NULL;
+}
+
+/* Most pieces are as they were, and compared once for all their places. */
+static bool is_same(struct twofold *t, const struct place *place)
+{
+    struct part *part = &t->parts[place->part];
+    if (part->same == NOT_COMPARED)
+        part->same = memcmp(t->first + part->at, t->second + part->at, part->size) == 0 ? THE_SAME : NOT_THE_SAME;
+    return part->same == THE_SAME || memcmp(t->first + place->at, t->second + place->at, place->size) == 0;
+}
+
+bool twofold_same(struct twofold *t, size_t i)
+{
+    return twofold_first(t, i) && twofold_at(t, i) && is_same(t, &t->places[i]);
+}
+
+bool twofold_still(struct twofold *t, size_t from, size_t end)
+{
+    for (size_t i = from; i < end; i++) {
+        const uint32_t part = t->places[i].part;
+        const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == THE_SAME;
+        if (!known && !(twofold_same(t, i) && t->parts[part].turned))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/exact/budget.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#define FIT_NS     100000000u /* how often the interval is fitted */
+#define FIT_TICKS  4          /* measured ticks that are needed for it */
+#define MANY_TICKS 32         /* whose mean counts alone */
+#define SURPRISE   3          /* ticks that cost so many times as much are reason to fit it at once */
+#define LARGE_PART 4          /* one that takes such a part of its interval, before any cost is known, too */
+#define GROWTH     8 /* an interval is so many times as long as the one before, at most: a few ticks can't tell more */
+#define STEP       0.04 /* a smaller change is none: each is told in the recording */
+#define LONGEST_NS 1000000000u
+#define ROUND_NS   1000u   /* intervals are multiples of it */
+#define GAP_NS     100000u /* between two moments of a group, at least, ... */
+#define GAP_PART   8       /* ... or such a part of an interval, if that is less */
+
+/* A short number is a short one in the recording. */
+static uint64_t rounded(double interval_ns)
+{
+    const uint64_t whole_ns = (uint64_t)interval_ns;
+    return whole_ns > 100 * ROUND_NS ? whole_ns - whole_ns % ROUND_NS : whole_ns;
+}
+
+/* xorshift64*: the high bits are good. */
+static double draw(struct budget *budget)
+{
+    uint64_t x = budget->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    budget->random = x;
+    return (double)((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) / 9007199254740992.0;
+}
+
+/* ---- intervals ---- */
+
+/* The first groups are small: what ticks take is not known yet, and a group keeps the length of its intervals. */
+static uint32_t group_size(const struct budget *budget)
+{
+    const uint64_t size = budget->drawn / 2;
+    return size < 1 ? 1 : size < BUDGET_GROUP ? (uint32_t)size : BUDGET_GROUP;
+}
+
+/* Draws the moments of a group, in their order. Between two ticks there is room for one that takes little. */
+static void draw_moments(struct budget *budget, struct group *group)
+{
+    const uint64_t gap_ns = group->length_ns / GAP_PART < GAP_NS ? group->length_ns / GAP_PART : GAP_NS;
+    const double room_ns = (double)((group->length_ns - gap_ns) * group->count);
+    uint64_t *moments_ns = group->moments_ns;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const uint64_t drawn_ns = (uint64_t)(draw(budget) * room_ns);
+        uint32_t at = i;
+        for (; at > 0 && moments_ns[at - 1] > drawn_ns; at--)
+            moments_ns[at] = moments_ns[at - 1];
+        moments_ns[at] = drawn_ns;
+    }
+    for (uint32_t i = 0; i < group->count; i++)
+        moments_ns[i] += group->begins_ns + gap_ns / 2 + i * gap_ns;
+}
+
+static void begin_group(struct budget *budget, uint64_t begins_ns)
+{
+    struct group *group = &budget->group;
+    *group = (struct group){ .begins_ns = begins_ns, .length_ns = budget->interval_ns, .count = 1 };
+    if (budget->even) {
+        group->moments_ns[0] = begins_ns;
+        return;
+    }
+    group->count = group_size(budget);
+    draw_moments(budget, group);
+}
+
+static struct interval next_interval(struct budget *budget)
+{
+    struct group *group = &budget->group;
+    if (group->used == group->count)
+        begin_group(budget, group->begins_ns + group->count * group->length_ns);
+    const uint32_t i = group->used++;
+    budget->drawn++;
+    return (struct interval){ group->begins_ns + i * group->length_ns, group->length_ns, group->moments_ns[i] };
+}
+
+void budget_begin(struct budget *budget, uint64_t now_ns)
+{
+    begin_group(budget, now_ns);
+    budget->present = next_interval(budget);
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        budget->next[i] = next_interval(budget);
+}
+
+void budget_open(struct budget *budget, uint64_t now_ns)
+{
+    budget->interval_ns = budget->asked_ns;
+    budget->start_ns = budget->fitted_ns = now_ns;
+    if (getrandom(&budget->random, sizeof(budget->random), 0) != sizeof(budget->random))
+        budget->random = now_ns;
+    budget->random |= 1;
+    budget_begin(budget, now_ns);
+}
+
+static void go_on(struct budget *budget)
+{
+    budget->left_out += (double)budget->present.length_ns / (double)budget->asked_ns - 1;
+    budget->present = budget->next[0];
+    memmove(budget->next, budget->next + 1, (MOMENTS_AHEAD - 1) * sizeof(*budget->next));
+    budget->next[MOMENTS_AHEAD - 1] = next_interval(budget);
+}
+
+struct moments budget_moments(const struct budget *budget)
+{
+    struct moments moments = { .due_ns = budget->present.moment_ns };
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        moments.next_ns[i] = budget->next[i].moment_ns;
+    return moments;
+}
+
+uint64_t budget_stands_ns(const struct budget *budget)
+{
+    return budget->present.length_ns == budget->asked_ns ? 0 : budget->present.length_ns;
+}
+
+uint64_t budget_left_out(const struct budget *budget)
+{
+    return (uint64_t)(budget->left_out + 0.5);
+}
+
+/* ---- how long intervals are ---- */
+
+/* The interval that keeps the limit. When ticks have taken more than the limit so far, the interval is longer, so that
+ * the excess is gone after about a second. */
+static double wanted_interval(const struct budget *budget, uint64_t now_ns)
+{
+    const double elapsed_ns = (double)(now_ns - budget->start_ns);
+    const double excess_ns = (double)budget->taken_ns - budget->limit * elapsed_ns;
+    const double less = excess_ns > 0 ? 1 + excess_ns / (budget->limit * 1e9) : 1;
+    const double wanted_ns = budget->cost_ns / budget->limit * less;
+    return wanted_ns < LONGEST_NS ? wanted_ns : LONGEST_NS;
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void fit(struct budget *budget, uint64_t now_ns)
+{
+    const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
+    const double weight = (double)budget->recent_ticks / MANY_TICKS;
+    budget->cost_ns += (mean_ns - budget->cost_ns) * (weight < 0.5 ? 0.5 : least(weight, 1));
+    budget->recent_ns = budget->recent_ticks = 0;
+    budget->fitted_ns = now_ns;
+    const double present_ns = (double)budget->interval_ns;
+    const double wanted_ns = least(wanted_interval(budget, now_ns), present_ns * GROWTH);
+    if (wanted_ns <= (double)budget->asked_ns)
+        budget->interval_ns = budget->asked_ns;
+    else if (wanted_ns > present_ns * (1 + STEP) || wanted_ns < present_ns * (1 - STEP))
+        budget->interval_ns = rounded(wanted_ns);
+}
+
+static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
+{
+    budget->taken_ns += took_ns;
+    budget->recent_ns += took_ns;
+    budget->recent_ticks++;
+    const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
+    const bool known = budget->cost_ns > 0;
+    const bool surprise = (budget->recent_ticks >= FIT_TICKS && mean_ns > SURPRISE * budget->cost_ns) ||
+                          (!known && took_ns > budget->interval_ns / LARGE_PART);
+    const bool limited = budget->limit > 0 && budget->limit < 1;
+    if (limited && (surprise || now_ns - budget->fitted_ns >= FIT_NS))
+        fit(budget, now_ns);
+}
+
+uint64_t budget_pass(struct budget *budget, uint64_t took_ns, uint64_t now_ns, bool waited)
+{
+    uint64_t missed = 0;
+    note(budget, took_ns, now_ns);
+    go_on(budget);
+    budget->skipped_ns = 0;
+    for (; now_ns >= budget->present.moment_ns + (waited ? 0 : budget->present.length_ns); missed++) {
+        budget->skipped_ns += budget->present.length_ns;
+        go_on(budget);
+    }
+    return missed;
+}

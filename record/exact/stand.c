@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/exact/stand.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "record/process/priority.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define ATTEMPTS   4        /* of work that waits each time */
+#define MOMENTS    8        /* that are known of a post: a power of 2, more than MOMENTS_AHEAD and a moment */
+#define SPIN_NS    80000    /* the caller waits so long without going to sleep: work is done in less, as a rule */
+#define STARVED_NS 50000000 /* a post that comes so late does not get its processor */
+#define SWITCH_NS  7000     /* what an interrupt and two switches take besides the post's own time */
+#define STACK_SIZE (1u << 20)
+#define NS         1000000000u
+#define CLAIM_NS   30000 /* a post waits so long for another one that asks whether the work is its own */
+#define WORKING    UINT32_MAX
+
+/* Whose the work is: not known; a post asks whether it is its own; that of a post which does it or has done it. */
+enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN };
+
+/* How work went. */
+struct stood {
+    bool done, waited, stayed;
+    uint64_t began_ns; /* when it was begun first */
+    uint64_t used_ns;  /* processor time of the thread that did it, as the kernel has it: mostly without this time */
+};
+
+/* Appointments have numbers, from 1. */
+struct post {
+    struct stand *stand;
+    uint32_t processor;
+    pthread_t thread;
+    int timers[MOMENTS_AHEAD];         /* of appointment n: n % MOMENTS_AHEAD */
+    _Atomic uint64_t moments[MOMENTS]; /* of appointment n: n % MOMENTS */
+    _Atomic uint32_t last; /* the last one whose moment is known. A futex: without more, the post sleeps on it */
+    _Atomic bool stop;
+    _Atomic uint32_t free;   /* the one that work may be done at */
+    _Atomic uint32_t passed; /* the one whose moment was last */
+
+    _Atomic uint32_t wakes; /* so far, those for nothing too */
+
+    uint32_t appointed;     /* the caller's: the one that it waits for */
+    uint32_t worked;        /* the last one that there was work at */
+    struct stood stood;     /* how that went */
+    uint64_t counted_ns;    /* of its processor time, in stand->taken_ns ... */
+    uint32_t counted_wakes; /* ... and of its wakes */
+};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Lets the other thread of the core go on while we spin. */
+static void pause_a_moment(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Whether appointment a comes before b. */
+static bool is_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+/* ---- a post ---- */
+
+static void bind_to(uint32_t processor)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* A moment that has passed is at once. */
+static void arm(int timer, uint64_t moment_ns)
+{
+    const struct itimerspec when = { .it_value = { (time_t)(moment_ns / NS), (long)(moment_ns % NS) } };
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* The moment may be moved meanwhile: pass_pending(). */
+static void arm_appointment(struct post *post, uint32_t number)
+{
+    uint64_t moment_ns;
+    do {
+        moment_ns = atomic_load(&post->moments[number % MOMENTS]);
+        arm(post->timers[number % MOMENTS_AHEAD], moment_ns);
+    } while (atomic_load(&post->moments[number % MOMENTS]) != moment_ns);
+}
+
+/* Work that has waited is done again at once: whoever had what it waited for runs on until we wake, and stands still
+ * only then. `before`: as we came. */
+static struct stood do_work(const struct stand *stand, uint32_t processor, struct stay before, uint64_t now_ns)
+{
+    struct stood stood = { .began_ns = now_ns };
+    for (int i = 0; i < ATTEMPTS; i++) {
+        stood.done = stand->work(stand->data, processor, now_ns);
+        const struct stay after = stay_now();
+        stood.used_ns = after.used_ns;
+        stood.stayed = before.waits == after.waits && before.preemptions == after.preemptions;
+        if (before.waits == after.waits)
+            break;
+        stood.waited = true;
+        before = after;
+        now_ns = clock_now_ns();
+    }
+    return stood;
+}
+
+/* Takes the work if it is to be done here. Another post that asks is waited for, and not for long: it may have to wait
+ * for what the program has, which can't go on here meanwhile. */
+static bool take_claim(struct stand *stand, uint32_t processor)
+{
+    const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
+    uint32_t claim = CLAIM_OPEN;
+    while (!atomic_compare_exchange_strong(&stand->claim, &claim, CLAIM_ASKED)) {
+        if (claim == CLAIM_TAKEN || clock_now_ns() >= give_up_ns)
+            return false;
+        claim = CLAIM_OPEN;
+        pause_a_moment();
+    }
+    const bool ours = stand->ask(stand->data, processor);
+    atomic_store(&stand->claim, ours ? CLAIM_TAKEN : CLAIM_OPEN);
+    return ours;
+}
+
+static void do_appointed(struct post *post, uint32_t number)
+{
+    struct stand *stand = post->stand;
+    post->worked = number;
+    if (stand->appointed_count < 2)
+        atomic_store(&stand->claim, CLAIM_TAKEN);
+    const uint64_t now_ns = clock_now_ns();
+    const struct stay before = stay_now(); /* to ask may be to wait */
+    post->stood = (struct stood){ .used_ns = before.used_ns };
+    if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
+        return;
+    post->stood = do_work(stand, post->processor, before, now_ns);
+    post->stood.stayed &= sched_getcpu() == (int)post->processor; /* not where cpusets have changed since */
+}
+
+static void *post_main(void *data)
+{
+    struct post *post = data;
+    bind_to(post->processor);
+    if (post->stand->raise)
+        priority_raise();
+    for (uint32_t next = 1, armed = 0; !atomic_load(&post->stop); next++) {
+        uint32_t last;
+        while (is_before(last = atomic_load(&post->last), next) && !atomic_load(&post->stop))
+            futex_wait(&post->last, last, NULL);
+        if (atomic_load(&post->stop))
+            break;
+        for (; is_before(armed, last) && is_before(armed, next + MOMENTS_AHEAD - 1); armed++)
+            arm_appointment(post, armed + 1);
+        if (atomic_load(&post->stop)) /* it may have come before the timer was armed */
+            break;
+        uint64_t expired;
+        while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
+        }
+        atomic_fetch_add(&post->wakes, 1);
+        uint32_t expected = next;
+        if (atomic_compare_exchange_strong(&post->free, &expected, WORKING))
+            do_appointed(post, next);
+        atomic_store(&post->passed, next);
+        atomic_fetch_add(&post->stand->passes, 1);
+        if (atomic_load(&post->stand->caller_sleeps))
+            futex_wake(&post->stand->passes);
+    }
+    return NULL;
+}
+
+static void free_post(struct post *post)
+{
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        if (post->timers[i] >= 0)
+            close(post->timers[i]);
+    free(post);
+}
+
+/* Signals are for the caller, whose sleep they interrupt. */
+static bool start(struct post *post)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    sigfillset(&all);
+    sigdelset(&all, SIGXCPU); /* the watchdog of its priority */
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool good = pthread_create(&post->thread, &attributes, post_main, post) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
+static struct post *open_post(struct stand *stand, uint32_t processor)
+{
+    struct post *post = alloc_zeroed(1, sizeof(*post));
+    post->stand = stand;
+    post->processor = processor;
+    bool good = true;
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        good &= (post->timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0;
+    if (good && start(post))
+        return post;
+    free_post(post);
+    return NULL;
+}
+
+static void close_post(struct post *post)
+{
+    atomic_store(&post->stop, true);
+    atomic_fetch_add(&post->last, 1);
+    futex_wake(&post->last);
+    for (size_t i = 0; i < MOMENTS_AHEAD; i++)
+        arm(post->timers[i], 1);
+    pthread_join(post->thread, NULL);
+    free_post(post);
+}
+
+/* ---- appointments ---- */
+
+void stand_open(struct stand *stand, bool raise)
+{
+    *stand = (struct stand){ .raise = raise };
+    if (sched_getaffinity(0, sizeof(stand->allowed), &stand->allowed) != 0)
+        CPU_ZERO(&stand->allowed);
+    stand->count = CPU_COUNT(&stand->allowed);
+    stand->counted_ns = stay_now().used_ns;
+}
+
+bool stand_may(const struct stand *stand, uint32_t processor)
+{
+    return processor < STAND_PROCESSORS && CPU_ISSET(processor, &stand->allowed);
+}
+
+/* Adds the caller's waits since then to those that are for our sake, and not for what the work reads. */
+static void note_waits(struct stand *stand, const struct stay *before)
+{
+    stand->waits += stay_now().waits - before->waits;
+}
+
+/* Two of us on the program's processor would interrupt the program twice in a tick. Where there is no other processor,
+ * the caller's time is the program's loss, too: as likely as it is that it is on the same one as the program. */
+static void step_aside(struct stand *stand, const uint32_t *processors, size_t count)
+{
+    const bool crowded = stand->crowded;
+    cpu_set_t others = stand->allowed;
+    bool among = false;
+    for (size_t i = 0; i < count; i++) {
+        CPU_CLR(processors[i], &others);
+        among |= sched_getcpu() == (int)processors[i];
+    }
+    stand->crowded = among && CPU_COUNT(&others) == 0;
+    if (stand->crowded && !crowded)
+        stand->counted_ns = stay_now().used_ns;
+    if (!among || stand->crowded)
+        return;
+    const struct stay before = stay_now();
+    sched_setaffinity(0, sizeof(others), &others);
+    note_waits(stand, &before);
+}
+
+/* Makes a moment known. Returns the number of its appointment. */
+static uint32_t tell_moment(struct post *post, uint64_t moment_ns)
+{
+    const uint32_t number = atomic_load(&post->last) + 1;
+    post->moments[number % MOMENTS] = moment_ns;
+    atomic_store(&post->last, number);
+    return number;
+}
+
+/* Moments that the post was told of and will not be needed: they are over at once, else what is appointed now would
+ * have to wait for them. */
+static void pass_pending(struct post *post, uint32_t last)
+{
+    for (uint32_t number = atomic_load(&post->passed) + 1; !is_before(last, number); number++) {
+        atomic_store(&post->moments[number % MOMENTS], 1);
+        arm(post->timers[number % MOMENTS_AHEAD], 1);
+    }
+}
+
+static struct post *post_on(struct stand *stand, uint32_t processor)
+{
+    struct post **post = &stand->posts[processor];
+    if (!*post)
+        *post = open_post(stand, processor);
+    return *post;
+}
+
+/* The number of an appointment that the post was told of; 0: there is none at this moment. */
+static uint32_t find_told(const struct post *post, uint64_t moment_ns)
+{
+    const uint32_t last = atomic_load(&post->last);
+    for (uint32_t number = last; number && last - number < MOMENTS_AHEAD; number--)
+        if (post->moments[number % MOMENTS] == moment_ns)
+            return number;
+    return 0;
+}
+
+static void appoint_post(struct post *post, const struct moments *moments)
+{
+    /* All that the post needs is there before the post can see the moment. */
+    const uint32_t known = atomic_load(&post->last), told = find_told(post, moments->due_ns);
+    if (!told)
+        pass_pending(post, known);
+    atomic_store(&post->free, told ? told : known + 1);
+    post->appointed = told ? told : tell_moment(post, moments->due_ns);
+    for (uint32_t i = 0; i < MOMENTS_AHEAD && moments->next_ns[i]; i++)
+        if (is_before(atomic_load(&post->last), post->appointed + 1 + i))
+            tell_moment(post, moments->next_ns[i]);
+    /* The post sleeps until a moment that it knew before, or until it is told of one. */
+    if (!is_before(atomic_load(&post->passed), known))
+        futex_wake(&post->last);
+}
+
+bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
+                   stand_ask *ask, stand_work *work, void *data)
+{
+    stand->appointed_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post_on(stand, processors[i])))
+            return false;
+    stand->ask = ask;
+    stand->work = work;
+    stand->data = data;
+    stand->processor = processors[0];
+    stand->moment_ns = moments->due_ns;
+    if (stand->count == 1)
+        return true;
+    step_aside(stand, processors, count);
+    atomic_store(&stand->claim, CLAIM_OPEN);
+    stand->appointed_count = count;
+    for (size_t i = 0; i < count; i++) {
+        stand->appointed[i] = stand->posts[processors[i]];
+        appoint_post(stand->appointed[i], moments);
+    }
+    return true;
+}
+
+/* ---- the caller and the posts meet ---- */
+
+static bool has_passed(struct post *post)
+{
+    return !is_before(atomic_load_explicit(&post->passed, memory_order_acquire), post->appointed);
+}
+
+/* Calls off an appointment. False when the post is at it. */
+static bool call_off(struct post *post)
+{
+    uint32_t number = post->appointed;
+    return atomic_compare_exchange_strong(&post->free, &number, 0) || atomic_load(&post->free) != WORKING;
+}
+
+/* Whether everything is the caller's again: each post has come, or need not. Those that have not come when the work is
+ * taken, or when the caller gives up, are called off. */
+static bool is_settled(struct stand *stand, bool gives_up)
+{
+    const bool over = gives_up || atomic_load_explicit(&stand->claim, memory_order_acquire) == CLAIM_TAKEN;
+    bool settled = true;
+    for (size_t i = 0; i < stand->appointed_count; i++)
+        settled &= has_passed(stand->appointed[i]) || (over && call_off(stand->appointed[i]));
+    return settled;
+}
+
+/* Whether a post that is still to come has the processor on which the caller runs. */
+static bool is_in_the_way(struct stand *stand)
+{
+    const int here = sched_getcpu();
+    for (size_t i = 0; i < stand->appointed_count; i++)
+        if ((int)stand->appointed[i]->processor == here && !has_passed(stand->appointed[i]))
+            return true;
+    return false;
+}
+
+/* To be woken takes ten times what a few microseconds of spinning do, and costs the program as well. A post that does
+ * not get its processor, as when a thread with a higher priority has that, is not waited for. */
+static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
+{
+    static const struct timespec nap = { .tv_nsec = SPIN_NS + STARVED_NS };
+    const uint64_t begin_ns = clock_now_ns();
+    bool settled = is_settled(stand, patience_ns == 0);
+    while (!settled && clock_now_ns() < begin_ns + SPIN_NS && !is_in_the_way(stand))
+        for (int i = 0; i < 32 && !(settled = is_settled(stand, false)); i++)
+            pause_a_moment();
+    if (settled)
+        return;
+    const struct stay before = stay_now();
+    atomic_store(&stand->caller_sleeps, true);
+    for (uint32_t passes;
+         passes = atomic_load(&stand->passes), !is_settled(stand, clock_now_ns() >= begin_ns + patience_ns);)
+        futex_wait(&stand->passes, passes, &nap);
+    atomic_store(&stand->caller_sleeps, false);
+    note_waits(stand, &before);
+}
+
+/* The processor time that was used since the last call with this sum. */
+static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
+{
+    const uint64_t more_ns = used_ns - *counted_ns;
+    *counted_ns = used_ns;
+    return more_ns;
+}
+
+/* Counts what the appointment took. All processors lose their time at once, so the largest loss counts. */
+static void note_taken(struct stand *stand)
+{
+    uint64_t most_ns = 0;
+    bool any = false;
+    for (size_t i = 0; i < stand->appointed_count; i++) {
+        struct post *post = stand->appointed[i];
+        if (!has_passed(post) || post->worked != post->appointed)
+            continue;
+        const uint32_t wakes = atomic_load(&post->wakes);
+        const uint64_t taken_ns = newly_used(post->stood.used_ns, &post->counted_ns) +
+                                  (uint64_t)(wakes - post->counted_wakes) * SWITCH_NS;
+        post->counted_wakes = wakes;
+        most_ns = taken_ns > most_ns ? taken_ns : most_ns;
+        any = true;
+    }
+    if (stand->crowded)
+        most_ns += newly_used(stay_now().used_ns, &stand->counted_ns) / stand->appointed_count;
+    stand->taken_ns += most_ns;
+    stand->works += any;
+}
+
+static void note(struct stand *stand, const struct stood *stood)
+{
+    stand->waited = stood->waited;
+    stand->stayed = stood->stayed;
+    stand->began_ns = stood->began_ns;
+}
+
+/* The caller is on the only processor, and so it stands there. */
+static bool work_here(struct stand *stand)
+{
+    const struct stay before = stay_now();
+    clock_sleep_until(stand->moment_ns);
+    note_waits(stand, &before);
+    const struct stood stood = do_work(stand, stand->processor, stay_now(), clock_now_ns());
+    note(stand, &stood);
+    stand->works++;
+    stand->taken_ns += newly_used(stood.used_ns, &stand->counted_ns) + SWITCH_NS;
+    return stood.done;
+}
+
+/* The post that did the work; NULL: none did. */
+static const struct post *find_doer(struct stand *stand)
+{
+    for (size_t i = 0; i < stand->appointed_count; i++) {
+        struct post *post = stand->appointed[i];
+        if (has_passed(post) && post->worked == post->appointed && post->stood.done)
+            return post;
+    }
+    return NULL;
+}
+
+bool stand_meet(struct stand *stand)
+{
+    if (stand->appointed_count == 0)
+        return work_here(stand);
+    wait_for_posts(stand, SPIN_NS + STARVED_NS);
+    note_taken(stand);
+    const struct post *doer = find_doer(stand);
+    if (doer)
+        note(stand, &doer->stood);
+    return doer;
+}
+
+void stand_cancel(struct stand *stand)
+{
+    wait_for_posts(stand, 0);
+    stand->appointed_count = 0;
+}
+
+uint64_t stand_taken_ns(const struct stand *stand)
+{
+    return stand->taken_ns;
+}
+
+void stand_close(struct stand *stand)
+{
+    for (size_t i = 0; i < STAND_PROCESSORS; i++)
+        if (stand->posts[i])
+            close_post(stand->posts[i]);
+    *stand = (struct stand){ 0 };
+}
+
+/* ---- staying ---- */
+
+static uint64_t ns_of(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_usec * 1000u;
+}
+
+struct stay stay_now(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (struct stay){ (uint64_t)usage.ru_nvcsw, (uint64_t)usage.ru_nivcsw,
+                          ns_of(usage.ru_utime) + ns_of(usage.ru_stime) };
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process/clock.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#define NS 1000000000u
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
+}
+
+uint64_t clock_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_unix_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+void clock_sleep_until(uint64_t deadline_ns)
+{
+    const struct timespec deadline = { (time_t)(deadline_ns / NS), (long)(deadline_ns % NS) };
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL);
+}
+
+void clock_be_punctual(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL);
+}

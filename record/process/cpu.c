@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process/cpu.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_ROOM    512    /* enough for the parts of the kernel's files that are looked at */
+#define CROWDED_NS   100000 /* a wait for a processor that is more than waking up takes */
+#define CROWDED_RUNS 32     /* without such a wait, after which none is looked for any more */
+
+void cpu_process_open(struct cpu_process *process, pid_t pid)
+{
+    *process = (struct cpu_process){ .used_ns = UINT64_MAX };
+    process->known = clock_getcpuclockid(pid, &process->clock) == 0;
+}
+
+bool cpu_process_ran(struct cpu_process *process)
+{
+    struct timespec time;
+    if (!process->known || clock_gettime(process->clock, &time) != 0)
+        return true;
+    const uint64_t used_ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    const bool ran = used_ns != process->used_ns;
+    process->used_ns = used_ns;
+    return ran;
+}
+
+static int open_file(pid_t pid, pid_t tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool read_text(int fd, char *text)
+{
+    const ssize_t size = fd >= 0 ? pread(fd, text, TEXT_ROOM - 1, 0) : -1;
+    text[size > 0 ? size : 0] = '\0';
+    return size > 0;
+}
+
+/* *changed: it ran since the note was read last. */
+static bool read_note(struct cpu *cpu, bool *changed)
+{
+    char text[TEXT_ROOM], *end;
+    if (!read_text(cpu->note, text))
+        return false;
+    const uint64_t ran_ns = strtoull(text, &end, 10);
+    const uint64_t waited_ns = strtoull(end, NULL, 10);
+    *changed = ran_ns != cpu->ran_ns;
+    if (*changed && waited_ns - cpu->waited_ns > CROWDED_NS)
+        cpu->crowded = CROWDED_RUNS;
+    else if (*changed && cpu->crowded > 0)
+        cpu->crowded--;
+    cpu->ran_ns = ran_ns;
+    cpu->waited_ns = waited_ns;
+    return true;
+}
+
+/* "running" is the whole of /proc/PID/task/TID/syscall while it runs; not every kernel has that file. */
+void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
+{
+    char text[TEXT_ROOM];
+    *cpu = (struct cpu){ .watched = true, .running = true };
+    cpu->note = open_file(pid, tid, "schedstat");
+    cpu->state = open_file(pid, tid, "syscall");
+    if (!read_text(cpu->state, text)) {
+        if (cpu->state >= 0)
+            close(cpu->state);
+        cpu->state = open_file(pid, tid, "stat");
+        cpu->state_is_stat = true;
+    }
+    bool unused;
+    read_note(cpu, &unused);
+    cpu->crowded = 0;
+    cpu->told_ns = cpu->ran_ns;
+}
+
+bool cpu_stat_runs(const char *stat)
+{
+    const char *name_end = strrchr(stat, ')');
+    return name_end && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+static bool read_state(const struct cpu *cpu, bool *running)
+{
+    char text[TEXT_ROOM];
+    if (!read_text(cpu->state, text))
+        return false;
+    *running = cpu->state_is_stat ? cpu_stat_runs(text) : strncmp(text, "running", 7) == 0;
+    return true;
+}
+
+/* What the thread used since it was told last; it never goes back when the guess was too high. */
+static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
+{
+    const uint64_t more_ns = used_ns > cpu->told_ns ? used_ns - cpu->told_ns : 0;
+    cpu->told_ns += more_ns;
+    return more_ns;
+}
+
+struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
+{
+    struct cpu_look look = { .known = true };
+    bool changed;
+    if (!ran && !cpu->running && !cpu->crowded)
+        return look;
+    if (!read_note(cpu, &changed))
+        return (struct cpu_look){ 0 };
+    if (changed || !cpu->running)
+        cpu->changed_ns = now_ns;
+    if (!changed && !cpu->running && !cpu->crowded)
+        return look;
+    const bool ran_before = cpu->running;
+    if (!read_state(cpu, &cpu->running))
+        return (struct cpu_look){ 0 };
+    /* One that had to wait may do so again: then only its note counts. */
+    const bool goes_on = ran_before && cpu->running && cpu->changed_ns && !cpu->crowded;
+    const uint64_t since_ns = now_ns > cpu->changed_ns ? now_ns - cpu->changed_ns : 0;
+    look.running = cpu->running;
+    look.used_ns = take_used(cpu, cpu->ran_ns + (goes_on ? since_ns : 0));
+    return look;
+}
+
+void cpu_close(struct cpu *cpu)
+{
+    if (cpu->watched && cpu->note >= 0)
+        close(cpu->note);
+    if (cpu->watched && cpu->state >= 0)
+        close(cpu->state);
+    *cpu = (struct cpu){ 0 };
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process/elf.h"
+
+#include "formats/base/alloc.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+
+#define SEGMENTS_LIMIT 64
+#define DYNAMIC_LIMIT  256        /* entries */
+#define CHAIN_LIMIT    (1u << 16) /* symbols looked at in one hash bucket */
+#define NAME_LIMIT     64
+
+/* What the dynamic section says of an image, as addresses in the process. */
+struct dynamic {
+    uint64_t symbols, strings, gnu_hash;
+    uint64_t bias; /* what the linker added to the addresses in the file */
+};
+
+static bool read_at(struct remote *remote, uint64_t address, void *into, size_t size)
+{
+    return remote_read(remote, address, into, size) == REMOTE_READ;
+}
+
+static bool is_elf64(const Elf64_Ehdr *header)
+{
+    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_phentsize == sizeof(Elf64_Phdr) &&
+           header->e_phnum > 0 && header->e_phnum <= SEGMENTS_LIMIT;
+}
+
+/* The bias follows from the segment that holds the start of the file, which is mapped at `base`. */
+static bool find_bias(const Elf64_Phdr *segments, size_t count, uint64_t base, uint64_t *bias)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t page = segments[i].p_align > 1 ? segments[i].p_align : 1;
+        if (segments[i].p_type != PT_LOAD || segments[i].p_offset >= page)
+            continue;
+        *bias = base - (segments[i].p_vaddr - segments[i].p_offset);
+        return true;
+    }
+    return false;
+}
+
+/* glibc turns the addresses in the dynamic section into real ones when it loads the image, musl does not. */
+static uint64_t real_address(uint64_t address, uint64_t bias)
+{
+    return address < bias ? address + bias : address;
+}
+
+static bool read_dynamic(struct remote *remote, uint64_t address, size_t size, struct dynamic *dynamic)
+{
+    Elf64_Dyn entries[DYNAMIC_LIMIT];
+    const size_t count = size / sizeof(*entries) < DYNAMIC_LIMIT ? size / sizeof(*entries) : DYNAMIC_LIMIT;
+    if (!read_at(remote, address, entries, count * sizeof(*entries)))
+        return false;
+    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+        const uint64_t value = real_address(entries[i].d_un.d_ptr, dynamic->bias);
+        if (entries[i].d_tag == DT_SYMTAB)
+            dynamic->symbols = value;
+        if (entries[i].d_tag == DT_STRTAB)
+            dynamic->strings = value;
+        if (entries[i].d_tag == DT_GNU_HASH)
+            dynamic->gnu_hash = value;
+    }
+    return dynamic->symbols && dynamic->strings && dynamic->gnu_hash;
+}
+
+static bool find_dynamic(struct remote *remote, uint64_t base, struct dynamic *dynamic)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[SEGMENTS_LIMIT];
+    if (!read_at(remote, base, &header, sizeof(header)) || !is_elf64(&header) ||
+        !read_at(remote, base + header.e_phoff, segments, header.e_phnum * sizeof(*segments)) ||
+        !find_bias(segments, header.e_phnum, base, &dynamic->bias))
+        return false;
+    for (size_t i = 0; i < header.e_phnum; i++)
+        if (segments[i].p_type == PT_DYNAMIC)
+            return read_dynamic(remote, segments[i].p_vaddr + dynamic->bias, segments[i].p_memsz, dynamic);
+    return false;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static bool is_called(struct remote *remote, const struct dynamic *dynamic, const Elf64_Sym *symbol, const char *name)
+{
+    char called[NAME_LIMIT];
+    const size_t size = strlen(name) + 1;
+    return size <= sizeof(called) && symbol->st_shndx != SHN_UNDEF &&
+           read_at(remote, dynamic->strings + symbol->st_name, called, size) && memcmp(called, name, size) == 0;
+}
+
+/* A bucket names its first symbol; the hashes of it and its followers stand in a row, the last with bit 0 set. */
+static uint64_t search_bucket(struct remote *remote, const struct dynamic *dynamic, uint64_t chain, uint32_t first,
+                              const char *name)
+{
+    const uint32_t wanted = gnu_hash(name);
+    for (uint32_t i = 0; i < CHAIN_LIMIT; i++) {
+        uint32_t hash;
+        Elf64_Sym symbol;
+        if (!read_at(remote, chain + (uint64_t)i * sizeof(hash), &hash, sizeof(hash)))
+            return 0;
+        if ((hash | 1) == (wanted | 1) &&
+            read_at(remote, dynamic->symbols + ((uint64_t)first + i) * sizeof(symbol), &symbol, sizeof(symbol)) &&
+            is_called(remote, dynamic, &symbol, name))
+            return symbol.st_value + dynamic->bias;
+        if (hash & 1)
+            return 0;
+    }
+    return 0;
+}
+
+uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name)
+{
+    struct dynamic dynamic = { 0 };
+    /* struct { buckets, first symbol, bloom words, bloom shift }, bloom words, buckets, chains */
+    uint32_t head[4], first;
+    if (!find_dynamic(remote, base, &dynamic) || !read_at(remote, dynamic.gnu_hash, head, sizeof(head)) || head[0] == 0)
+        return 0;
+    const uint64_t buckets = dynamic.gnu_hash + sizeof(head) + (uint64_t)head[2] * 8;
+    const uint64_t chains = buckets + (uint64_t)head[0] * sizeof(first);
+    if (!read_at(remote, buckets + (uint64_t)(gnu_hash(name) % head[0]) * sizeof(first), &first, sizeof(first)) ||
+        first < head[1])
+        return 0;
+    return search_bucket(remote, &dynamic, chains + ((uint64_t)first - head[1]) * sizeof(first), first, name);
+}
+
+/* ---- files ---- */
+
+static uint64_t symbol_in_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    const size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+    for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
+            continue;
+        const char *called = elf_strptr(elf, header->sh_link, symbol.st_name);
+        if (called && strcmp(called, name) == 0)
+            return symbol.st_value;
+    }
+    return 0;
+}
+
+/* The address as the file has it. */
+static uint64_t find_in_sections(Elf *elf, const char *name, const char *wanted_section)
+{
+    size_t names;
+    uint64_t section_address = 0;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header))
+            continue;
+        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) {
+            const uint64_t found = symbol_in_section(elf, section, &header, name);
+            if (found)
+                return found;
+        }
+        const char *called = elf_strptr(elf, names, header.sh_name);
+        if (wanted_section && called && strcmp(called, wanted_section) == 0)
+            section_address = header.sh_addr;
+    }
+    return section_address;
+}
+
+static bool file_bias(Elf *elf, uint64_t base, uint64_t *bias)
+{
+    size_t count;
+    Elf64_Phdr segments[SEGMENTS_LIMIT];
+    if (elf_getphdrnum(elf, &count) != 0 || count > SEGMENTS_LIMIT)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr segment;
+        if (!gelf_getphdr(elf, (int)i, &segment))
+            return false;
+        segments[i] = segment;
+    }
+    return find_bias(segments, count, base, bias);
+}
+
+uint64_t elf_file_symbol(int fd, uint64_t base, const char *name, const char *section)
+{
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    uint64_t bias = 0, found = 0;
+    if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 && file_bias(elf, base, &bias))
+        found = find_in_sections(elf, name, section);
+    elf_end(elf);
+    return found ? found + bias : 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process/host.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static struct text text_of(const char *string)
+{
+    size_t size;
+    const char *cleaned = utf8_clean(string, strlen(string), &size);
+    return (struct text){ cleaned, size };
+}
+
+/* Its name on x86; other architectures name it elsewhere or not at all. */
+static struct text processor_name(void)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[512];
+    struct text name = { 0 };
+    while (file && name.size == 0 && fgets(line, sizeof(line), file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        name = text_of(colon + 1 + strspn(colon + 1, " "));
+    }
+    if (file)
+        fclose(file);
+    return name;
+}
+
+void host_describe(struct recording *recording)
+{
+    struct utsname system;
+    struct sysinfo memory;
+    uname(&system);
+    recording->host = text_of(system.nodename);
+    recording->kernel = text_of(system.release);
+    recording->machine = text_of(system.machine);
+    recording->processor = processor_name();
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    recording->processors = processors > 0 ? (uint32_t)processors : 0;
+    if (sysinfo(&memory) == 0)
+        recording->memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
+}
+
+void host_forget(struct recording *recording)
+{
+    struct text *const texts[] = { &recording->host, &recording->kernel, &recording->machine, &recording->processor };
+    for (size_t i = 0; i < countof(texts); i++) {
+        text_free(*texts[i]);
+        *texts[i] = (struct text){ 0 };
+    }
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process/remote.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SMALL_PIECE 2048 /* bytes */
+
+bool remote_open(struct remote *remote, pid_t pid, struct fault *why)
+{
+    *remote = (struct remote){ .pid = pid };
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    remote->memory = open(path, O_RDONLY | O_CLOEXEC);
+    if (remote->memory >= 0)
+        return true;
+    const int cause = errno;
+    fault(why, "cannot open %s: %s", path, strerror(cause));
+    errno = cause;
+    return false;
+}
+
+void remote_close(struct remote *remote)
+{
+    if (remote->pid && remote->memory >= 0)
+        close(remote->memory);
+    *remote = (struct remote){ .memory = -1 };
+}
+
+static enum remote_state state_of(int cause)
+{
+    switch (cause) {
+    case ESRCH:
+        return REMOTE_GONE;
+    case EPERM:
+    case ENOSYS:
+        return REMOTE_DENIED;
+    default:
+        return REMOTE_UNREADABLE;
+    }
+}
+
+/* Counts a call that asked for so many pieces, and gave so many bytes. */
+static enum remote_state take_in(struct remote *remote, const struct piece *pieces, size_t count, ssize_t got,
+                                 size_t *good)
+{
+    size_t came = 0;
+    remote->calls++;
+    remote->pieces += count;
+    if (good)
+        *good = 0;
+    if (got < 0)
+        return state_of(errno);
+    remote->bytes += (uint64_t)got;
+    for (size_t left = (size_t)got; came < count && left >= pieces[came].size; came++)
+        left -= pieces[came].size;
+    if (good)
+        *good = came;
+    return came == count ? REMOTE_READ : REMOTE_UNREADABLE;
+}
+
+static enum remote_state read_vector(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
+{
+    assert(count <= REMOTE_PIECES);
+    struct iovec here[REMOTE_PIECES], there[REMOTE_PIECES];
+    for (size_t i = 0; i < count; i++) {
+        here[i] = (struct iovec){ pieces[i].into, pieces[i].size };
+        there[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].address, pieces[i].size };
+    }
+    const ssize_t got = process_vm_readv(remote->pid, here, count, there, count, 0);
+    return take_in(remote, pieces, count, got, good);
+}
+
+/* The kernel finds the process, and asks whether we may read it, at each process_vm_readv(); of the open file it has
+ * been asked. For a small piece that is a quarter less. A large one is copied twice, page by page: that takes longer,
+ * and is less of one moment (tests/bench/reads). */
+static enum remote_state read_file(struct remote *remote, const struct piece *piece, size_t *good)
+{
+    const ssize_t got = pread(remote->memory, piece->into, piece->size, (off_t)piece->address);
+    if (got == 0 && piece->size > 0) /* the memory was given up */
+        errno = ESRCH;
+    return take_in(remote, piece, 1, got == 0 && piece->size > 0 ? -1 : got, good);
+}
+
+enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
+{
+    const bool small = count == 1 && pieces->size <= SMALL_PIECE;
+    return small ? read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
+}
+
+enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size)
+{
+    return read_vector(remote, &(struct piece){ address, (uint32_t)size, into }, 1, NULL);
+}
+
+/* The file stays tied to the memory of the program that was there when it was opened. Once that memory is given up,
+ * by exit or execve, reading gives nothing instead of the new program's bytes. */
+bool remote_same_program(const struct remote *remote, uint64_t address, uint64_t *word)
+{
+    return pread(remote->memory, word, sizeof(*word), (off_t)address) == sizeof(*word);
+}

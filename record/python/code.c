@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/code.h"
+
+#include "formats/base/alloc.h"
+#include "record/python/code_internal.h"
+#include "record/python/linetable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODES_LIMIT  65536        /* remembered at once; then we start anew */
+#define BYTES_LIMIT  (256u << 20) /* of what is kept of all code objects */
+#define PLACES_LIMIT (1u << 20)   /* remembered at once */
+
+void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
+{
+    *codes = (struct codes){ .remote = remote, .layout = layout, .sink = sink };
+}
+
+static void free_code(struct code *code)
+{
+    free(code->line_table);
+    free(code->kinds);
+    free(code->instructions);
+    free(code);
+}
+
+static size_t bytes_of(const struct code *code)
+{
+    return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size;
+}
+
+static void forget_all(struct codes *codes)
+{
+    codes->epoch++;
+    codes->recent = NULL;
+    for (size_t i = 0; i < CODE_BUCKETS; i++) {
+        for (struct code *code = codes->buckets[i], *next; code; code = next) {
+            next = code->next;
+            free_code(code);
+        }
+        codes->buckets[i] = NULL;
+    }
+    codes->count = 0;
+    codes->bytes = 0;
+    pairs_free(&codes->places);
+}
+
+void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout)
+{
+    forget_all(codes);
+    codes->remote = remote;
+    codes->layout = layout;
+    codes->code_type = 0;
+}
+
+void codes_close(struct codes *codes)
+{
+    forget_all(codes);
+    intern_free(&codes->strings);
+    intern_free(&codes->functions);
+    intern_free(&codes->frames);
+    pairs_free(&codes->lines);
+    free(codes->line_of);
+    *codes = (struct codes){ 0 };
+}
+
+static struct code **bucket(const struct codes *codes, uint64_t address, uint32_t copy, uint64_t interpreter)
+{
+    const uint64_t mixed = address >> 5 ^ address >> 17 ^ copy * 31 ^ interpreter * 127;
+    return (struct code **)&codes->buckets[mixed % CODE_BUCKETS];
+}
+
+static bool is_wanted(const struct codes *codes, const struct code *code, uint64_t address, uint32_t copy)
+{
+    return code->address == address && code->copy == copy && code->interpreter == codes->interpreter;
+}
+
+struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
+{
+    if (codes->recent && is_wanted(codes, codes->recent, address, copy))
+        return codes->recent;
+    struct code *code = *bucket(codes, address, copy, codes->interpreter);
+    while (code && !is_wanted(codes, code, address, copy))
+        code = code->next;
+    return codes->recent = code;
+}
+
+void codes_trim(struct codes *codes)
+{
+    if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT)
+        forget_all(codes);
+    if (codes->places.count >= PLACES_LIMIT)
+        pairs_free(&codes->places);
+}
+
+static void forget(struct codes *codes, struct code *code)
+{
+    struct code **link = bucket(codes, code->address, code->copy, code->interpreter);
+    while (*link != code)
+        link = &(*link)->next;
+    *link = code->next;
+    codes->count--;
+    codes->bytes -= bytes_of(code);
+    codes->epoch++;
+    codes->recent = NULL;
+    free_code(code);
+}
+
+/* ---- identity ---- */
+
+size_t code_identity_pieces(const struct codes *codes, const struct code *code, unsigned char *into,
+                            struct piece *pieces)
+{
+    const struct layout *l = codes->layout;
+    unsigned char *rest = into + l->code_identity_size;
+    pieces[0] = (struct piece){ code->address + l->code_identity, l->code_identity_size, into };
+    if (code->copy) {
+        pieces[1] = (struct piece){ code->address + l->code_copies, 8, rest };
+        pieces[2] = (struct piece){ code->copies + LAYOUT_COPIES_FIRST + (uint64_t)code->copy * 8, 8, rest + 8 };
+        return IDENTITY_PIECES;
+    }
+    if (l->code_version)
+        return 1;
+    /* Its strings may have been replaced by others at the same addresses: their lengths and hashes tell. */
+    pieces[1] = (struct piece){ code->name + l->string_length, 16, rest };
+    pieces[2] = (struct piece){ code->file + l->string_length, 16, rest + 16 };
+    return IDENTITY_PIECES;
+}
+
+static bool confirm_few(struct codes *codes, struct code *const *which, size_t count)
+{
+    enum { FEW = REMOTE_PIECES / IDENTITY_PIECES };
+    static unsigned char identities[FEW][CODE_IDENTITY];
+    struct piece pieces[REMOTE_PIECES];
+    size_t used = 0;
+    memset(identities, 0, count * CODE_IDENTITY);
+    for (size_t i = 0; i < count; i++)
+        used += code_identity_pieces(codes, which[i], identities[i], pieces + used);
+    /* Where memory has gone in the middle, what was not read stays zero and differs. */
+    remote_read_pieces(codes->remote, pieces, used, NULL);
+    bool same = true;
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(identities[i], which[i]->identity, CODE_IDENTITY) == 0)
+            continue;
+        forget(codes, which[i]);
+        same = false;
+    }
+    return same;
+}
+
+bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
+{
+    const size_t few = REMOTE_PIECES / IDENTITY_PIECES;
+    bool same = true;
+    for (size_t at = 0; at < count; at += few)
+        same &= confirm_few(codes, which + at, count - at < few ? count - at : few);
+    return same;
+}
+
+/* ---- definitions ---- */
+
+/* A note only waits in the open block: it can't fail. */
+static void define(struct codes *codes, struct event event)
+{
+    struct fault unused = { 0 };
+    sink_take(&codes->sink, &event, &unused);
+}
+
+static uint32_t define_string(struct codes *codes, struct text text)
+{
+    bool added;
+    const uint32_t number = intern_number(&codes->strings, text.bytes, text.size, &added);
+    if (added)
+        define(codes, (struct event){ .kind = EVENT_STRING, .string = { number, text } });
+    return number;
+}
+
+static uint32_t define_function(struct codes *codes, uint32_t name, uint32_t file, uint32_t first_line)
+{
+    const uint32_t key[] = { name, file, first_line };
+    bool added;
+    const uint32_t number = intern_number(&codes->functions, key, sizeof(key), &added);
+    if (added)
+        define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { number, key[0], key[1], key[2] } });
+    return number;
+}
+
+uint32_t codes_function(struct codes *codes, struct text name, struct text file, uint32_t first_line)
+{
+    const uint32_t name_number = define_string(codes, name);
+    return define_function(codes, name_number, define_string(codes, file), first_line);
+}
+
+static uint32_t define_name(struct codes *codes, uint8_t opcode)
+{
+    const char *name = opcode ? codes->layout->opcode_names[opcode].name : NULL;
+    return name ? define_string(codes, (struct text){ name, strlen(name) }) : 0;
+}
+
+static void note_line(struct codes *codes, uint32_t frame, uint32_t function, uint32_t line)
+{
+    bool added;
+    codes->line_of = alloc_grow(codes->line_of, &codes->line_of_room, (size_t)frame + 1, sizeof(*codes->line_of));
+    codes->line_of[frame] = (struct line){ pairs_number(&codes->lines, function, line, &added), line };
+}
+
+static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place, uint8_t opcode,
+                             uint8_t base)
+{
+    const uint32_t key[] = { function,
+                             place->line,
+                             place->end_line,
+                             (uint32_t)place->column,
+                             (uint32_t)place->end_column,
+                             define_name(codes, opcode),
+                             define_name(codes, base) };
+    bool added;
+    const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
+    if (!added)
+        return number;
+    note_line(codes, number, function, place->line);
+    define(codes, (struct event){ .kind = EVENT_FRAME,
+                                  .frame = { .number = number,
+                                             .function = function,
+                                             .line = place->line,
+                                             .end_line = place->end_line,
+                                             .column = place->column,
+                                             .end_column = place->end_column,
+                                             .instruction = key[5],
+                                             .base = key[6] } });
+    return number;
+}
+
+uint32_t codes_mark(struct codes *codes, struct text name)
+{
+    static const struct place nowhere = { .column = -1, .end_column = -1 };
+    return define_frame(codes, define_function(codes, define_string(codes, name), 0, 0), &nowhere, 0, 0);
+}
+
+struct code *codes_gone(struct codes *codes)
+{
+    struct code *gone = &codes->gone;
+    codes->gone_count++;
+    if (gone->function == 0) {
+        gone->number = ++codes->last_number;
+        gone->function = define_function(codes, define_string(codes, TEXT("<code that was gone>")), 0, 0);
+    }
+    return gone;
+}
+
+/* ---- the whole ---- */
+
+static void remember(struct codes *codes, struct code *code)
+{
+    struct code **head = bucket(codes, code->address, code->copy, code->interpreter);
+    code->number = ++codes->last_number;
+    codes->bytes += bytes_of(code);
+    code->next = *head;
+    *head = code;
+    codes->count++;
+}
+
+bool codes_read_all(struct codes *codes, const struct executed *which, size_t count)
+{
+    struct code *fresh[CODES_AT_ONCE] = { 0 };
+    bool read[CODES_AT_ONCE] = { false };
+    for (size_t i = 0; i < count; i++) {
+        fresh[i] = alloc_zeroed(1, sizeof(*fresh[i]));
+        fresh[i]->address = which[i].code;
+        fresh[i]->copy = which[i].copy;
+        fresh[i]->interpreter = codes->interpreter;
+    }
+    code_read(codes, fresh, read, count);
+    for (size_t i = 0; i < count; i++) {
+        if (read[i])
+            remember(codes, fresh[i]);
+        else
+            free_code(fresh[i]);
+    }
+    return read[0];
+}
+
+struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy)
+{
+    const struct executed which = { .code = address, .copy = copy };
+    return codes_read_all(codes, &which, 1) ? codes_find(codes, address, copy) : NULL;
+}
+
+int64_t code_instruction(const struct code *code, uint64_t address)
+{
+    const uint64_t unit = (address - code->first) / 2;
+    if (unit >= code->units || !code->instructions || !code->instructions[unit].base)
+        return -1;
+    return (int64_t)unit - code->instructions[unit].before;
+}
+
+uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode)
+{
+    const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* there are no more than UNITS_LIMIT */
+    const uint32_t known = pairs_find(&codes->places, code->number, key);
+    if (known)
+        return known;
+    struct place place = { code->first_line, code->first_line, -1, -1 };
+    if (unit >= 0)
+        linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
+    const uint8_t base = opcode ? code->instructions[unit].base : 0;
+    const uint32_t frame = define_frame(codes, code->function, &place, opcode, base);
+    pairs_add(&codes->places, code->number, key, frame);
+    return frame;
+}

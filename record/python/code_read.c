@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/code_internal.h"
+
+#include "formats/base/alloc.h"
+#include "record/python/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHARACTERS_LIMIT (64u << 10) /* of a name; what is longer is cut with a mark */
+#define LINE_TABLE_LIMIT (16u << 20) /* bytes */
+#define UNITS_LIMIT      (1u << 22)
+#define WORDS_LIMIT      (1u << 21)  /* of a frame: more than a chunk that we read has */
+#define COPIES_LIMIT     (1u << 16)  /* of the bytecode of one, each a thread's */
+#define AHEAD_LIMIT      (64u << 10) /* bytes of each part of those that are read with the first one */
+#define STRING_START     256         /* bytes that a str is guessed to have, with its head, ... */
+#define TABLE_START      64          /* ... and a line table, with its head and one more for each unit of code */
+#define PAGE             4096        /* bytes; the smallest that there are */
+
+/* Something whose size is found in it: as much as it most likely has is read first, then the rest. */
+struct part {
+    uint64_t address;
+    unsigned char *bytes;
+    size_t came, size; /* so many were asked for, and it has */
+};
+
+/* A code object that is being read. */
+struct reading {
+    struct code *code;
+    bool first, good;
+    unsigned char head[LAYOUT_CODE_MAX];
+    struct part name, file, line_table, instructions;
+    struct characters name_is, file_is;
+    uint64_t copies; /* how many there are */
+    unsigned char after[CODE_IDENTITY];
+};
+
+/* Those that are read at once. */
+struct batch {
+    struct codes *codes;
+    struct reading *readings;
+    size_t count;
+    struct piece pieces[REMOTE_PIECES];
+    size_t pieces_count;
+};
+
+/* ---- system calls ---- */
+
+static void add(struct batch *b, uint64_t address, size_t size, void *into)
+{
+    b->pieces[b->pieces_count++] = (struct piece){ address, (uint32_t)size, into };
+}
+
+/* The pieces from the n-th one on. */
+static void add_identity(struct batch *b, const struct code *code, unsigned char *into, size_t n)
+{
+    struct piece pieces[IDENTITY_PIECES];
+    const size_t count = code_identity_pieces(b->codes, code, into, pieces);
+    for (; n < count; n++)
+        b->pieces[b->pieces_count++] = pieces[n];
+}
+
+/* One call for all of them. It ends at the first piece that is not there: whose that is can't be read, and what comes
+ * behind is asked for again. */
+static void read_round(struct batch *b, void (*add_pieces)(struct batch *b, struct reading *r))
+{
+    for (size_t from = 0; from < b->count; from++) {
+        size_t ends[CODES_AT_ONCE], good = 0;
+        b->pieces_count = 0;
+        for (size_t i = from; i < b->count; i++) {
+            if (b->readings[i].good)
+                add_pieces(b, &b->readings[i]);
+            ends[i] = b->pieces_count;
+        }
+        if (b->pieces_count == 0 ||
+            remote_read_pieces(b->codes->remote, b->pieces, b->pieces_count, &good) == REMOTE_READ)
+            return;
+        while (ends[from] <= good)
+            from++;
+        b->readings[from].good = false;
+    }
+}
+
+/* So much of what may have `wanted` bytes and has `least`: what lies in the same page as its start is there, too. */
+static size_t guess(uint64_t address, size_t least, size_t wanted)
+{
+    const size_t there = PAGE - address % PAGE;
+    const size_t size = wanted < there ? wanted : there;
+    return size > least ? size : least;
+}
+
+static void begin_part(struct batch *b, struct part *part, size_t least, size_t wanted)
+{
+    part->came = guess(part->address, least, wanted);
+    part->bytes = alloc_resize(part->bytes, part->came, 1);
+    add(b, part->address, part->came, part->bytes);
+}
+
+static void add_rest(struct batch *b, struct part *part)
+{
+    if (part->size <= part->came)
+        return;
+    part->bytes = alloc_resize(part->bytes, part->size, 1);
+    add(b, part->address + part->came, part->size - part->came, part->bytes + part->came);
+}
+
+/* ---- first: itself ---- */
+
+static void add_head(struct batch *b, struct reading *r)
+{
+    add(b, r->code->address, b->codes->layout->code_size, r->head);
+}
+
+/* Whether an object's type is the one called "code"; its address is remembered. */
+static bool is_code(struct codes *codes, uint64_t type)
+{
+    if (codes->code_type)
+        return type == codes->code_type;
+    uint64_t name;
+    char called[5];
+    if (remote_read(codes->remote, type + codes->layout->type_name, &name, sizeof(name)) != REMOTE_READ ||
+        remote_read(codes->remote, name, called, sizeof(called)) != REMOTE_READ || memcmp(called, "code", 5) != 0)
+        return false;
+    codes->code_type = type;
+    return true;
+}
+
+/* The bytecode begins at this address. It is never read with the head: CPython copies it into a new code object behind
+ * what makes the identity, so what came just behind that may be what was there before. */
+static void place_instructions(struct reading *r, uint64_t first)
+{
+    struct part *part = &r->instructions;
+    r->code->first = part->address = first;
+    part->size = (size_t)r->code->units * 2;
+}
+
+/* Whether a part of it may have so many bytes. */
+static bool is_wanted(const struct reading *r, uint64_t size)
+{
+    return r->first || size <= AHEAD_LIMIT;
+}
+
+static bool take_head(struct batch *b, struct reading *r)
+{
+    const struct layout *l = b->codes->layout;
+    const unsigned char *head = r->head;
+    struct code *code = r->code;
+    const uint64_t units = word_at(head, l->code_units);
+    if (!is_code(b->codes, word_at(head, l->object_type)) || units == 0 || units > UNITS_LIMIT ||
+        !is_wanted(r, units * 2))
+        return false;
+    code->name = r->name.address = word_at(head, l->code_name);
+    code->file = r->file.address = word_at(head, l->code_file);
+    r->line_table.address = word_at(head, l->code_line_table);
+    code->first_line = half_word_at(head, l->code_first_line);
+    code->units = (uint32_t)units;
+    code->flags = half_word_at(head, l->code_flags);
+    code->locals = half_word_at(head, l->code_locals);
+    code->stack = half_word_at(head, l->code_stack);
+    code->hidden = half_word_at(head, l->code_first_traceable) >= code->units;
+    memcpy(code->identity, head + l->code_identity, l->code_identity_size);
+    if (code->locals > WORDS_LIMIT || code->stack > WORDS_LIMIT)
+        return false;
+    if (code->copy == 0) {
+        place_instructions(r, code->address + l->code_instructions);
+        return true;
+    }
+    code->copies = l->code_copies ? word_at(head, l->code_copies) : 0;
+    return code->copies && code->copy < COPIES_LIMIT;
+}
+
+/* ---- then: what it leads to ---- */
+
+static void add_parts(struct batch *b, struct reading *r)
+{
+    const struct layout *l = b->codes->layout;
+    const size_t length_end = l->string_length + 8, state_end = l->string_state + 4;
+    const size_t head = state_end > length_end ? state_end : length_end;
+    add_identity(b, r->code, r->code->identity, 1);
+    if (r->code->copy)
+        add(b, r->code->copies, sizeof(r->copies), &r->copies);
+    begin_part(b, &r->name, head, STRING_START);
+    begin_part(b, &r->file, head, STRING_START);
+    begin_part(b, &r->line_table, l->bytes_size + 8, TABLE_START + r->code->units);
+    add_rest(b, &r->instructions);
+    add_identity(b, r->code, r->after, 0);
+}
+
+static bool take_string(const struct layout *l, struct reading *r, struct part *part, struct characters *is)
+{
+    if (!characters_find(l, word_at(part->bytes, l->string_length), half_word_at(part->bytes, l->string_state),
+                         CHARACTERS_LIMIT, is))
+        return false;
+    part->size = is->offset + (size_t)is->count * is->kind;
+    return is_wanted(r, part->size);
+}
+
+static bool take_line_table(const struct layout *l, struct reading *r)
+{
+    const uint64_t size = word_at(r->line_table.bytes, l->bytes_size);
+    r->code->line_table_size = (size_t)size;
+    r->line_table.size = l->bytes_data + (size_t)size;
+    return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
+}
+
+/* Where a copy of the bytecode is. There may be none yet. */
+static bool take_copy(const struct layout *l, struct reading *r)
+{
+    struct code *code = r->code;
+    if (code->copy == 0) {
+        r->instructions.came = r->instructions.size;
+        return true;
+    }
+    const uint64_t first = word_at(code->identity, l->code_identity_size + 8);
+    if (r->copies > COPIES_LIMIT || code->copy >= r->copies || first == 0 ||
+        word_at(code->identity, l->code_identity_size) != code->copies)
+        return false;
+    place_instructions(r, first);
+    return true;
+}
+
+static bool take_parts(struct batch *b, struct reading *r)
+{
+    const struct layout *l = b->codes->layout;
+    return take_string(l, r, &r->name, &r->name_is) && take_string(l, r, &r->file, &r->file_is) &&
+           take_line_table(l, r) && take_copy(l, r);
+}
+
+/* ---- at last: what of that is longer than it was guessed to be ---- */
+
+static void add_rests(struct batch *b, struct reading *r)
+{
+    struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
+    const size_t before = b->pieces_count;
+    for (size_t i = 0; i < countof(parts); i++)
+        add_rest(b, parts[i]);
+    if (b->pieces_count > before)
+        add_identity(b, r->code, r->after, 0);
+}
+
+/* What each instruction can do. It may be replaced by others of its kind later. */
+static void mark_instructions(const struct codes *codes, struct code *code, const unsigned char *instructions)
+{
+    const struct layout *l = codes->layout;
+    code->kinds = alloc_zeroed(code->units, 1);
+    opcodes_mark(l->opcodes, instructions, code->units, code->kinds);
+    if (!codes->instructions)
+        return;
+    code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
+    opcode_marks_make(l->opcode_names, l->opcodes, instructions, code->units, code->instructions);
+}
+
+/* Its identity came before all that it is made of and came again behind: that is of one object. */
+static bool complete(struct batch *b, struct reading *r)
+{
+    struct code *code = r->code;
+    if (memcmp(r->after, code->identity, CODE_IDENTITY) != 0)
+        return false;
+    const struct text name = characters_text(&r->name_is, r->name.bytes + r->name_is.offset);
+    const struct text file = characters_text(&r->file_is, r->file.bytes + r->file_is.offset);
+    code->function = codes_function(b->codes, name, file, code->first_line);
+    text_free(name);
+    text_free(file);
+    code->line_table = (uint8_t *)alloc_copy(r->line_table.bytes + b->codes->layout->bytes_data, code->line_table_size);
+    mark_instructions(b->codes, code, r->instructions.bytes);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static void take_all(struct batch *b, bool (*take)(struct batch *b, struct reading *r))
+{
+    for (size_t i = 0; i < b->count; i++)
+        b->readings[i].good = b->readings[i].good && take(b, &b->readings[i]);
+}
+
+static void free_reading(struct reading *r)
+{
+    free(r->name.bytes);
+    free(r->file.bytes);
+    free(r->line_table.bytes);
+    free(r->instructions.bytes);
+}
+
+void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count)
+{
+    struct batch b = { .codes = codes, .readings = alloc_zeroed(count, sizeof(*b.readings)), .count = count };
+    for (size_t i = 0; i < count; i++) {
+        b.readings[i].code = which[i];
+        b.readings[i].first = i == 0;
+        b.readings[i].good = codes->layout->code_size <= LAYOUT_CODE_MAX;
+    }
+    read_round(&b, add_head);
+    take_all(&b, take_head);
+    read_round(&b, add_parts);
+    take_all(&b, take_parts);
+    read_round(&b, add_rests);
+    take_all(&b, complete);
+    for (size_t i = 0; i < count; i++) {
+        read[i] = b.readings[i].good;
+        free_reading(&b.readings[i]);
+    }
+    free(b.readings);
+}

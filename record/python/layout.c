@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/layout.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/event.h"
+#include "formats/model/opcode_names.h"
+#include "record/python/opcode_effects.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FIRST_MINOR           11
+#define FIRST_PUBLISHED_MINOR 13
+
+/* Offsets are below these. Whoever reads a structure at once relies on them for the size of its buffer. */
+#define OFFSET_LIMIT (1u << 20) /* in the runtime and the interpreters */
+#define THREAD_LIMIT (LAYOUT_THREAD_MAX - 16)
+#define FRAME_LIMIT  (LAYOUT_FRAME_MAX - 8)
+#define CODE_LIMIT   (LAYOUT_CODE_MAX - 8)
+#define OBJECT_LIMIT (LAYOUT_OBJECT_MAX - 8)
+
+enum { V311, V312, V313, V314, V315, VERSIONS };
+
+/* Word W(n) of the published table. Its order is that of struct _Py_DebugOffsets in each version's
+ * Include/internal/pycore_debug_offsets.h (3.13: pycore_runtime.h), counted in 8-byte words with the cookie as 0. */
+#define W(n)       (-(n))
+#define AT(member) offsetof(struct layout, member)
+
+static const struct row {
+    size_t member;
+    int from[VERSIONS]; /* an offset, or a word of the published table */
+    uint32_t limit;
+    uint32_t align;
+} rows[] = {
+    { AT(runtime_interpreters_head), { 40, 40, W(5), W(5), W(5) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_id), { 48, 8, W(7), W(7), W(7) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_next), { 0, 0, W(8), W(8), W(8) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_threads_head), { 16, 72, W(9), W(9), W(9) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_copies_generation), { 0, 0, 0, W(21), W(21) }, OFFSET_LIMIT, 4 },
+    { AT(interpreter_gil), { 0, 384, W(14), W(15), W(15) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_own_gil), { 0, 1048, W(18), W(19), W(19) }, OFFSET_LIMIT, 8 },
+    { AT(interpreter_gc), { 648, 112, W(10), W(11), W(11) }, OFFSET_LIMIT, 8 },
+    { AT(gc_collecting), { 200, 200, W(72), W(82), W(95) }, OBJECT_LIMIT * 8, 4 },
+    { AT(gc_frame), { 0, 0, 0, 0, W(96) }, OBJECT_LIMIT * 8, 8 },
+    { AT(runtime_gil), { 368, 0, 0, 0, 0 }, OFFSET_LIMIT, 8 },
+
+    { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, THREAD_LIMIT, 8 },
+    { AT(thread_next), { 8, 8, W(21), W(24), W(24) }, THREAD_LIMIT, 8 },
+    { AT(thread_interpreter), { 16, 16, W(22), W(25), W(25) }, THREAD_LIMIT, 8 },
+    { AT(thread_current_frame), { 0, 0, W(23), W(26), W(26) }, THREAD_LIMIT, 8 },
+    { AT(thread_cframe), { 56, 56, 0, 0, 0 }, THREAD_LIMIT, 8 },
+    { AT(cframe_current_frame), { 8, 0, 0, 0, 0 }, THREAD_LIMIT, 8 },
+    { AT(thread_base_frame), { 0, 0, 0, 0, W(27) }, THREAD_LIMIT, 8 },
+    { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, THREAD_LIMIT, 8 },
+    { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, THREAD_LIMIT, 8 },
+    { AT(thread_gil_wait), { 0, 0, 0, 0, W(35) }, THREAD_LIMIT, 4 },
+    { AT(thread_attachment), { 0, 0, 40, 44, 48 }, THREAD_LIMIT, 4 },
+    { AT(thread_handler), { 320, 256, 256, 256, W(37) }, THREAD_LIMIT, 8 },
+
+    { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, FRAME_LIMIT, 8 },
+    { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, FRAME_LIMIT, 8 },
+    { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, FRAME_LIMIT, 8 },
+    { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, FRAME_LIMIT, 1 },
+    { AT(frame_stack), { 64, 64, 64, W(37), W(45) }, FRAME_LIMIT, 8 },
+    { AT(frame_copy), { 0, 0, 0, W(38), W(46) }, FRAME_LIMIT, 4 },
+    { AT(frame_locals), { 72, 72, W(32), W(35), W(43) }, FRAME_LIMIT, 8 },
+
+    { AT(code_name), { 128, 128, W(37), W(42), W(50) }, CODE_LIMIT, 8 },
+    { AT(code_file), { 112, 112, W(35), W(40), W(48) }, CODE_LIMIT, 8 },
+    { AT(code_line_table), { 136, 136, W(38), W(43), W(51) }, CODE_LIMIT, 8 },
+    { AT(code_first_line), { 72, 68, W(39), W(44), W(52) }, CODE_LIMIT, 4 },
+    { AT(code_instructions), { 184, 192, W(43), W(48), W(56) }, CODE_LIMIT, 8 },
+    { AT(code_copies), { 0, 0, 0, W(49), W(57) }, CODE_LIMIT, 8 },
+
+    { AT(object_type), { 8, 8, W(45), W(51), W(59) }, OBJECT_LIMIT, 8 },
+    { AT(type_name), { 24, 24, W(47), W(53), W(61) }, OBJECT_LIMIT, 8 },
+    { AT(string_length), { 16, 16, W(69), W(79), W(91) }, OBJECT_LIMIT, 8 },
+    { AT(string_state), { 32, 32, W(68), W(78), W(90) }, OBJECT_LIMIT, 4 },
+    { AT(string_ascii), { 48, 40, W(70), W(80), W(92) }, OBJECT_LIMIT, 8 },
+    { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, OBJECT_LIMIT, 8 },
+    { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, OBJECT_LIMIT, 1 },
+    { AT(generator_frame), { 80, 72, 72, 72, 72 }, OBJECT_LIMIT, 8 },
+    { AT(type_flags), { 168, 168, W(49), W(55), W(63) }, OBJECT_LIMIT * 8, 8 },
+
+    { AT(generator_state), { 0, 0, 0, W(86), W(102) }, OBJECT_LIMIT, 1 },
+    { AT(set_used), { 0, 0, 0, W(63), W(75) }, OBJECT_LIMIT, 8 },
+    { AT(set_table), { 0, 0, 0, W(64), W(76) }, OBJECT_LIMIT, 8 },
+    { AT(set_mask), { 0, 0, 0, W(65), W(77) }, OBJECT_LIMIT, 8 },
+    { AT(int_tag), { 0, 0, 0, W(72), W(84) }, OBJECT_LIMIT, 8 },
+    { AT(int_digits), { 0, 0, 0, W(73), W(85) }, OBJECT_LIMIT, 4 },
+};
+
+static uint32_t *member(struct layout *layout, const struct row *row)
+{
+    return (uint32_t *)(void *)((char *)layout + row->member);
+}
+
+static bool load_row(struct layout *layout, const struct row *row, int from, const void *published, size_t size,
+                     struct fault *why)
+{
+    uint64_t offset = from > 0 ? (uint64_t)from : 0;
+    if (from < 0) {
+        const size_t at = (size_t)-from * sizeof(offset);
+        if (at + sizeof(offset) > size)
+            return fault(why, "its table of offsets is cut off");
+        memcpy(&offset, (const char *)published + at, sizeof(offset));
+    }
+    if (offset >= row->limit || offset % row->align != 0)
+        return fault(why, "its table of offsets is damaged (word %d says %" PRIu64 ")", -from, offset);
+    *member(layout, row) = (uint32_t)offset;
+    return true;
+}
+
+static uint32_t largest(const uint32_t *values, size_t count)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    return most;
+}
+
+static uint32_t smallest(const uint32_t *values, size_t count)
+{
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < count; i++)
+        least = values[i] < least ? values[i] : least;
+    return least;
+}
+
+/* What a free-threaded build has otherwise than others of its version. Seen in each version's headers, compiled with
+ * Py_GIL_DISABLED: offsetof(), and what _Py_DebugOffsets_INIT makes. */
+static void complete_free_threaded(struct layout *l, unsigned minor)
+{
+    /* The lock is there, but nobody takes it unless it was asked for; who may run tells each thread's attachment. */
+    l->interpreter_gil = l->interpreter_own_gil = 0;
+    /* PyASCIIObject.state: interned is a byte of its own since 3.14. */
+    l->string_kind = minor >= 14 ? 8 : 2;
+}
+
+static void complete_locked(struct layout *l)
+{
+    l->thread_attachment = 0;
+    l->string_kind = 2;
+}
+
+/* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value on
+ * top of its stack, since 3.15 the one before that. */
+static void complete_generators(struct layout *l, unsigned minor)
+{
+    static const struct {
+        int8_t waits_first, waits_last, runs, ended;
+        uint8_t awaited_words;
+    } generators[VERSIONS] = { [V314] = { -1, -1, 0, 1, 1 }, [V315] = { 2, 3, 4, 5, 2 } };
+    l->state_waits_first = generators[minor - FIRST_MINOR].waits_first;
+    l->state_waits_last = generators[minor - FIRST_MINOR].waits_last;
+    l->state_runs = generators[minor - FIRST_MINOR].runs;
+    l->state_ended = generators[minor - FIRST_MINOR].ended;
+    l->awaited_words = generators[minor - FIRST_MINOR].awaited_words;
+}
+
+/* What follows from the offsets, and the few facts that are published nowhere. */
+static void complete(struct layout *l, unsigned minor)
+{
+    if (l->free_threaded)
+        complete_free_threaded(l, minor);
+    else
+        complete_locked(l);
+    const uint32_t thread[] = { l->thread_prev,          l->thread_next,     l->thread_interpreter, l->thread_native_id,
+                                l->thread_current_frame, l->thread_cframe,   l->thread_base_frame,  l->thread_chunk + 8,
+                                l->thread_handler + 8,   l->thread_gil_wait, l->thread_attachment };
+    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction,
+                               l->frame_owner,    l->frame_stack,      l->frame_copy };
+    /* In front of thread_id, which the native id follows: current_exception, exc_info, dict and two more words. */
+    l->thread_exception = l->thread_native_id - 48;
+    l->thread_exc_info = l->thread_native_id - 40;
+    l->thread_id = l->thread_native_id - 8; /* PyThreadState: thread_id, native_thread_id, in all versions */
+    l->thread_size = largest(thread, countof(thread)) + 8;
+    l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
+    /* The type is the last word of an object's head. PyCodeObject is a PyVarObject that counts its code units. */
+    l->code_units = l->object_type + 8;
+    /* Three pointers, co_consts, co_names and co_exceptiontable, then ints: co_flags ... co_stacksize, co_firstlineno,
+     * co_nlocalsplus. */
+    l->code_flags = l->code_units + 32;
+    l->code_stack = l->code_first_line - 4;
+    l->code_locals = l->code_first_line + 4;
+    /* int, before the pointer, or two where there are copies, in front of them */
+    l->code_first_traceable = l->code_instructions - (l->code_copies ? 24 : 16);
+    l->generator_frame += l->object_type - 8; /* in the table for the small head */
+    const uint32_t code[] = { l->code_name,   l->code_file,  l->code_line_table, l->code_first_line,
+                              l->object_type, l->code_units, l->code_locals,     l->code_first_traceable,
+                              l->code_copies, l->code_flags };
+    l->code_size = largest(code, countof(code)) + 8;
+
+    const uint32_t last = l->interpreter_threads_head; /* stands for what is not kept */
+    const uint32_t starts[] = { l->interpreter_id,
+                                l->interpreter_next,
+                                l->interpreter_threads_head,
+                                l->interpreter_code_generation ? l->interpreter_code_generation : last,
+                                l->interpreter_own_gil ? l->interpreter_own_gil : last,
+                                l->interpreter_gc + l->gc_collecting };
+    const uint32_t ends[] = { l->interpreter_id + 8,
+                              l->interpreter_next + 8,
+                              l->interpreter_threads_head + 8,
+                              l->interpreter_code_generation + 8,
+                              l->interpreter_own_gil ? l->interpreter_own_gil + LAYOUT_GIL_SIZE : 0,
+                              l->interpreter_gc + l->gc_collecting + 8,
+                              l->gc_frame ? l->interpreter_gc + l->gc_frame + 8 : 0 };
+    l->interpreter_start = smallest(starts, countof(starts));
+    l->interpreter_size = largest(ends, countof(ends)) - l->interpreter_start;
+
+    /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
+     * comes after has had several names, and all of them are entries from C without code. */
+    l->owner_generator = 1;
+    l->owner_frame_object = 2;
+    l->owner_shim = 3;
+    l->root_is_shim = minor >= 12;
+    /* A pointer since 3.14; before, an int that is -1 while the frame runs. */
+    l->stack_is_pointer = minor >= 14;
+    l->frame_entry = minor == 11 ? 68 : 0;
+    l->opcodes = opcodes_of(minor);
+    l->opcode_names = opcode_names_of(minor);
+    /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
+    l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
+
+    /* From co_firstlineno to co_linetable all of it stays the same: sizes, since 3.12 co_version, names, file. */
+    l->code_version = minor >= 12 ? l->code_first_line + 24 : 0; /* behind five ints */
+    l->code_identity = l->code_first_line;
+    l->code_identity_size = l->code_line_table + 8 - l->code_first_line;
+
+    /* PyASCIIObject: length, hash, state. A compact string that is not ASCII has two more words before its
+     * characters (3.11: three). */
+    l->string_hash = l->string_length + 8;
+    l->string_compact = l->string_ascii + (minor == 11 ? 24 : 16);
+
+    l->type_basic_size = l->type_name + 8;
+    complete_generators(l, minor);
+
+    /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; }, the same since 3.11. */
+    l->chunk_previous = 0;
+    l->chunk_size = 8;
+    l->chunk_top = 16;
+    l->chunk_data = 24;
+}
+
+static bool is_free_threaded(const void *published, size_t size)
+{
+    uint64_t words[LAYOUT_PUBLISHED_HEAD / 8] = { 0 };
+    memcpy(words, published, size < sizeof(words) ? size : sizeof(words));
+    return words[2] != 0;
+}
+
+bool layout_published(const void *head, uint32_t *version)
+{
+    uint64_t words[LAYOUT_PUBLISHED_HEAD / 8];
+    memcpy(words, head, sizeof(words));
+    *version = (uint32_t)words[1];
+    return memcmp(head, "xdebugpy", 8) == 0;
+}
+
+bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why)
+{
+    *layout = (struct layout){ .version = version };
+    const unsigned major = version >> 24;
+    const unsigned minor = version >> 16 & 0xFF;
+    char text[32];
+    if (major != 3 || minor < FIRST_MINOR || minor >= FIRST_MINOR + VERSIONS)
+        return fault(why, "it runs CPython %s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
+                     python_version_text(text, version));
+    if (minor >= FIRST_PUBLISHED_MINOR && !published)
+        return fault(why, "it has no table of offsets");
+    layout->free_threaded = minor >= FIRST_PUBLISHED_MINOR && is_free_threaded(published, size);
+    for (const struct row *row = rows; row < rows + countof(rows); row++)
+        if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
+            return false;
+    complete(layout, minor);
+    if (layout->thread_native_id < 48)
+        return fault(why, "its table of offsets is damaged (threads)");
+    if (layout->code_name < 8 || layout->code_first_line < 4 || layout->code_instructions < 24 ||
+        layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
+        layout->code_identity_size > LAYOUT_IDENTITY_MAX)
+        return fault(why, "its table of offsets is damaged (code objects)");
+    if (layout->interpreter_size > LAYOUT_INTERPRETER_MAX)
+        return fault(why, "its table of offsets is damaged (interpreters)");
+    return true;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/linetable.h"
+
+enum { ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, LINE_ONLY = 13, LONG = 14, NO_LOCATION = 15 };
+
+/* From the front; past the end zeros, and bad. */
+static uint8_t next_byte(struct linetable *table)
+{
+    if (table->at < table->end)
+        return *table->at++;
+    table->bad = true;
+    return 0;
+}
+
+static uint32_t next_number(struct linetable *table)
+{
+    uint32_t value = 0;
+    for (unsigned shift = 0; shift < 32; shift += 6) {
+        const uint8_t byte = next_byte(table);
+        value |= (uint32_t)(byte & 0x3F) << shift;
+        if (!(byte & 0x40))
+            return value;
+    }
+    table->bad = true;
+    return 0;
+}
+
+/* 0 stands for unknown. */
+static int32_t next_column(struct linetable *table)
+{
+    const uint32_t column = next_number(table);
+    if (column <= INT32_MAX)
+        return (int32_t)column - 1;
+    table->bad = true;
+    return -1;
+}
+
+/* The lowest bit is the sign. */
+static int32_t next_signed(struct linetable *table)
+{
+    const uint32_t value = next_number(table);
+    const int32_t size = (int32_t)(value >> 1);
+    return value & 1 ? -size : size;
+}
+
+/* Steps over an entry and tells its place. */
+static void next_entry(struct linetable *table)
+{
+    struct place *const place = &table->place;
+    const uint8_t head = next_byte(table);
+    const unsigned code = head >> 3 & 15;
+    *place = (struct place){ .column = -1, .end_column = -1 };
+    if (!(head & 0x80))
+        table->bad = true;
+    int64_t end_line_step = 0;
+    if (code < ONE_LINE_FIRST) {
+        const uint8_t columns = next_byte(table);
+        place->column = (int32_t)(code << 3 | columns >> 4);
+        place->end_column = place->column + (columns & 15);
+    } else if (code <= ONE_LINE_LAST) {
+        table->line += code - ONE_LINE_FIRST;
+        place->column = next_byte(table);
+        place->end_column = next_byte(table);
+    } else if (code == LINE_ONLY) {
+        table->line += next_signed(table);
+    } else if (code == LONG) {
+        table->line += next_signed(table);
+        end_line_step = next_number(table);
+        place->column = next_column(table);
+        place->end_column = next_column(table);
+    }
+    if (code != NO_LOCATION && table->line > 0 && table->line + end_line_step <= INT32_MAX) {
+        place->line = (uint32_t)table->line;
+        place->end_line = (uint32_t)(table->line + end_line_step);
+    }
+    table->covered += (head & 7u) + 1;
+}
+
+struct linetable linetable_open(const uint8_t *table, size_t size, uint32_t first_line)
+{
+    return (struct linetable){ .at = table, .end = table + size, .line = first_line };
+}
+
+bool linetable_go(struct linetable *table, uint32_t unit, struct place *place)
+{
+    while (table->covered <= unit && table->at < table->end && !table->bad && table->line >= INT32_MIN &&
+           table->line <= INT32_MAX)
+        next_entry(table);
+    const bool found = table->covered > unit && !table->bad;
+    *place = found ? table->place : (struct place){ .column = -1, .end_column = -1 };
+    return found;
+}
+
+bool linetable_find(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit, struct place *place)
+{
+    struct linetable from_start = linetable_open(table, size, first_line);
+    return linetable_go(&from_start, unit, place);
+}

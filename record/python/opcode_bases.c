@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/opcode_bases.h"
+
+#include "record/python/opcode_effects.h"
+
+void opcode_marks_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
+                       size_t units, struct instruction *marks)
+{
+    for (size_t at = 0; at < units;) {
+        const uint8_t opcode = instructions[at * 2];
+        /* What it hides is not known, nor where the next one begins. */
+        if (opcodes[opcode] & OPCODE_HIDES || !names[opcode].name)
+            return;
+        const size_t first = at;
+        for (size_t i = 0; i <= (opcodes[opcode] & OPCODE_CACHES) && at < units; i++, at++)
+            marks[at] = (struct instruction){ names[opcode].base, (uint8_t)(at - first) };
+    }
+}
+
+bool opcode_marks_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base)
+{
+    return base && names[opcode].name && (names[opcode].base == base || opcodes[opcode] & OPCODE_HIDES);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Which instruction each unit of a code object belongs to, and which opcodes may come to stand in its place: what is
+ * told of a code object once holds while it lives, whatever it is specialised to. */
+#ifndef PYREEL_RECORD_PYTHON_OPCODE_BASES_H
+#define PYREEL_RECORD_PYTHON_OPCODE_BASES_H
+
+#include "formats/model/opcode_names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The instruction to which a two-byte unit of code belongs. */
+struct instruction {
+    uint8_t base;   /* 0: not known */
+    uint8_t before; /* so many units before this one it begins */
+};
+
+/* Tells of each unit; what cannot be told is left as it is. `opcodes` are those of the same version. */
+void opcode_marks_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
+                       size_t units, struct instruction *marks);
+
+/* Whether an opcode can have come to stand where an instruction of this base was. */
+bool opcode_marks_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base);
+
+#endif

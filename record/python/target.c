@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/target.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/procfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERPRETERS_LIMIT 256
+
+static enum target_state refused(int cause)
+{
+    return cause == ESRCH || cause == ENOENT ? TARGET_GONE : TARGET_DENIED;
+}
+
+enum target_state target_open(struct target *target, pid_t pid, struct fault *why)
+{
+    *target = (struct target){ .pid = pid };
+    if (!remote_open(&target->remote, pid, why))
+        return refused(errno);
+    enum target_state state = TARGET_NOT_YET;
+    switch (runtime_find(&target->runtime, &target->remote, why)) {
+    case RUNTIME_READY:
+        /* It may have been started after we took hold of the one before. */
+        if (!target_same_program(target))
+            break;
+        target->ns_pid = procfs_ns_pid(pid);
+        target->same_pids = procfs_same_pids(pid);
+        return TARGET_READY;
+    case RUNTIME_STARTING:
+    case RUNTIME_NONE:
+        break;
+    case RUNTIME_UNSUPPORTED:
+        state = TARGET_UNSUPPORTED;
+        break;
+    case RUNTIME_LOST:
+        state = refused(errno);
+        break;
+    }
+    target_close(target);
+    return state;
+}
+
+void target_close(struct target *target)
+{
+    remote_close(&target->remote);
+    free(target->interpreters);
+    *target = (struct target){ 0 };
+    target->remote.memory = -1;
+}
+
+/* ---- interpreters ---- */
+
+static uint64_t member(const struct target *target, const struct interpreter *interpreter, uint32_t offset)
+{
+    return word_at(interpreter->bytes, offset - target->runtime.layout.interpreter_start);
+}
+
+/* Pieces of each interpreter in a call. */
+static size_t pieces_of_each(const struct target *target)
+{
+    return target->runtime.layout.interpreter_copies_generation ? 2 : 1;
+}
+
+/* Both parts only grow, so the sum changes when one does. */
+static uint64_t generation_of(const struct target *target, const struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    if (!l->interpreter_code_generation)
+        return 0;
+    const uint64_t copies = l->interpreter_copies_generation ? half_word_at(interpreter->copies_generation, 0) : 0;
+    return member(target, interpreter, l->interpreter_code_generation) + copies + 1;
+}
+
+static void take_in(const struct target *target, struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    /* Another one may have got the address, and its lock be elsewhere; and that is not known at first. */
+    interpreter->gil_at = 0;
+    interpreter->gil = (struct gil){ 0 };
+    interpreter->id = member(target, interpreter, l->interpreter_id);
+    interpreter->threads_head = member(target, interpreter, l->interpreter_threads_head);
+    interpreter->generation = generation_of(target, interpreter);
+}
+
+static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct call *call)
+{
+    const struct layout *l = &target->runtime.layout;
+    call_add(call, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
+    if (l->interpreter_copies_generation)
+        call_add(call, interpreter->address + l->interpreter_copies_generation, sizeof(interpreter->copies_generation),
+                 interpreter->copies_generation);
+}
+
+/* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
+ * What comes after is unknown: *missing is the address of the first one that was not read, 0 when the list is whole. */
+static enum remote_state read_expected(struct target *target, uint64_t *missing)
+{
+    const struct layout *l = &target->runtime.layout;
+    struct call call = { .count = 0 };
+    uint64_t head = 0;
+    size_t good = 0;
+    call_add(&call, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        add_interpreter(target, &target->interpreters[i], &call);
+    const enum remote_state state = remote_read_pieces(&target->remote, call.pieces, call.count, &good);
+    if (good == 0)
+        return state;
+
+    uint64_t expected = head;
+    size_t i = 0;
+    for (; 1 + (i + 1) * pieces_of_each(target) <= good && target->interpreters[i].address == expected; i++) {
+        take_in(target, &target->interpreters[i]);
+        expected = member(target, &target->interpreters[i], l->interpreter_next);
+    }
+    target->interpreters_count = i;
+    *missing = expected;
+    return REMOTE_READ;
+}
+
+/* Where the lock of each interpreter is. One that is just being made may not have one yet. */
+static void find_gils(struct target *target)
+{
+    const struct layout *l = &target->runtime.layout;
+    struct call call = { .count = 0 };
+    uint64_t at[INTERPRETERS_LIMIT] = { 0 };
+    for (size_t i = 0; l->interpreter_gil && i < target->interpreters_count; i++)
+        call_add(&call, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
+    if (call.count > 0)
+        remote_read_pieces(&target->remote, call.pieces, call.count, NULL);
+    for (size_t i = 0; i < target->interpreters_count; i++) {
+        if (l->runtime_gil)
+            target->interpreters[i].gil_at = target->runtime.address + l->runtime_gil;
+        else if (at[i])
+            target->interpreters[i].gil_at = at[i] + 8; /* behind `interval` */
+    }
+}
+
+enum remote_state target_read_interpreters(struct target *target)
+{
+    uint64_t missing = 0;
+    for (size_t tries = 0; tries <= INTERPRETERS_LIMIT; tries++) {
+        const enum remote_state state = read_expected(target, &missing);
+        if (state != REMOTE_READ)
+            return state;
+        if (missing == 0) {
+            find_gils(target);
+            return state;
+        }
+        if (target->interpreters_count == INTERPRETERS_LIMIT)
+            return REMOTE_UNREADABLE;
+        target->interpreters = alloc_grow(target->interpreters, &target->interpreters_room,
+                                          target->interpreters_count + 1, sizeof(*target->interpreters));
+        target->interpreters[target->interpreters_count++] = (struct interpreter){ .address = missing };
+    }
+    return REMOTE_UNREADABLE;
+}
+
+/* ---- their state ---- */
+
+bool target_plan_again(struct target *target, struct call *call)
+{
+    const struct layout *l = &target->runtime.layout;
+    if (target->times == TARGET_TIMES ||
+        call->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
+        return false;
+    target->first[target->times++] = call->count;
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        add_interpreter(target, &target->interpreters[i], call);
+    if (l->runtime_gil)
+        call_add(call, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
+    return true;
+}
+
+bool target_plan(struct target *target, struct call *call)
+{
+    target->times = 0;
+    return target_plan_again(target, call);
+}
+
+static struct gil gil_in(const unsigned char *bytes, bool shared)
+{
+    return (struct gil){ .holder = word_at(bytes, 0),
+                         .switches = word_at(bytes, 16),
+                         .locked = (int32_t)half_word_at(bytes, 8) > 0,
+                         .known = true,
+                         .shared = shared };
+}
+
+struct gil target_gil(const unsigned char *bytes)
+{
+    return gil_in(bytes, false);
+}
+
+/* The lock of an interpreter is in its own memory or in that of the one that shares it. */
+static struct gil gil_of(const struct target *target, const struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    bool shared = false;
+    if (interpreter->gil_at == 0 || (!l->runtime_gil && !l->interpreter_own_gil))
+        return (struct gil){ 0 };
+    /* When several share it, a thread can become another interpreter's without the count telling. */
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        if (&target->interpreters[i] != interpreter &&
+            (target->interpreters[i].gil_at == interpreter->gil_at || target->interpreters[i].gil_at == 0))
+            shared = true;
+    if (l->runtime_gil)
+        return gil_in(target->gil_bytes, shared);
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        if (interpreter->gil_at == target->interpreters[i].address + l->interpreter_own_gil)
+            return gil_in(target->interpreters[i].bytes + (l->interpreter_own_gil - l->interpreter_start), shared);
+    return (struct gil){ 0 };
+}
+
+static bool came_from(const struct target *target, size_t first, size_t good)
+{
+    return good >=
+           first + target->interpreters_count * pieces_of_each(target) + (target->runtime.layout.runtime_gil != 0);
+}
+
+bool target_came(const struct target *target, size_t good)
+{
+    return target_came_after(target, 0, good);
+}
+
+bool target_came_after(const struct target *target, size_t piece, size_t good)
+{
+    for (size_t i = 0; i < target->times; i++)
+        if (target->first[i] >= piece && came_from(target, target->first[i], good))
+            return true;
+    return false;
+}
+
+bool target_check(struct target *target)
+{
+    const struct layout *l = &target->runtime.layout;
+    bool same = true;
+    for (size_t i = 0; i < target->interpreters_count; i++) {
+        struct interpreter *interpreter = &target->interpreters[i];
+        const uint64_t next = i + 1 < target->interpreters_count ? interpreter[1].address : 0;
+        same &= member(target, interpreter, l->interpreter_next) == next &&
+                member(target, interpreter, l->interpreter_threads_head) == interpreter->threads_head &&
+                member(target, interpreter, l->interpreter_id) == interpreter->id;
+        interpreter->generation = generation_of(target, interpreter);
+        interpreter->collecting = (uint32_t)member(target, interpreter, l->interpreter_gc + l->gc_collecting) != 0;
+        interpreter->gc_frame = l->gc_frame ? member(target, interpreter, l->interpreter_gc + l->gc_frame) : 0;
+        const struct gil before = interpreter->gil;
+        interpreter->gil = gil_of(target, interpreter);
+        /* The holder is read before the count, and may be the one before the switch. */
+        if (interpreter->gil.switches == before.switches + 1 && interpreter->gil.holder == before.holder)
+            interpreter->gil.known = false;
+    }
+    return same;
+}
+
+bool target_head(const struct target *target, uint64_t *head)
+{
+    return remote_same_program(&target->remote,
+                               target->runtime.address + target->runtime.layout.runtime_interpreters_head, head);
+}
+
+bool target_same_program(const struct target *target)
+{
+    uint64_t head;
+    return target_head(target, &head);
+}

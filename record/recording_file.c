@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recording_file.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/sticky_dir.h"
+#include "formats/model/program_name.h"
+#include "formats/stream/block_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *default_path(pid_t pid, struct text command)
+{
+    char *name = program_name(command);
+    char *path = NULL;
+    if (asprintf(&path, "%s-%d.pyreel", name, (int)pid) < 0)
+        path = alloc_copy("recording.pyreel", 16);
+    free(name);
+    return path;
+}
+
+bool recording_is_for_terminal(const char *path)
+{
+    return path && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
+}
+
+static bool holds_recording(int fd)
+{
+    char path[64], bytes[STREAM_MAGIC_SIZE];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* the very file that we have open for writing */
+    const int readable = open(path, O_RDONLY | O_CLOEXEC);
+    if (readable < 0)
+        return false;
+    const ssize_t size = read(readable, bytes, sizeof(bytes));
+    close(readable);
+    return size > 0 && stream_recognised(bytes, (size_t)size);
+}
+
+/* Whether the open file, which was there before us, may be used. */
+static bool may_replace(const struct recording_file *file, bool shared, bool force, struct fault *why)
+{
+    struct stat there;
+    if (fstat(file->fd, &there) != 0)
+        return fault(why, "cannot write %s: %s", file->path, strerror(errno));
+    if (shared && there.st_uid != geteuid())
+        return fault(why, "cannot write %s: somebody else made it, in a folder where everyone may; name another file",
+                     file->path);
+    if (!S_ISREG(there.st_mode) || there.st_size == 0 || force || holds_recording(file->fd))
+        return true;
+    return fault(why, "cannot write %s: what it holds is not a recording; --force replaces it", file->path);
+}
+
+/* Two recorders in one file would destroy each other's blocks. Where there are no locks we go without. */
+static bool lock(const struct recording_file *file, struct fault *why)
+{
+    struct stat there;
+    if (fstat(file->fd, &there) != 0 || !S_ISREG(there.st_mode) || flock(file->fd, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    return errno != EWOULDBLOCK || fault(why, "cannot write %s: it is being recorded to", file->path);
+}
+
+static bool open_new(struct recording_file *file)
+{
+    file->fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL | O_NOFOLLOW, 0666);
+    file->created = file->fd >= 0;
+    return file->created;
+}
+
+static bool open_there(struct recording_file *file, bool force, struct fault *why)
+{
+    const bool shared = in_shared_folder(file->path);
+    file->fd = open(file->path, O_WRONLY | O_CLOEXEC | (shared ? O_NOFOLLOW : O_CREAT), 0666);
+    if (file->fd < 0 && errno == ELOOP && shared)
+        return fault(why,
+                     "cannot write %s: it is a symbolic link, in a folder where everyone may make one; name "
+                     "another file",
+                     file->path);
+    if (file->fd < 0)
+        return fault(why, "cannot write %s: %s", file->path, strerror(errno));
+    return may_replace(file, shared, force, why);
+}
+
+static bool open_named(struct recording_file *file, bool may_be_there, bool force, struct fault *why)
+{
+    if (open_new(file))
+        return lock(file, why);
+    if (errno == EEXIST && may_be_there)
+        return open_there(file, force, why) && lock(file, why);
+    return fault(why, "cannot create %s: %s%s", file->path, strerror(errno),
+                 may_be_there ? "" : "; name a file with -o");
+}
+
+/* Standard output may be a file that never had a name, or has none any more. */
+static bool has_name(int fd)
+{
+    struct stat there;
+    return fstat(fd, &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 0;
+}
+
+bool recording_file_open(struct recording_file *file, const char *path, bool force, pid_t pid, struct text command,
+                         struct fault *why)
+{
+    *file = (struct recording_file){ .fd = STDOUT_FILENO };
+    file->path = path ? alloc_copy(path, strlen(path)) : default_path(pid, command);
+    const bool good = strcmp(file->path, "-") == 0 || open_named(file, path || force, force, why);
+    file->named = file->created || (good && has_name(file->fd));
+    if (good)
+        return true;
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->path);
+    *file = (struct recording_file){ .fd = -1 };
+    return false;
+}
+
+bool recording_file_begin(struct recording_file *file, struct fault *why)
+{
+    struct stat there;
+    if (file->created || file->fd == STDOUT_FILENO || fstat(file->fd, &there) != 0 || !S_ISREG(there.st_mode))
+        return true;
+    return ftruncate(file->fd, 0) == 0 || fault(why, "cannot write %s: %s", file->path, strerror(errno));
+}
+
+bool recording_file_removed(const struct recording_file *file, struct fault *why)
+{
+    struct stat there;
+    if (!file->named || fstat(file->fd, &there) != 0 || there.st_nlink > 0)
+        return false;
+    return !fault(why, "%s was removed while it was being written: the recording is lost", file->path);
+}
+
+void recording_file_discard(struct recording_file *file)
+{
+    struct fault unused = { 0 };
+    if (file->path && file->created)
+        unlink(file->path);
+    recording_file_close(file, &unused);
+}
+
+bool recording_file_close(struct recording_file *file, struct fault *why)
+{
+    bool good = !file->path || !recording_file_removed(file, why);
+    if (file->path && file->fd != STDOUT_FILENO && close(file->fd) != 0)
+        good = fault(why, "cannot write %s: %s", file->path, strerror(errno));
+    free(file->path);
+    *file = (struct recording_file){ .fd = -1 };
+    return good;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/recording_info.h"
+
+#include "record/process/clock.h"
+#include "record/process/host.h"
+#include "record/process/procfs.h"
+#include "record/unwind/thread_status.h"
+#include "record/unwind/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_UNITS         4       /* to the interval at most: what a sample's time is rounded down to */
+#define TIME_UNIT_LEAST_NS 100000u /* however fast the rate: we do not wake up more punctually, ... */
+#define TIME_UNIT_MOST_NS  250000u /* ... and however slow */
+
+/* An interval is a whole number of units if it is a whole number of nanoseconds for each. */
+static uint64_t time_unit_ns(uint64_t interval_ns)
+{
+    const uint64_t fitting = interval_ns / TIME_UNIT_LEAST_NS, units = fitting < TIME_UNITS ? fitting : TIME_UNITS;
+    const uint64_t unit_ns = units ? interval_ns / units : interval_ns;
+    return unit_ns < TIME_UNIT_MOST_NS ? unit_ns : TIME_UNIT_MOST_NS;
+}
+
+static struct text name(const char *const *names, size_t which)
+{
+    return (struct text){ names[which], strlen(names[which]) };
+}
+
+void recording_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns)
+{
+    *recording = (struct recording){
+        .pyreel_version = TEXT(PYREEL_VERSION),
+        .mode = name(mode_names, options->mode),
+        .threads_option = name(threads_names, options->which),
+        .command = quote_command(argv),
+        .start_unix_ns = clock_unix_ns(),
+        .start_monotonic_ns = start_ns,
+        .interval_ns = options->interval_ns,
+        .time_unit_ns = time_unit_ns(options->interval_ns),
+        .attached = options->pid != 0,
+        .weighted = options->disturb > 0 || options->blocking,
+    };
+    host_describe(recording);
+}
+
+void recording_forget(struct recording *recording)
+{
+    text_free(recording->command);
+    host_forget(recording);
+}

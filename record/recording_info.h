@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands at the head of a recording: by whom, where, when and how it was made. */
+#ifndef PYREEL_RECORD_RECORDING_INFO_H
+#define PYREEL_RECORD_RECORDING_INFO_H
+
+#include "formats/model/event.h"
+#include "record/options.h"
+
+/* The description of a recording that starts now, `start_ns` on the monotonic clock. `argv` is our command line. */
+void recording_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns);
+
+/* Frees its texts. */
+void recording_forget(struct recording *recording);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/frame_opcodes.h"
+
+#include "formats/base/alloc.h"
+
+#define ASKED_MOST 256 /* of one call */
+#define AGAIN      8   /* frames of the last sample that are looked at again */
+
+/* A call. The same instruction, as in a recursion, is asked for once. */
+struct asking {
+    struct unwinder *u;
+    const struct interpreter *interpreter;
+    struct asked {
+        struct link *link;
+        size_t piece;
+        uint8_t base;
+        bool known; /* it is of the last sample */
+    } asked[ASKED_MOST];
+    size_t count;
+    struct piece pieces[ASKED_MOST + 2];
+    unsigned char opcodes[ASKED_MOST];
+    size_t pieces_count;
+    bool same; /* what is of the last sample */
+};
+
+/* Takes in an opcode, or 0. */
+static void take(struct asking *asking, const struct asked *asked, uint8_t opcode)
+{
+    if (asked->known) {
+        asking->same &= opcode == asked->link->opcode;
+        return;
+    }
+    asked->link->opcode = opcode;
+    asking->u->figures.instructions += opcode != 0;
+    asking->u->figures.instructions_unknown += opcode == 0;
+}
+
+static void read_asked(struct asking *asking)
+{
+    struct unwinder *u = asking->u;
+    const struct layout *l = u->walker.layout;
+    size_t pieces = asking->pieces_count, good = 0;
+    uint64_t generation = 0;
+    uint32_t copies = 0;
+    if (pieces == 0)
+        return;
+    /* Whether a code object was freed before the opcodes were read: then all are to be confirmed. */
+    if (u->generation)
+        asking->pieces[pieces++] = (struct piece){ asking->interpreter->address + l->interpreter_code_generation,
+                                                   sizeof(generation), &generation };
+    if (u->generation && l->interpreter_copies_generation)
+        asking->pieces[pieces++] = (struct piece){ asking->interpreter->address + l->interpreter_copies_generation,
+                                                   sizeof(copies), &copies };
+    remote_read_pieces(&u->target->remote, asking->pieces, pieces, &good);
+    if (good < pieces || generation + copies + 1 != u->generation)
+        u->generation = 0;
+    for (size_t i = 0; i < asking->count; i++) {
+        const struct asked *asked = &asking->asked[i];
+        const uint8_t opcode = asking->opcodes[asked->piece];
+        const bool fits = asked->piece < good && opcode_marks_fit(l->opcode_names, l->opcodes, opcode, asked->base);
+        take(asking, asked, fits ? opcode : 0);
+    }
+    asking->count = asking->pieces_count = 0;
+}
+
+static void ask(struct asking *asking, struct link *link, bool known)
+{
+    const struct code *code = link->code;
+    const int64_t unit = code_instruction(code, link->instruction);
+    struct asked asked = { .link = link, .known = known };
+    if (unit < 0 && link->instruction < code->first)
+        return; /* about to begin */
+    if (unit < 0) {
+        take(asking, &asked, 0);
+        return;
+    }
+    const uint64_t address = code->first + (uint64_t)unit * 2;
+    const size_t last = asking->pieces_count - 1; /* if there is one */
+    if (asking->pieces_count > 0 && asking->pieces[last].address == address) {
+        asked.piece = last;
+    } else {
+        asked.piece = asking->pieces_count++;
+        asking->pieces[asked.piece] = (struct piece){ address, 1, &asking->opcodes[asked.piece] };
+    }
+    asked.base = code->instructions[unit].base;
+    asking->asked[asking->count++] = asked;
+    if (asking->count == ASKED_MOST)
+        read_asked(asking);
+}
+
+bool instructions_read(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter)
+{
+    const struct walker *w = &u->walker;
+    struct asking asking;
+    asking.u = u;
+    asking.interpreter = interpreter;
+    asking.count = asking.pieces_count = 0;
+    asking.same = true;
+    for (uint32_t i = 0; i < w->up_count; i++)
+        ask(&asking, &w->up[i], false);
+    for (uint32_t i = 0; i < w->down_count; i++)
+        ask(&asking, &w->down[i], false);
+    for (uint32_t i = 0; i < AGAIN && i < w->joined; i++) {
+        walk->looked_at = walk->looked_at > 0 && walk->looked_at <= w->joined ? walk->looked_at - 1 : w->joined - 1;
+        ask(&asking, &walk->links[walk->looked_at], true);
+    }
+    read_asked(&asking);
+    if (!asking.same)
+        walk->epoch = UINT64_MAX; /* of none */
+    return asking.same;
+}
+
+static void add_fresh(struct unwinder *u, struct link link)
+{
+    link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, link.opcode);
+    u->fresh[u->fresh_count++] = link;
+}
+
+void instructions_gather(struct unwinder *u)
+{
+    const struct walker *w = &u->walker;
+    u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
+    u->fresh_count = 0;
+    for (uint32_t i = w->up_count; i > 0; i--)
+        add_fresh(u, w->up[i - 1]);
+    for (uint32_t i = 0; i < w->down_count; i++)
+        add_fresh(u, w->down[i]);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* From a frame towards the leaf. For find.c alone. */
+#ifndef PYREEL_RECORD_UNWIND_LIVE_FIND_INTERNAL_H
+#define PYREEL_RECORD_UNWIND_LIVE_FIND_INTERNAL_H
+
+#include "record/unwind/live/frame.h"
+
+/* Goes on from a frame that nothing was seen below, the data stack going on at walker->behind: finds what it called,
+ * into walker->down. ACCEPTED or LEARNED. */
+enum attempt walk_down(struct walker *walker, struct walk *walk, struct seen leaf);
+
+/* From 3.14 on, where a frame that has returned can be told: the last one on the data stack that has not, at or below
+ * this one, which is in the copy. What called it may be a generator, which is easily found from there alone. */
+uint64_t walk_last_alive(struct walker *walker, struct walk *walk, uint64_t frame);
+
+#endif

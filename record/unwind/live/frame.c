@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/live/frame.h"
+
+#include "formats/base/alloc.h"
+#include "record/python/opcode_effects.h"
+
+#define MARK_TRIES 16 /* places where a mark may be remembered */
+#define TAGS       3u /* low bits of a word on a stack of values */
+
+uint64_t seen_bytes(const struct layout *l, const struct code *code)
+{
+    return l->frame_locals + ((uint64_t)code->locals + code->stack) * 8;
+}
+
+static enum life life_of(const struct layout *l, const struct seen *seen)
+{
+    if (l->stack_is_pointer) {
+        /* A function without variables may also call with nothing on its stack. */
+        const uint64_t bottom = seen->address + l->frame_locals;
+        return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? DEAD : CALLING;
+    }
+    if ((int32_t)half_word_at(seen->here, l->frame_stack) == -1)
+        return RUNNING;
+    const bool can_call = seen->code->hidden || code_kind(seen->code, seen->instruction) & OPCODE_CALLS;
+    return can_call || seen->owner == l->owner_generator ? CALLING : PAUSED;
+}
+
+/* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
+ * once. Before 3.14, one that is being made still has the instruction of the one that was there before, which mostly
+ * was about to return: whoever returns counts as returned. Later versions take the code object from a frame that has.
+ */
+static bool is_begun(const struct layout *l, const struct seen *seen)
+{
+    if (code_is_generator(seen->code) || !walk_is_in_code(seen->code, seen->instruction))
+        return false;
+    return l->stack_is_pointer || !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
+}
+
+static void note_met(struct walker *w, struct code *code)
+{
+    if (w->met_count > 0 && w->met[w->met_count - 1] == code)
+        return; /* a recursion */
+    w->met = alloc_grow(w->met, &w->met_room, w->met_count + 1, sizeof(struct code *));
+    w->met[w->met_count++] = code;
+}
+
+enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, struct seen *seen)
+{
+    const struct layout *l = w->layout;
+    const unsigned char *here = snapshot_find(&walk->snapshot, l, address);
+    seen->here = here;
+    if (!here)
+        return LEARNED;
+    *seen = (struct seen){ .here = here,
+                           .address = address,
+                           .previous = word_at(here, l->frame_previous),
+                           .instruction = word_at(here, l->frame_instruction),
+                           .owner = here[l->frame_owner],
+                           .stray = walk->snapshot.found_stray != NULL,
+                           .chunk = walk->snapshot.found_chunk };
+    if (seen->owner >= l->owner_shim)
+        return ACCEPTED;
+    const struct executed executed = code_executed(l, here);
+    if (seen->owner == l->owner_frame_object)
+        return TORN;
+    seen->life = DEAD;
+    if (executed.code == 0)
+        return ACCEPTED;
+    seen->code = codes_find(w->codes, executed.code, executed.copy);
+    if (!seen->code)
+        return walk_read_codes(w, walk, executed, seen->previous) ? LEARNED : NO_CODE;
+    if (w->noting)
+        note_met(w, seen->code);
+    /* It was read after this copy was made. */
+    if (seen->code->number > w->known)
+        return LEARNED;
+    seen->life = life_of(l, seen);
+    if (seen->owner == l->owner_generator)
+        snapshot_widen(&walk->snapshot, (uint32_t)seen_bytes(l, seen->code));
+    else if (!is_begun(l, seen))
+        seen->life = DEAD;
+    /* It is left out for what its code object says: that must be the one it has. */
+    if (seen->life == DEAD || seen->life == PAUSED)
+        note_met(w, seen->code);
+    return walk_is_in_code(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
+}
+
+/* ---- who called whom ---- */
+
+static bool has_word(const uint64_t *words, size_t count, uint64_t wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((words[i] & ~(uint64_t)TAGS) == wanted)
+            return true;
+    return false;
+}
+
+uint32_t seen_kind(const struct seen *seen)
+{
+    return code_kind(seen->code, seen->instruction);
+}
+
+enum attempt seen_values(struct walker *w, struct walk *walk, const struct seen *seen, struct values *values)
+{
+    const struct layout *l = w->layout;
+    const uint64_t locals = seen->address + l->frame_locals;
+    const uint64_t bottom = locals + (uint64_t)seen->code->locals * 8;
+    const uint64_t end = l->stack_is_pointer ? word_at(seen->here, l->frame_stack)
+                                             : locals + (uint64_t)half_word_at(seen->here, l->frame_stack) * 8;
+    values->count = 0;
+    if (end <= bottom || end - bottom > (uint64_t)seen->code->stack * 8 || end % 8 != 0)
+        return ACCEPTED;
+    const size_t near = end - bottom < DRIVEN_NEAR * 8 ? (end - bottom) / 8 : DRIVEN_NEAR;
+    if (!snapshot_find(&walk->snapshot, l, seen->address))
+        return TORN;
+    values->count = snapshot_words(&walk->snapshot, end - near * 8, values->words, near);
+    return values->count == near ? ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
+}
+
+bool values_have(const struct layout *l, const struct values *values, uint64_t generator_frame)
+{
+    return has_word(values->words, values->count, generator_frame - l->generator_frame);
+}
+
+bool seen_calls_plainly(const struct seen *seen, uint32_t kind)
+{
+    return seen->code->hidden || (kind & OPCODE_CALLS && (kind & OPCODE_HIDES || !(kind & OPCODE_RESUMES)));
+}
+
+/* Through C: before 3.14 the caller counts as running then. Any instruction may lead there, but only some drive a
+ * generator. */
+static bool called_through_c(const struct layout *l, const struct seen *caller, const struct seen *callee,
+                             uint32_t kind, bool certain)
+{
+    /* A generator into which an exception is thrown does not run while the one that it delegates to handles it. */
+    const bool throws = caller->owner == l->owner_generator && caller->life == CALLING;
+    if (callee->owner != l->owner_generator)
+        return certain || l->stack_is_pointer || caller->life == RUNNING || throws;
+    return certain || throws || (caller->life == (l->stack_is_pointer ? CALLING : RUNNING) && kind & OPCODE_DRIVES);
+}
+
+static enum attempt resumed(struct walker *w, struct walk *walk, const struct seen *caller, const struct seen *callee,
+                            uint32_t kind)
+{
+    struct values values;
+    if (!(kind & OPCODE_RESUMES))
+        return TORN;
+    const enum attempt done = seen_values(w, walk, caller, &values);
+    if (done != ACCEPTED)
+        return done;
+    return values_have(w->layout, &values, callee->address) ? ACCEPTED : TORN;
+}
+
+enum attempt seen_called(struct walker *w, struct walk *walk, const struct seen *caller, const struct seen *callee,
+                         bool from_c, bool certain)
+{
+    const struct layout *l = w->layout;
+    if (caller->life == DEAD)
+        return TORN;
+    const uint32_t kind = seen_kind(caller);
+    if (from_c)
+        return called_through_c(l, caller, callee, kind, certain) ? ACCEPTED : TORN;
+    /* One into which an exception is thrown is linked without a mark, though C does it. */
+    if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)
+        return seen_still_there(w, walk, caller, true) ? ACCEPTED : TORN;
+    if (caller->life != CALLING)
+        return TORN;
+    if (callee->owner == l->owner_generator)
+        return resumed(w, walk, caller, callee, kind);
+    const bool neighbours = !caller->stray && !callee->stray && caller->chunk == callee->chunk;
+    const bool fits = !neighbours || callee->address == caller->address + seen_bytes(l, caller->code);
+    return seen_calls_plainly(caller, kind) && fits ? ACCEPTED : TORN;
+}
+
+bool seen_still_there(const struct walker *w, const struct walk *walk, const struct seen *seen, bool exactly)
+{
+    const struct layout *l = w->layout;
+    const unsigned char *again = seen->stray ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
+    if (!again)
+        return true;
+    return word_at(again, l->frame_previous) == seen->previous &&
+           word_at(again, l->frame_executable) == word_at(seen->here, l->frame_executable) &&
+           (!exactly || word_at(again, l->frame_instruction) == seen->instruction);
+}
+
+/* ---- marks ---- */
+
+/* Whether the plain frame `callee` lies right behind the one at an address. */
+static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, const struct seen *callee)
+{
+    const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, address);
+    struct seen caller;
+    /* It is not learned here: what lies there may be no frame at all. */
+    const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
+    if (!codes_find(w->codes, executed.code, executed.copy))
+        return false;
+    return seen_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&
+           caller.chunk == callee->chunk && caller.address + seen_bytes(w->layout, caller.code) == callee->address;
+}
+
+/* Whether what was seen above a mark at this address is still there. A frame that goes on with a generator may have the
+ * generator between them, and the mark at the same place. */
+static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, const struct seen *callee)
+{
+    struct seen caller;
+    return lies_behind(w, walk, above, callee) && seen_look(w, walk, above, &caller) == ACCEPTED &&
+           caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) && !(seen_kind(&caller) & OPCODE_RESUMES);
+}
+
+/* Whether nothing is above a mark of an entry that leads there. */
+static bool is_end(const struct walker *w, const struct walk *walk, uint64_t above)
+{
+    const uint32_t base = w->layout->thread_base_frame;
+    return above == (base ? word_at(snapshot_state(&walk->snapshot), base) : 0);
+}
+
+/* Where the mark at an address is remembered, or is to be. */
+static struct mark *place_of_mark(struct walk *walk, uint64_t address)
+{
+    const uint64_t first = address >> 4 ^ address >> 12;
+    for (uint64_t i = first; i < first + MARK_TRIES; i++)
+        if (walk->marks[i % MARKS].address == address || walk->marks[i % MARKS].address == 0)
+            return &walk->marks[i % MARKS];
+    return &walk->marks[first % MARKS];
+}
+
+bool seen_known_mark(struct walk *walk, uint64_t mark, uint64_t above)
+{
+    const struct mark *known = place_of_mark(walk, mark);
+    return mark && known->address == mark && known->above == above;
+}
+
+bool seen_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const struct seen *callee, uint64_t *above)
+{
+    const struct layout *l = w->layout;
+    struct mark *known = place_of_mark(walk, mark);
+    *above = known->above;
+    if (known->address == mark && is_still_above(w, walk, known->above, callee))
+        return true;
+    unsigned char head[LAYOUT_FRAME_MAX];
+    if (walk->snapshot.learn_left == 0)
+        return false;
+    walk->snapshot.learn_left--;
+    if (remote_read(w->remote, mark, head, l->frame_size) != REMOTE_READ || head[l->frame_owner] < l->owner_shim)
+        return false;
+    *above = word_at(head, l->frame_previous);
+    if (is_end(w, walk, *above))
+        return true;
+    if (!lies_behind(w, walk, *above, callee))
+        return false;
+    *known = (struct mark){ mark, *above };
+    return true;
+}
+
+/* ---- two copies, one after the other ---- */
+
+static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, const unsigned char *again,
+                       bool exactly)
+{
+    const struct layout *l = w->layout;
+    const unsigned char *here = snapshot_find(&walk->snapshot, l, frame);
+    return !here || !again ||
+           (word_at(again, l->frame_previous) == word_at(here, l->frame_previous) &&
+            word_at(again, l->frame_executable) == word_at(here, l->frame_executable) &&
+            (!exactly || word_at(again, l->frame_instruction) == word_at(here, l->frame_instruction)));
+}
+
+static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
+{
+    const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
+    return here && walk->snapshot.found_stray;
+}
+
+/* Whether the call was there in both copies; the second ones of its frames are these. */
+static bool same_call(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee,
+                      const unsigned char *again_caller, const unsigned char *again_callee)
+{
+    return same_again(w, walk, caller->address, again_caller, true) &&
+           same_again(w, walk, callee->address, again_callee, is_generator(w, walk, callee->address));
+}
+
+bool walker_near(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    struct snapshot *s = &walk->snapshot;
+    const size_t caller_piece = snapshot_near_piece(s, w->layout, caller->address);
+    return caller_piece && caller_piece == snapshot_near_piece(s, w->layout, callee->address);
+}
+
+uint32_t walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    const struct snapshot *s = &walk->snapshot;
+    const struct layout *l = w->layout;
+    if (s->near && !walker_near(w, walk, caller, callee))
+        return WALKER_UNSEEN;
+    for (uint32_t i = 0; s->near && i < NEAR_COPIES; i++) {
+        const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i);
+        const unsigned char *near_callee = snapshot_find_near(s, l, callee->address, i);
+        if (!near_caller || !near_callee)
+            return WALKER_UNSEEN;
+        if (!same_call(w, walk, caller, callee, near_caller, near_callee))
+            return i;
+    }
+    return s->near ? NEAR_COPIES
+                   : same_call(w, walk, caller, callee, snapshot_find_again(s, l, caller->address),
+                               snapshot_find_again(s, l, callee->address));
+}
+
+bool walker_together(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+{
+    struct snapshot *s = &walk->snapshot;
+    if (!snapshot_find(s, w->layout, caller->address) || s->found_stray)
+        return false;
+    const size_t chunk = s->found_chunk;
+    return snapshot_find(s, w->layout, callee->address) && !s->found_stray && s->found_chunk == chunk;
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/snapshot.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define C_STACK_LIMIT (UINT64_C(1) << 30) /* bytes; a thread's are fewer */
+#define STATE_LIMIT   4096                /* bytes; a thread's state is smaller */
+#define CHUNKS_LIMIT  780                 /* of a thread: 12 MiB of frames where chunks have their usual size */
+#define STRAYS_LIMIT  384                 /* of a thread */
+#define CHUNK_LIMIT   (16u << 20)         /* bytes of one chunk */
+#define COPY_LIMIT    (64u << 20)         /* bytes of all chunks, when they are learned */
+#define SLACK         512                 /* bytes read beyond what was used lately: the stack may have grown */
+#define ODD_CHUNKS    3                   /* attempts in a row that see no chain of chunks */
+#define STRAY_IDLE    32                  /* samples after which an unused one is not read any more ... */
+#define STILL_IDLE    4                   /* ... of a thread that stands still: to fetch one costs little more */
+#define FIT_SAMPLES   256                 /* how often what is read is fitted to what was used */
+#define LEARN_READS   1200                /* frames that are read one by one to learn where they are */
+#define LEARN_STEPS   40000               /* frames in all that are followed then */
+#define STRAY_MOST    4096                /* bytes that are read of a stray */
+
+void snapshot_free(struct snapshot *snapshot)
+{
+    free(snapshot->chunks);
+    free(snapshot->strays);
+    free(snapshot->copy);
+    free(snapshot->last);
+    *snapshot = (struct snapshot){ 0 };
+}
+
+/* Another set of pieces than last time: the copies can't be compared. */
+static enum attempt changed_plan(struct snapshot *s)
+{
+    s->comparable = false;
+    return LEARNED;
+}
+
+static uint32_t rounded(uint64_t used, uint64_t size)
+{
+    const uint64_t wanted = (used + SLACK + SLACK - 1) / SLACK * SLACK;
+    return (uint32_t)(wanted < size ? wanted : size);
+}
+
+/* ---- what came ---- */
+
+/* Reads what was not in the call; only so much in a tick. */
+static bool read_at(struct snapshot *s, struct remote *remote, uint64_t address, void *into, size_t size)
+{
+    if (s->learn_left == 0)
+        return false;
+    s->learn_left--;
+    return remote_read(remote, address, into, size) == REMOTE_READ;
+}
+
+static void forget_chunks(struct snapshot *s, size_t from)
+{
+    s->chunks_count = from < s->chunks_count ? from : s->chunks_count;
+    s->newest = s->newest < from ? s->newest : 0;
+    s->comparable = false;
+}
+
+static size_t chunk_at(const struct snapshot *s, uint64_t address)
+{
+    size_t i = s->chunks_count;
+    while (i > 0 && s->chunks[i - 1].address != address)
+        i--;
+    return i; /* its place + 1; 0: not known */
+}
+
+static void insert_chunk(struct snapshot *s, size_t place, struct chunk chunk)
+{
+    s->chunks = alloc_grow(s->chunks, &s->chunks_room, s->chunks_count + 1, sizeof(*s->chunks));
+    memmove(s->chunks + place + 1, s->chunks + place, (s->chunks_count - place) * sizeof(*s->chunks));
+    s->chunks[place] = chunk;
+    s->chunks_count++;
+}
+
+/* The chunks are not a chain. One may have been taken away meanwhile, and its memory be that of a new one by now; or it
+ * is another thread. Of a thread that stands still the chain is another one. */
+static enum attempt doubt_chunks(struct snapshot *s)
+{
+    if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
+        return TORN;
+    forget_chunks(s, 0);
+    return LEARNED;
+}
+
+/* A chunk that is part of the chain, as the thread's state says, is not there. It came and went meanwhile, or the chain
+ * goes on without it. */
+static enum attempt doubt_gone(struct snapshot *s)
+{
+    if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
+        return TORN;
+    forget_chunks(s, s->chunks_came);
+    return LEARNED;
+}
+
+/* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`, to one that is known. */
+static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t newest,
+                                 uint64_t top)
+{
+    struct chunk fresh[CHUNKS_LIMIT];
+    size_t count = 0, known = 0;
+    uint64_t total = 0;
+    for (uint64_t at = newest; at && !(known = chunk_at(s, at)); count++) {
+        unsigned char head[LAYOUT_OBJECT_MAX];
+        if (count == CHUNKS_LIMIT || total > COPY_LIMIT)
+            return TOO_DEEP;
+        if (!read_at(s, remote, at, head, l->chunk_data))
+            return s->learn_left == 0 ? TOO_DEEP : TORN;
+        const uint64_t size = word_at(head, l->chunk_size);
+        /* A chunk's own note of its top is made when another is put on it. */
+        const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
+        if (size > CHUNK_LIMIT || size < l->chunk_data || used > size || used < l->chunk_data)
+            return TORN;
+        fresh[count] = (struct chunk){ .address = at, .next = at == newest ? rounded(used, size) : (uint32_t)used };
+        total += fresh[count].next;
+        at = word_at(head, l->chunk_previous);
+    }
+    forget_chunks(s, known);
+    if (known + count > CHUNKS_LIMIT)
+        return TOO_DEEP;
+    for (size_t i = count; i > 0; i--)
+        insert_chunk(s, s->chunks_count, fresh[i - 1]);
+    s->newest = s->chunks_count - 1;
+    if (known == 0)
+        s->firm = s->fewest = s->most_chunks = s->chunks_count;
+    else if (s->firm > known)
+        s->firm = known;
+    s->fit_due = FIT_SAMPLES;
+    return LEARNED;
+}
+
+static void drop_stray(struct snapshot *s, size_t i)
+{
+    s->comparable = false;
+    s->strays_read -= i < s->strays_read;
+    s->strays_count--;
+    memmove(&s->strays[i], &s->strays[i + 1], (s->strays_count - i) * sizeof(*s->strays));
+}
+
+/* Those of one piece. */
+static void drop_strays(struct snapshot *s, size_t piece)
+{
+    for (size_t i = s->strays_count; i > 0; i--)
+        if (s->strays[i - 1].piece == piece)
+            drop_stray(s, i - 1);
+}
+
+/* Piece k of the thread's own is the first that did not come. True when the walk may do without: chunks are taken away
+ * while a recursion returns, and the older ones have come. */
+static bool lacks_piece(struct snapshot *s, size_t k)
+{
+    size_t place;
+    switch (snapshot_piece(s, k, &place)) {
+    case PIECE_CFRAME:
+        s->cframes_count = 0;
+        return false;
+    case PIECE_CHUNK:
+        s->chunks_came = place;
+        s->chunks_gone = true;
+        s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
+        if (s->chunks_came == 0)
+            forget_chunks(s, 0);
+        return s->chunks_came > 0 && s->strays_count == 0 && !s->twice;
+    case PIECE_STRAY:
+        drop_strays(s, place);
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* How many of the thread's pieces came. Between its first and the rest were those of others. */
+static size_t pieces_that_came(const struct snapshot *s, size_t good)
+{
+    const size_t came = good - s->first;
+    if (came <= s->pieces || s->rest_first == 0)
+        return came < s->pieces ? came : s->pieces;
+    const size_t rest = good > s->rest_first ? good - s->rest_first : 0;
+    return s->pieces + (rest < s->rest ? rest : s->rest);
+}
+
+/* So much of a chunk is in use; remembered, to read as much next time. */
+static void note_use(struct chunk *chunk, uint64_t used)
+{
+    if (used < CHUNK_LIMIT && used > chunk->most)
+        chunk->most = (uint32_t)used;
+}
+
+/* Whether the chunks that came are the thread's, from the oldest to the one that is its newest now. */
+static enum attempt check_chunks(struct snapshot *s, const struct layout *l, struct remote *remote)
+{
+    const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
+    const size_t place = chunk_at(s, newest);
+    if (newest == 0) { /* those that we know are another thread's by now, or nobody's */
+        s->chunks_came = 0;
+        forget_chunks(s, 0);
+        return ACCEPTED;
+    }
+    if (place == 0)
+        return learn_chunks(s, l, remote, newest, top);
+    s->newest = place - 1;
+    if (place > s->chunks_came)
+        return s->chunks_gone ? doubt_gone(s) : LEARNED; /* it is gone again, or was not asked for */
+    const struct chunk *last = &s->chunks[s->newest];
+    const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
+    if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
+        s->chunks[s->newest].next = rounded(top - last->address, size);
+        s->comparable = false;
+    }
+    for (size_t i = place; i > 0; i--) {
+        const unsigned char *head = s->copy + s->chunks[i - 1].at;
+        if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0))
+            return doubt_chunks(s);
+        note_use(&s->chunks[i - 1],
+                 i == place ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
+    }
+    s->odd_chunks = 0;
+    return ACCEPTED;
+}
+
+/* The place in the copy of what is noted at `cframe`; CFRAMES: it is not in the copy, and will be next time. */
+static uint32_t place_of_cframe(struct snapshot *s, uint64_t cframe)
+{
+    for (uint32_t i = 0; i < s->cframes_count; i++)
+        if (s->cframes[i] == cframe)
+            return i;
+    const uint32_t place = s->cframes_count < CFRAMES ? s->cframes_count++ : s->cframe_oldest++ % CFRAMES;
+    s->cframes[place] = cframe;
+    return CFRAMES;
+}
+
+/* Whether the frame that is noted at `cframe` is in the copy. If not, it will be next time. */
+static bool find_cframe(struct snapshot *s, uint64_t cframe)
+{
+    s->cframe = cframe ? place_of_cframe(s, cframe) : CFRAMES;
+    return cframe == 0 || s->cframe < CFRAMES;
+}
+
+enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t interpreter,
+                            size_t good)
+{
+    if (good <= s->first || word_at(s->copy, l->thread_interpreter) != interpreter)
+        return ELSEWHERE;
+    const size_t came = pieces_that_came(s, good);
+    s->until = came <= s->pieces ? s->first + came : s->rest_first + came - s->pieces;
+    s->chunks_gone = false;
+    if (came < s->pieces + s->rest && !lacks_piece(s, came)) {
+        const size_t place = chunk_at(s, word_at(s->copy, l->thread_chunk));
+        s->newest = place ? place - 1 : s->newest;
+        if (!s->chunks_gone)
+            return changed_plan(s);
+        return place == 0 || place > s->chunks_came ? doubt_gone(s) : TORN;
+    }
+    if (s->spare_first && good > s->spare_first) {
+        const size_t spare = s->chunks_count - s->chunks_came, more = good - s->spare_first;
+        s->chunks_came += more < spare ? more : spare;
+        s->until = s->spare_first + (more < spare ? more : spare);
+    }
+    if (l->thread_cframe && !find_cframe(s, word_at(s->copy, l->thread_cframe)))
+        return changed_plan(s);
+    return check_chunks(s, l, remote);
+}
+
+uint64_t snapshot_current(const struct snapshot *s, const struct layout *l)
+{
+    if (!l->thread_cframe)
+        return word_at(s->copy, l->thread_current_frame);
+    return s->cframe < s->cframes_count ? word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES) : 0;
+}
+
+/* Whether `before` may be the place before this one: on the same C stack, or the first of all, in the thread's state.
+ * A place is the thread's for a moment before it says which one was before. */
+static bool may_be_before(const struct snapshot *s, uint64_t before)
+{
+    const uint64_t here = s->cframes[s->cframe];
+    const uint64_t distance = before > here ? before - here : here - before;
+    return before % 8 == 0 && (distance < C_STACK_LIMIT || before - s->thread < STATE_LIMIT);
+}
+
+enum attempt snapshot_caller(struct snapshot *s, uint64_t *frame)
+{
+    *frame = 0;
+    if (s->cframe >= s->cframes_count)
+        return ACCEPTED;
+    const uint64_t before = word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES + 8);
+    if (before && !may_be_before(s, before))
+        return UNSURE;
+    const uint32_t place = before ? place_of_cframe(s, before) : CFRAMES;
+    if (before && place == CFRAMES)
+        return changed_plan(s);
+    if (before)
+        *frame = word_at(s->copy, s->cframe_at + place * CFRAME_BYTES);
+    return ACCEPTED;
+}
+
+/* ---- frames ---- */
+
+/* The chunk whose read part ends before this frame although it may belong to it. */
+static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    for (size_t i = 0; i < s->chunks_came; i++) {
+        struct chunk *chunk = &s->chunks[i];
+        const uint64_t size = word_at(s->copy + chunk->at, l->chunk_size);
+        const uint64_t offset = frame - chunk->address;
+        if (offset >= size || size > CHUNK_LIMIT)
+            continue;
+        const uint32_t used = rounded(offset + l->frame_size, size);
+        chunk->next = used > chunk->next ? used : chunk->next;
+        chunk->most = chunk->next;
+        return true;
+    }
+    return false;
+}
+
+static bool is_stray(const struct snapshot *s, uint64_t frame)
+{
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (s->strays[i].frame == frame)
+            return true;
+    return false;
+}
+
+/* Makes room for one more. False when all are needed. */
+static bool make_room(struct snapshot *s)
+{
+    for (size_t i = 0; s->strays_count == STRAYS_LIMIT && i < s->strays_count; i++)
+        if (s->strays[i].idle > 0)
+            drop_stray(s, i);
+    return s->strays_count < STRAYS_LIMIT;
+}
+
+static bool add_stray(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    if (is_stray(s, frame))
+        return false;
+    s->strays = alloc_grow(s->strays, &s->strays_room, s->strays_count + 1, sizeof(*s->strays));
+    s->strays[s->strays_count++] = (struct stray){ .frame = frame, .next = l->frame_size };
+    return true;
+}
+
+/* A frame of the data stack that is in no chunk we know: there is a new one. */
+static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, struct remote *remote)
+{
+    unsigned char state[LAYOUT_THREAD_MAX];
+    if (!read_at(s, remote, s->thread, state, l->thread_size))
+        return TORN;
+    const uint64_t newest = word_at(state, l->thread_chunk);
+    for (size_t i = 0; i < s->chunks_came; i++)
+        if (s->chunks[i].address == newest)
+            return TORN; /* and is gone again */
+    return learn_chunks(s, l, remote, newest, word_at(state, l->thread_chunk + 8));
+}
+
+void snapshot_begin(struct snapshot *s)
+{
+    s->learn_left = LEARN_READS;
+    s->twice = false;
+}
+
+/* A frame that was left leads to whatever is there by now, and what is learned once is read with many samples. */
+static bool may_be_frame(const struct layout *l, uint64_t frame, const unsigned char *head)
+{
+    return frame % 8 == 0 && head[l->frame_owner] <= l->owner_shim + 1 && word_at(head, l->frame_previous) % 8 == 0 &&
+           word_at(head, l->frame_previous) != frame;
+}
+
+enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
+{
+    bool learned = false;
+    for (size_t steps = 0; frame && steps < LEARN_STEPS; steps++) {
+        unsigned char head[LAYOUT_FRAME_MAX];
+        const unsigned char *here = snapshot_find(s, l, frame);
+        if (!here) {
+            if (!read_at(s, remote, frame, head, l->frame_size))
+                break;
+            if (!may_be_frame(l, frame, head))
+                break;
+            here = head;
+            if (grow_chunk(s, l, frame))
+                return changed_plan(s); /* what follows will be there, too */
+            if (head[l->frame_owner] == 0)
+                return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
+            if (!make_room(s)) {
+                s->comparable = false;
+                return TOO_DEEP;
+            }
+            if (!add_stray(s, l, frame))
+                break; /* a ring */
+            learned = true;
+        }
+        frame = word_at(here, l->frame_previous);
+    }
+    return learned ? changed_plan(s) : NO_MEMORY;
+}
+
+enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
+{
+    unsigned char head[LAYOUT_FRAME_MAX];
+    if (!read_at(s, remote, frame, head, l->frame_size) || !may_be_frame(l, frame, head))
+        return NO_MEMORY;
+    if (grow_chunk(s, l, frame))
+        return changed_plan(s);
+    if (head[l->frame_owner] == 0)
+        return learn_new_chunk(s, l, remote);
+    if (!make_room(s)) {
+        s->comparable = false;
+        return TOO_DEEP;
+    }
+    if (!add_stray(s, l, frame))
+        return NO_MEMORY;
+    if (s->strays_read + 1 != s->strays_count) /* others have to come first */
+        return changed_plan(s);
+    struct stray *stray = &s->strays[s->strays_read++];
+    stray->size = l->frame_size;
+    stray->at = (uint32_t)s->copy_size;
+    s->copy_size += (l->frame_size + 7u) & ~7u;
+    s->copy = alloc_grow(s->copy, &s->copy_room, s->copy_size, 1);
+    memcpy(s->copy + stray->at, head, l->frame_size);
+    s->fetched = true;
+    return ACCEPTED;
+}
+
+void snapshot_widen(struct snapshot *s, uint32_t size)
+{
+    struct stray *stray = s->found_stray;
+    if (!stray || size <= stray->next || size > STRAY_MOST)
+        return;
+    stray->next = size;
+    s->comparable = false;
+}
+
+enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t end)
+{
+    if (s->found_stray) {
+        const uint64_t size = end - s->found_stray->frame;
+        if (size > CHUNK_LIMIT)
+            return TORN;
+        s->found_stray->next = size > s->found_stray->next ? (uint32_t)size : s->found_stray->next;
+        return changed_plan(s);
+    }
+    return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : TORN;
+}
+
+/* ---- what to read next time ---- */
+
+/* Those that were there in every sample lately are firm; those that were in none will not come again. */
+static void fit_firm(struct snapshot *s)
+{
+    s->firm = s->fewest;
+    if (s->most_chunks < s->chunks_count)
+        forget_chunks(s, s->most_chunks);
+    s->fewest = s->most_chunks = s->newest + 1;
+}
+
+/* The newest chunk is read as far as it was used lately, so that a stack which comes and goes is not learned anew each
+ * time. */
+static void fit_chunk(struct snapshot *s, const struct layout *l)
+{
+    if (s->chunks_count == 0 || s->fit_due-- > 0)
+        return;
+    struct chunk *newest = &s->chunks[s->newest];
+    const uint32_t wanted = rounded(newest->most, word_at(s->copy + newest->at, l->chunk_size));
+    if (wanted != newest->next && wanted >= l->chunk_data && wanted <= CHUNK_LIMIT) {
+        newest->next = wanted;
+        s->comparable = false;
+    }
+    newest->most = 0;
+    fit_firm(s);
+    s->fit_due = FIT_SAMPLES;
+}
+
+void snapshot_accept(struct snapshot *s, const struct layout *l)
+{
+    unsigned char *const copy = s->copy;
+    const uint32_t idle_most = s->still ? STILL_IDLE : STRAY_IDLE;
+    s->comparable = !s->fetched;
+    s->fewest = s->newest + 1 < s->fewest ? s->newest + 1 : s->fewest;
+    s->most_chunks = s->newest + 1 > s->most_chunks ? s->newest + 1 : s->most_chunks;
+    fit_chunk(s, l);
+    s->copy = s->last;
+    s->last = copy;
+    const size_t room = s->copy_room;
+    s->copy_room = s->last_room;
+    s->last_room = room;
+    for (size_t i = s->strays_count; i > 0; i--)
+        if (s->strays[i - 1].idle++ > idle_most)
+            drop_stray(s, i - 1);
+}

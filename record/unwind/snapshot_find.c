@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/snapshot.h"
+
+#include <string.h>
+
+#define BLOCK 256 /* bytes that are compared at once */
+
+static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
+{
+    const uint64_t offset = frame - chunk->address;
+    return offset < chunk->used && chunk->used - offset >= l->frame_size;
+}
+
+/* The chunk that a frame is in, of the first `count`: its place + 1; 0: none. A stack is walked from frame to frame, so
+ * it is mostly where the last one was found or next to there: a deep stack has hundreds of chunks. */
+static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t count)
+{
+    const size_t first = s->found_chunk > 0 ? s->found_chunk - 1 : 0;
+    for (size_t i = first; i < first + 3 && i < count; i++)
+        if (has_frame(&s->chunks[i], l, frame))
+            return i + 1;
+    while (count > 0 && !has_frame(&s->chunks[count - 1], l, frame))
+        count--;
+    return count;
+}
+
+const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
+    const size_t place = find_chunk(s, l, frame, came);
+    if (place) {
+        s->found_stray = NULL;
+        s->found_chunk = place - 1;
+        return s->copy + s->chunks[place - 1].at + (frame - s->chunks[place - 1].address);
+    }
+    for (size_t i = 0; i < s->strays_read; i++) {
+        if (s->strays[i].frame != frame)
+            continue;
+        s->strays[i].idle = 0;
+        s->found_stray = &s->strays[i];
+        return s->copy + s->strays[i].at;
+    }
+    return NULL;
+}
+
+const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    const size_t place = find_chunk(s, l, frame, s->chunks_came);
+    const struct chunk *chunk = place ? &s->chunks[place - 1] : NULL;
+    if (chunk && chunk->again_at && frame - chunk->address >= chunk->again_from)
+        return s->copy + chunk->again_at + (frame - chunk->address) - chunk->again_from;
+    for (size_t i = 0; s->strays_again && i < s->strays_read; i++)
+        if (s->strays[i].frame == frame)
+            return s->copy + s->strays[i].again_at;
+    return NULL;
+}
+
+const unsigned char *snapshot_find_near(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy)
+{
+    if (!s->near_at)
+        return NULL;
+    if (s->newest == s->near_chunk && s->newest < s->chunks_came && has_frame(&s->chunks[s->newest], l, frame)) {
+        const uint64_t offset = frame - s->chunks[s->newest].address;
+        return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
+    }
+    for (size_t i = 0; i < s->strays_read; i++)
+        if (s->strays[i].frame == frame)
+            return s->copy + s->strays[i].near_at + copy * s->strays[i].near_step;
+    return NULL;
+}
+
+size_t snapshot_near_piece(struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    if (!snapshot_find(s, l, frame))
+        return 0;
+    if (s->found_stray)
+        return 2 + s->found_stray->piece;
+    const struct chunk *newest = &s->chunks[s->newest];
+    return s->found_chunk == s->newest && newest->used - (frame - newest->address) <= SNAPSHOT_NEAR ? 1 : 0;
+}
+
+size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *words, size_t room)
+{
+    const struct stray *stray = s->found_stray;
+    const uint64_t start = stray ? stray->frame : s->chunks[s->found_chunk].address;
+    const uint32_t size = stray ? stray->size : s->chunks[s->found_chunk].used;
+    const uint32_t at = stray ? stray->at : s->chunks[s->found_chunk].at;
+    const uint64_t offset = address - start;
+    if (offset >= size || offset % 8 != 0)
+        return 0;
+    const size_t there = (size - offset) / 8;
+    const size_t count = there < room ? there : room;
+    memcpy(words, s->copy + at + offset, count * 8);
+    return count;
+}
+
+/* ---- the same as last time ---- */
+
+static uint32_t same_bytes(const unsigned char *a, const unsigned char *b, uint32_t size)
+{
+    uint32_t at = 0;
+    while (size - at >= BLOCK && memcmp(a + at, b + at, BLOCK) == 0)
+        at += BLOCK;
+    while (at < size && a[at] == b[at])
+        at++;
+    return at;
+}
+
+void snapshot_compare(struct snapshot *s, const struct layout *l)
+{
+    s->same_chunk = s->same_until = 0;
+    if (!s->comparable)
+        return;
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (memcmp(s->copy + s->strays[i].at, s->last + s->strays[i].at, l->frame_size) != 0)
+            return;
+    for (; s->same_chunk <= s->newest && s->same_chunk < s->chunks_came; s->same_chunk++) {
+        const struct chunk *chunk = &s->chunks[s->same_chunk];
+        s->same_until = same_bytes(s->copy + chunk->at, s->last + chunk->at, chunk->used);
+        if (s->same_until < chunk->used)
+            return;
+    }
+}
+
+bool snapshot_same(const struct snapshot *s, const struct layout *l, uint64_t frame)
+{
+    if (s->found_stray)
+        return false;
+    const uint64_t end = frame - s->chunks[s->found_chunk].address + l->frame_size;
+    return s->found_chunk < s->same_chunk || (s->found_chunk == s->same_chunk && end <= s->same_until);
+}
+
+/* What of a thread's state says where its frames are. */
+static bool same_state(const struct snapshot *s, const struct layout *l)
+{
+    const unsigned char *now = s->copy, *last = s->last;
+    if (l->thread_cframe && memcmp(now + s->cframe_at, last + s->cframe_at, s->cframes_count * CFRAME_BYTES) != 0)
+        return false;
+    return word_at(now, l->thread_current_frame) == word_at(last, l->thread_current_frame) &&
+           word_at(now, l->thread_cframe) == word_at(last, l->thread_cframe) &&
+           word_at(now, l->thread_chunk) == word_at(last, l->thread_chunk) &&
+           word_at(now, l->thread_chunk + 8) == word_at(last, l->thread_chunk + 8);
+}
+
+bool snapshot_unchanged(const struct snapshot *s, const struct layout *l)
+{
+    if (!s->comparable || !same_state(s, l) || s->newest + 1 < s->chunks_came)
+        return false;
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (memcmp(s->copy + s->strays[i].at, s->last + s->strays[i].at, s->strays[i].size) != 0)
+            return false;
+    for (size_t i = 0; i < s->chunks_came; i++) {
+        const struct chunk *chunk = &s->chunks[i];
+        const uint64_t top = i == s->newest ? word_at(s->copy, l->thread_chunk + 8) - chunk->address : chunk->used;
+        if (memcmp(s->copy + chunk->at, s->last + chunk->at, top < chunk->used ? top : chunk->used) != 0)
+            return false;
+    }
+    return true;
+}

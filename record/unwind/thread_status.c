@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/thread_status.h"
+
+#define LOOK_NS 1000 /* what asking about a thread's processor takes, more or less */
+#define SHARE   10   /* of the interval, that it may take when the mode does not need it: 1/10 */
+
+const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
+
+void status_open(struct statuses *statuses, pid_t pid)
+{
+    statuses->pid = pid;
+    statuses->ran = true;
+    cpu_process_open(&statuses->process, pid);
+}
+
+void status_tick(struct statuses *statuses, size_t threads)
+{
+    statuses->ask_cpu = statuses->mode == MODE_CPU || threads * LOOK_NS * SHARE <= statuses->interval_ns;
+    statuses->ran = !statuses->ask_cpu || cpu_process_ran(&statuses->process);
+}
+
+static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct member *member, bool waits_are_kept,
+                        pid_t tid, uint64_t now_ns)
+{
+    watch->cpu_ns = 0;
+    if (!statuses->ask_cpu)
+        return STATUS_CPU_UNKNOWN;
+    if (!watch->cpu.watched)
+        cpu_open(&watch->cpu, statuses->pid, tid);
+    const struct cpu_look look = cpu_look(&watch->cpu, statuses->ran, now_ns);
+    watch->cpu_ns = look.used_ns;
+    /* Without having had the lock, it may wait for it now. */
+    if (waits_are_kept && (look.running || look.used_ns > 0))
+        member->walk.since.known = false;
+    return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : 0;
+}
+
+uint32_t status_of(struct statuses *statuses, struct watch *watch, const struct roster *roster, struct member *member,
+                   pid_t tid, uint64_t now_ns)
+{
+    const bool holds = roster_holds(roster, member);
+    const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
+    const bool waits_are_kept = roster->target->runtime.layout.thread_gil_wait != 0;
+    uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
+    /* What the thread uses while it is in another interpreter is counted there. */
+    if (!roster_current(roster, member)) {
+        cpu &= ~(uint32_t)STATUS_CPU;
+        watch->cpu_ns = 0;
+    }
+    return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) | cpu;
+}
+
+bool status_kept(const struct statuses *statuses, uint32_t status)
+{
+    static const uint32_t needed[MODES] = {
+        [MODE_CPU] = STATUS_CPU, [MODE_GIL] = STATUS_GIL, [MODE_EXCEPTION] = STATUS_EXCEPTION
+    };
+    return (status & needed[statuses->mode]) == needed[statuses->mode];
+}
+
+void watch_close(struct watch *watch)
+{
+    cpu_close(&watch->cpu);
+    *watch = (struct watch){ 0 };
+}

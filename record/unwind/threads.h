@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is there: the threads of a target, in the order of its lists, and their stacks as of this tick. Threads that are
+ * known not to have moved are not read. */
+#ifndef PYREEL_RECORD_UNWIND_THREADS_H
+#define PYREEL_RECORD_UNWIND_THREADS_H
+
+#include "formats/intern/intern.h"
+#include "record/unwind/unwind.h"
+
+enum threads { THREADS_ALL, THREADS_MAIN, THREADS_GIL /* the one that holds the lock */, THREADS_KINDS };
+/* What users call them. */
+extern const char *const threads_names[THREADS_KINDS];
+
+/* A thread state of the target, by its address. It is used again when another thread gets the address. First stands
+ * what is looked at in each tick, together with the beginning of the walk. */
+struct member {
+    uint64_t address;
+    uint64_t tick;      /* the one for which `state` holds */
+    size_t interpreter; /* its place in target->interpreters */
+    uint64_t interpreter_id;
+    uint64_t pointer;           /* its thread pointer, see layout->thread_id */
+    uint32_t native_id;         /* as the process calls the thread; 0 while it is starting */
+    enum unwind_state state;    /* UNWIND_WANTED: not one of the threads that were asked for */
+    uint32_t status;            /* of enum status: what its state tells of it */
+    enum attachment attachment; /* the same */
+    uint32_t twin;              /* the place + 1 of the next state of the same thread, in a ring; 0: it has no other */
+    uint64_t held;              /* the tick in which it was last seen to have the lock */
+    struct walk walk;
+    enum failure cause;      /* when it failed */
+    uint64_t listed;         /* when it was last in a list: the list's number */
+    uint64_t previous, next; /* its neighbours in the list */
+};
+
+/* Threads that are read at one moment, at most, where the others may be read later: see roster->defers. A pool of
+ * threads has up to 32, as Python makes pools. Each thread costs the program about 2 us. */
+#define ROSTER_FIRST 40
+
+struct roster {
+    struct target *target;
+    struct unwinder unwinder;
+    enum threads which;
+
+    struct member *members;
+    size_t members_count, members_room;
+    struct pairs addresses; /* halves of an address → place in members + 1 */
+    uint32_t *order;        /* places of members, in the order of the lists */
+    size_t order_count, order_room;
+    uint32_t *asked; /* those of them that were asked for, in this tick */
+    size_t asked_count, asked_room;
+    bool listed;   /* the order is that of the lists, as far as we know */
+    bool whole;    /* the last list was read to its end */
+    uint64_t list; /* counts lists */
+    uint64_t tick;
+    size_t failed; /* threads that could not be read in this tick */
+
+    /* While the program stands still it is read as shortly as can be: where there are many threads, those that had the
+     * lock lately are read then. The others wait, and do not move: roster_rest() reads them when the program runs. */
+    bool defers;                   /* set by the caller: roster_read() may leave threads for roster_rest() */
+    bool rests;                    /* roster_read() did */
+    size_t moved;                  /* threads read by roster_rest() that may have moved since roster_read() */
+    uint32_t recent[ROSTER_FIRST]; /* places + 1 of those that had the lock, the latest first; 0: none */
+
+    struct wanted *wanted; /* room for those that are read at once */
+    uint32_t *wanted_members;
+    size_t wanted_room, wanted_members_room, wanted_count;
+};
+
+/* `target` must be open, and it and `codes` live as long as the roster. */
+void roster_open(struct roster *roster, struct target *target, struct codes *codes, enum threads which, bool anew);
+void roster_close(struct roster *roster);
+
+enum roster_state {
+    ROSTER_READ,
+    ROSTER_TORN,  /* the lists changed under us each time; members of this tick that are placed are good */
+    ROSTER_GONE,  /* the process ended or may not be read */
+    ROSTER_SLEPT, /* the process has slept since the last tick: nothing was read, see idle.h; never of roster_read() */
+};
+
+/* One tick: reads the stacks of the wanted threads. `now_ns` is the clock's time. */
+enum roster_state roster_read(struct roster *roster, uint64_t now_ns);
+
+/* Reads the threads that roster_read() left, while the program runs. The state of the lock is that of roster_read()
+ * again afterwards. */
+enum roster_state roster_rest(struct roster *roster, uint64_t now_ns);
+
+/* Whether it is in the last list, and that was read to its end: if not, nobody knows after ROSTER_TORN which
+ * interpreter is in the place of its own, and who has the lock. */
+bool roster_placed(const struct roster *roster, const struct member *member);
+
+/* Of a listed thread state, by its address: its thread pointer, and the thread as the process calls it; 0: not known.
+ */
+uint64_t roster_pointer(const struct roster *roster, uint64_t thread);
+uint32_t roster_native_id(const struct roster *roster, uint64_t thread);
+
+/* Nothing has moved since the last tick. */
+void roster_repeat(struct roster *roster);
+
+/* The target's lists may have changed in a way that is not seen in its threads. */
+void roster_distrust(struct roster *roster);
+
+/* Whether the thread has the lock of its interpreter, as far as was read; in a free-threaded build, whether it is
+ * attached to it. */
+bool roster_holds(const struct roster *roster, const struct member *member);
+
+/* Whether this is the state in which its thread is at work. A thread that calls from one interpreter into another has a
+ * state in each: it is in the one that has a lock, or had one last; if that is not known, in that of the interpreter
+ * made last. */
+bool roster_current(const struct roster *roster, struct member *member);
+
+/* Whether the thread is collecting garbage, as far as that is known. One with the lock is, while its interpreter
+ * collects. In a free-threaded build many threads are attached: it is the one with the frame that started it, where
+ * that is kept (3.15), else the one for which all others are suspended. Between these times of a collection nothing
+ * tells whose it is. */
+bool roster_collects(const struct roster *roster, const struct member *member);
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/unwind.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "record/unwind/frame_opcodes.h"
+#include "record/unwind/live/find.h"
+#include "record/unwind/live/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTEMPTS       64        /* a few microseconds each */
+#define STILL_ATTEMPTS 4         /* the same of a thread that is to stand still, unless something is learned */
+#define DEEP_ATTEMPTS  3         /* after so many it is believed: a torn stack may look deep without end */
+#define SLOW_ATTEMPTS  16        /* after so many a slow call is taken: the machine may be that slow */
+#define PATIENCE_NS    200000000 /* with threads that can't be read in one tick */
+#define STILL_NS       50000000  /* the same with threads that stand still because of us */
+#define BATCH_PIECES   48        /* of one call, more or less */
+#define DOUBT_CODES    4         /* each so many attempts, the code objects are doubted, too */
+#define CALM_CALLS     64        /* without a code object that was freed */
+#define PACE_FIRST_NS  300       /* what a piece of a call is thought to take before any was timed */
+#define PACE_MOST      3         /* a call that takes so many times as long as usual ... */
+#define PACE_MORE_NS   4000      /* ... and this is slow */
+
+void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
+{
+    *u = (struct unwinder){ .target = target, .codes = codes };
+    u->walker = (struct walker){
+        .layout = &target->runtime.layout, .remote = &target->remote, .codes = codes, .anew = anew
+    };
+}
+
+void unwinder_close(struct unwinder *u)
+{
+    walker_close(&u->walker);
+    edges_free(&u->edges);
+    free(u->fresh);
+    free(u->doubts.calls);
+    free(u->unsure);
+    *u = (struct unwinder){ 0 };
+}
+
+/* ---- code objects ---- */
+
+/* When no code object was freed during so many calls, we take it that none was freed and made anew, called and copied
+ * in the microsecond after the interpreters were read. */
+static bool is_calm(const struct unwinder *u)
+{
+    return u->calm >= CALM_CALLS;
+}
+
+static void note_generations(struct unwinder *u)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < u->target->interpreters_count; i++)
+        sum += u->target->interpreters[i].generation;
+    u->calm = sum == u->generations ? u->calm + 1 : 0;
+    u->generations = sum;
+}
+
+/* No code object of the interpreter has been freed since this one was last confirmed. */
+static bool is_confirmed(const struct unwinder *u, const struct code *code)
+{
+    return u->generation && code->generation == u->generation;
+}
+
+/* Once in a sample. */
+static void ask_for_code(struct unwinder *u, struct code *code)
+{
+    if (code->mark == u->sample || code->address == 0) /* codes_gone() is no object */
+        return;
+    code->mark = u->sample;
+    u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
+    u->unsure[u->unsure_count++] = code;
+}
+
+static void ask_for(struct unwinder *u, const struct link *links, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_confirmed(u, links[i].code))
+            ask_for_code(u, links[i].code);
+}
+
+/* Taken for a code object that is no more, a frame fits to no other, and that would go on until its stack is another:
+ * nobody confirms what is not accepted. Whether all that the walk met are still the ones that are known. */
+static bool are_as_known(struct unwinder *u)
+{
+    u->sample++;
+    u->unsure_count = 0;
+    for (size_t i = 0; i < u->walker.met_count; i++)
+        ask_for_code(u, u->walker.met[i]);
+    if (u->unsure_count == 0 || codes_confirm(u->codes, u->unsure, u->unsure_count))
+        return true;
+    u->figures.stale++;
+    return false;
+}
+
+/* Whether the thread's frames are as they were in its last sample, to the byte: then its stack is. */
+static bool is_as_before(struct unwinder *u, const struct walk *walk)
+{
+    struct walker *w = &u->walker;
+    if (w->anew || !walk->sampled || walk->cut || walk->epoch != u->codes->epoch ||
+        !snapshot_unchanged(&walk->snapshot, w->layout))
+        return false;
+    w->joined = walk->depth;
+    w->up_count = w->down_count = 0;
+    w->met_count = 0;
+    return true;
+}
+
+/* Whether the code objects of all frames are the ones that were known before the call. */
+static bool confirm_codes(struct unwinder *u, struct walk *walk)
+{
+    const struct walker *w = &u->walker;
+    u->sample++;
+    u->unsure_count = 0;
+    ask_for(u, w->up, w->up_count);
+    ask_for(u, w->down, w->down_count);
+    for (size_t i = 0; i < w->met_count; i++)
+        if (!is_confirmed(u, w->met[i]))
+            ask_for_code(u, w->met[i]);
+    if (!u->generation || walk->checked != u->generation)
+        ask_for(u, walk->links, w->joined);
+    if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
+        u->figures.stale++;
+        return false;
+    }
+    for (size_t i = 0; u->generation && i < u->unsure_count; i++)
+        u->unsure[i]->generation = u->generation;
+    return true;
+}
+
+/* ---- the new stack ---- */
+
+static bool same_place(const struct link *a, const struct link *b)
+{
+    return a->code == b->code && a->instruction == b->instruction;
+}
+
+static void add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
+{
+    const uint32_t i = u->walker.joined + u->fresh_count;
+    /* When code objects were forgotten, what the links of the last sample point to may be others by now. */
+    const struct link *old = i < walk->depth && walk->epoch == u->codes->epoch ? &walk->links[i] : NULL;
+    const struct link *before = u->fresh_count > 0 ? &u->fresh[u->fresh_count - 1] : NULL;
+    if (old && same_place(old, &link))
+        link.frame = old->frame;
+    else if (before && same_place(before, &link)) /* a recursion */
+        link.frame = before->frame;
+    else
+        link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, 0);
+    u->fresh[u->fresh_count++] = link;
+}
+
+/* Puts what was found in order and names it. */
+static void gather(struct unwinder *u, const struct walk *walk)
+{
+    const struct walker *w = &u->walker;
+    u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
+    u->fresh_count = 0;
+    for (uint32_t i = w->up_count; i > 0; i--)
+        add_fresh(u, walk, w->up[i - 1]);
+    for (uint32_t i = 0; i < w->down_count; i++)
+        add_fresh(u, walk, w->down[i]);
+}
+
+static void count_frames(struct unwind_figures *figures, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
+{
+    const uint32_t known = anew ? 0 : keep;
+    figures->frames_known += known;
+    figures->frames_new += depth - known;
+    figures->code_known += depth;
+    if (unchanged && !anew)
+        figures->full++;
+    else if (known > 0)
+        figures->partial++;
+    else
+        figures->missed++;
+}
+
+/* As far as it is told. */
+static bool same_link(const struct link *a, const struct link *b)
+{
+    return a->frame == b->frame && a->from_c == b->from_c;
+}
+
+static void take_stack(struct unwinder *u, struct walk *walk)
+{
+    const struct walker *w = &u->walker;
+    const uint32_t depth = w->joined + u->fresh_count;
+    walk->links = alloc_grow(walk->links, &walk->links_room, depth, sizeof(*walk->links));
+    uint32_t keep = w->joined;
+    while (keep < depth && keep < walk->depth && same_link(&walk->links[keep], &u->fresh[keep - w->joined]))
+        keep++;
+    count_frames(&u->figures, w->anew, keep, depth, keep == depth && depth == walk->depth);
+    if (u->fresh_count > 0)
+        memcpy(walk->links + w->joined, u->fresh, u->fresh_count * sizeof(*u->fresh));
+    walk->epoch = u->codes->epoch;
+    walk->checked = u->generation;
+    walk->sampled = true;
+    walk->root_function = depth > 0 ? walk->links[0].code->function : 0;
+    walk->same = keep < walk->same ? keep : walk->same;
+    walk->depth = depth;
+    snapshot_accept(&walk->snapshot, w->layout);
+}
+
+/* ---- a thread ---- */
+
+static void tell_neighbours(const struct layout *l, const unsigned char *state, struct unwound *unwound)
+{
+    unwound->previous_thread = word_at(state, l->thread_prev);
+    unwound->next_thread = word_at(state, l->thread_next);
+    unwound->pointer = word_at(state, l->thread_id);
+    unwound->native_id = (uint32_t)word_at(state, l->thread_native_id);
+    unwound->attachment = l->thread_attachment ? half_word_at(state, l->thread_attachment) : THREAD_DETACHED;
+}
+
+/* What its state tells. */
+static uint32_t status_of_state(struct unwinder *u, uint64_t thread, const unsigned char *state)
+{
+    const struct layout *l = u->walker.layout;
+    const bool waits = l->thread_gil_wait && half_word_at(state, l->thread_gil_wait) != 0;
+    return (waits ? STATUS_GIL_WAIT : 0) |
+           (handler_active(&u->handlers, l, &u->target->remote, thread, state) ? STATUS_EXCEPTION : 0);
+}
+
+static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+{
+    struct walk *walk = wanted->walk;
+    const struct interpreter *interpreter = &u->target->interpreters[wanted->interpreter];
+    const struct layout *l = u->walker.layout;
+    u->walker.noting = !u->still && wanted->attempts % DOUBT_CODES == 0;
+    enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
+    if (done == ELSEWHERE)
+        return done;
+    tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
+    /* Where the call stopped early, the generation is that of an earlier call. */
+    const bool any_time = u->still || (is_calm(u) && !slow);
+    u->generation = target_came_after(u->target, any_time ? 0 : walk->snapshot.until, good) ? interpreter->generation
+                                                                                            : 0;
+    const uint64_t epoch = u->codes->epoch;
+    u->codes->interpreter = interpreter->id;
+    const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
+    const bool as_before = done == ACCEPTED && (u->still || waits) && is_as_before(u, walk);
+    if (done == ACCEPTED && !as_before) {
+        done = u->still ? walk_still(&u->walker, walk) : walker_find(&u->walker, walk);
+        if ((done == TORN || done == NO_CODE) && u->walker.noting && !are_as_known(u))
+            return LEARNED;
+    }
+    if (u->codes->epoch != epoch) /* code objects were forgotten, those of frames that were found among them */
+        return LEARNED;
+    if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
+        return TOO_DEEP;
+    if (done == ACCEPTED && u->codes->instructions && !instructions_read(u, walk, interpreter))
+        return LEARNED;
+    /* A frame of a thread that waits keeps its code object. */
+    if (done == ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
+        return TORN;
+    if (done != ACCEPTED)
+        return done;
+    if (u->codes->instructions)
+        instructions_gather(u);
+    else
+        gather(u, walk);
+    if (u->still || as_before || (slow && wanted->attempts < SLOW_ATTEMPTS)) /* nothing is learned from it */
+        return ACCEPTED;
+    return doubt_settled(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
+}
+
+static void count_retry(struct unwind_figures *figures, enum attempt done)
+{
+    figures->torn += done == TORN;
+    figures->unsure += done == UNSURE;
+    figures->learned += done == LEARNED;
+    figures->no_code += done == NO_CODE;
+    figures->no_memory += done == NO_MEMORY;
+}
+
+/* Takes in what one call brought of one thread. */
+static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+{
+    static const enum failure causes[] = {
+        [TORN] = FAILURE_CHANGED, [LEARNED] = FAILURE_CHANGED, [UNSURE] = FAILURE_CHANGED,
+        [NO_CODE] = FAILURE_CODE, [TOO_DEEP] = FAILURE_DEPTH,  [NO_MEMORY] = FAILURE_MEMORY
+    };
+    struct walk *walk = wanted->walk;
+    if (good < walk->snapshot.first)
+        return; /* the call stopped before it */
+    u->figures.reads++;
+    wanted->attempts++;
+    enum attempt done = attempt(u, wanted, good, slow);
+    if (done == ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
+        u->figures.slow++;
+        return;
+    }
+    if (done == ACCEPTED) {
+        u->figures.right += wanted->attempts == 1;
+        if (u->statuses)
+            wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
+        take_stack(u, walk);
+        /* What is cut is read again, also when the thread does not move. */
+        walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
+        wanted->state = UNWOUND;
+    } else if (done == ELSEWHERE) {
+        wanted->state = UNWIND_ELSEWHERE;
+    } else if (u->still && done != LEARNED && done != TOO_DEEP &&
+               (done == UNSURE || wanted->attempts >= STILL_ATTEMPTS)) { /* and would be each time */
+        u->untold = true;
+        wanted->unwound.cause = causes[done];
+        wanted->state = UNWIND_FAILED;
+    } else if (wanted->attempts >= ATTEMPTS || (done == TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
+        u->untold |= u->still && done != TOO_DEEP;
+        wanted->unwound.cause = causes[done];
+        wanted->state = UNWIND_FAILED;
+    } else {
+        count_retry(&u->figures, done);
+    }
+}
+
+/* ---- a call ---- */
+
+static bool add_witness(struct unwinder *u, unsigned char *into)
+{
+    bool added = true;
+    for (size_t i = 0; i < u->witness.count; i++) {
+        const struct piece *piece = &u->witness.pieces[i];
+        added &= call_add(&u->call, piece->address, piece->size, into);
+        into += piece->size;
+    }
+    return added;
+}
+
+/* The first call is the one before which nothing was read. */
+static void begin_witness(struct unwinder *u)
+{
+    static unsigned char unused[WITNESS_ROOM];
+    u->call.count = 0;
+    add_witness(u, u->witness.came ? unused : u->witness.first);
+}
+
+/* False when the witness did not come: nor would anything behind it. */
+static bool hear_witness(struct unwinder *u, size_t good)
+{
+    u->witness.gone = good < u->witness.count;
+    u->witness.came |= u->witness.count > 0 && !u->witness.gone;
+    u->witness.reads = u->witness.at_last && good == u->call.count ? u->target->remote.calls : 0;
+    return !u->witness.gone;
+}
+
+/* Whether only one is still wanted. */
+static bool is_alone(const struct wanted *wanted, size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count && left < 2; i++)
+        left += wanted[i].state == UNWIND_WANTED;
+    return left == 1;
+}
+
+/* Plans one call for the first of those that are still wanted. Returns how many of `count` it went through. */
+static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool *planned)
+{
+    const struct layout *l = u->walker.layout;
+    size_t i = 0, threads = 0;
+    struct snapshot *only = NULL;
+    const bool alone = is_alone(wanted, count);
+    begin_witness(u);
+    u->walker.known = u->codes->last_number;
+    for (; i < count && u->call.count < BATCH_PIECES; i++) {
+        planned[i] = false;
+        if (wanted[i].state != UNWIND_WANTED)
+            continue;
+        only = &wanted[i].walk->snapshot;
+        only->still = u->still;
+        if (wanted[i].attempts == 0) {
+            snapshot_begin(only);
+            wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
+        }
+        if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
+            if (threads > 0)
+                break;
+            /* More than any call can read. */
+            wanted[i].unwound.cause = FAILURE_DEPTH;
+            wanted[i].state = UNWIND_FAILED;
+            continue;
+        }
+        wanted[i].before = u->target->interpreters[wanted[i].interpreter].gil;
+        planned[i] = true;
+        threads++;
+    }
+    target_plan(u->target, &u->call);
+    if (alone && threads > 0 && snapshot_plan_rest(only, &u->call) && !is_calm(u))
+        target_plan_again(u->target, &u->call);
+    if (threads == 1 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
+        target_plan_again(u->target, &u->call);
+    u->witness.at_last = add_witness(u, u->witness.last); /* not in a call that is full */
+    return i;
+}
+
+/* Whether the call took much longer than calls of its size do: it was interrupted. */
+static bool was_slow(struct unwinder *u, uint64_t took_ns)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < u->call.count; i++)
+        bytes += u->call.pieces[i].size;
+    const uint64_t units = 3 + u->call.count + bytes / 2048;
+    const uint64_t pace_ns = u->pace_ns ? u->pace_ns : PACE_FIRST_NS;
+    const uint64_t most_ns = PACE_MOST * pace_ns;
+    const uint64_t now_ns = took_ns / units < most_ns ? took_ns / units : most_ns;
+    u->pace_ns = (pace_ns * 31 + now_ns) / 32 + 1;
+    return took_ns > most_ns * units + PACE_MORE_NS;
+}
+
+bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same)
+{
+    bool came = false; /* the state of the interpreters, at least once */
+    *same = true;
+    u->tick++;
+    codes_trim(u->codes);
+    const uint64_t give_up_ns = now_ns + (u->still ? STILL_NS : PATIENCE_NS);
+    size_t left = count;
+    for (int round = 0; round == 0 || (left > 0 && round < 2 * ATTEMPTS && now_ns < give_up_ns); round++) {
+        for (size_t at = 0; at < count || at == 0;) {
+            bool planned[REMOTE_PIECES];
+            size_t good;
+            const size_t went = plan_call(u, at ? wanted + at : wanted,
+                                          count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
+            if (round > 0 || at > 0)
+                now_ns = clock_now_ns();
+            const enum remote_state state = remote_read_pieces(&u->target->remote, u->call.pieces, u->call.count,
+                                                               &good);
+            const uint64_t end_ns = clock_now_ns();
+            const bool slow = !u->still && was_slow(u, end_ns - now_ns);
+            now_ns = end_ns;
+            if (state == REMOTE_GONE || state == REMOTE_DENIED || !hear_witness(u, good))
+                return false;
+            if (target_came(u->target, good)) {
+                *same &= target_check(u->target);
+                note_generations(u);
+                came = true;
+            }
+            for (size_t i = at; i < at + went; i++)
+                if (planned[i - at])
+                    take_in(u, &wanted[i], good, slow);
+            at += went ? went : 1;
+        }
+        left = 0;
+        for (size_t i = 0; i < count; i++)
+            left += wanted[i].state == UNWIND_WANTED;
+    }
+    for (size_t i = 0; left > 0 && i < count; i++) {
+        if (wanted[i].state != UNWIND_WANTED)
+            continue;
+        wanted[i].unwound.cause = FAILURE_CHANGED;
+        wanted[i].state = UNWIND_FAILED;
+        u->untold |= u->still;
+    }
+    *same &= came;
+    return true;
+}
+
+bool unwind_unmoved(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter, uint64_t thread)
+{
+    const struct gil *now = &interpreter->gil, *since = &walk->since;
+    const uint64_t switches = now->switches - since->switches;
+    if (u->walker.anew || !now->known || !since->known || now->shared || since->shared || thread == now->holder ||
+        thread == since->holder)
+        return false;
+    if (switches > 1 || (switches == 1 && now->holder == since->holder))
+        return false;
+    walk->since = *now;
+    return true;
+}

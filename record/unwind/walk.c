@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/unwind/walk.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+#define SHALLOW     8   /* frames that are walked faster than compared with those of the last sample */
+#define AHEAD_STEPS 256 /* frames that are looked at for code objects that are not known */
+
+#define UNREADABLE_LIMIT 16 /* code objects that can't be read: the program stands still for each of these reads */
+
+void walker_close(struct walker *walker)
+{
+    free(walker->up);
+    free(walker->down);
+    free(walker->met);
+    *walker = (struct walker){ 0 };
+}
+
+void walk_free(struct walk *walk)
+{
+    snapshot_free(&walk->snapshot);
+    free(walk->marks);
+    free(walk->links);
+    free(walk->doubts.calls);
+    *walk = (struct walk){ 0 };
+}
+
+/* ---- code objects ---- */
+
+static bool is_among(const struct executed *which, size_t count, struct executed wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (which[i].code == wanted.code && which[i].copy == wanted.copy)
+            return true;
+    return false;
+}
+
+bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknown, uint64_t above)
+{
+    const struct layout *l = w->layout;
+    struct executed which[CODES_AT_ONCE] = { unknown };
+    size_t count = 1;
+    for (int steps = 0; steps < AHEAD_STEPS && count < CODES_AT_ONCE; steps++) {
+        const unsigned char *here = snapshot_find(&walk->snapshot, l, above);
+        if (!here)
+            break;
+        const struct executed executed = code_executed(l, here);
+        above = word_at(here, l->frame_previous);
+        const bool wanted = executed.code && here[l->frame_owner] <= l->owner_generator;
+        if (wanted && !is_among(which, count, executed) && !codes_find(w->codes, executed.code, executed.copy))
+            which[count++] = executed;
+    }
+    return codes_read_all(w->codes, which, count);
+}
+
+/* The code object of a frame. A frame keeps its code object alive: one that can't be read is no reason to drop the
+ * frame, which is shown as gone. */
+static struct code *code_of(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
+{
+    struct code *code = codes_find(w->codes, executed.code, executed.copy);
+    if (!code && executed.code && w->unreadable < UNREADABLE_LIMIT) {
+        if (walk_read_codes(w, walk, executed, above))
+            code = codes_find(w->codes, executed.code, executed.copy);
+        w->unreadable += !code;
+    }
+    return code ? code : codes_gone(w->codes);
+}
+
+bool walk_is_in_code(const struct code *code, uint64_t instruction)
+{
+    /* Up to 3.12 the word names the unit before the next one: one before the first when it has not begun. */
+    const uint64_t first = code->first - 2;
+    return instruction >= first && instruction < first + 2 + (uint64_t)code->units * 2;
+}
+
+/* ---- the same as in the last sample ---- */
+
+/* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
+uint32_t walk_join(const struct walker *w, const struct walk *walk, uint64_t frame)
+{
+    if (!w->compared || walk->epoch != w->codes->epoch || !snapshot_same(&walk->snapshot, w->layout, frame))
+        return 0;
+    /* The leaf of the last sample was not waiting for anyone. */
+    for (uint32_t i = walk->depth - 1; i > 0; i--)
+        if (walk->links[i - 1].address == frame)
+            return i;
+    return 0;
+}
+
+void walk_compare(struct walker *w, struct walk *walk)
+{
+    w->compared = !w->anew && walk->depth > SHALLOW;
+    if (w->compared)
+        snapshot_compare(&walk->snapshot, w->layout);
+}
+
+/* ---- where it begins ---- */
+
+/* Whether a frame lies behind the end of the thread's data stack: it has returned. */
+static bool is_behind_end(const struct layout *l, const struct snapshot *s, uint64_t frame)
+{
+    const uint64_t chunk = word_at(snapshot_state(s), l->thread_chunk),
+                   end = word_at(snapshot_state(s), l->thread_chunk + 8);
+    return !s->found_stray && s->chunks[s->found_chunk].address == chunk && frame >= end;
+}
+
+bool walk_has_no_data(const struct walker *w, const struct walk *walk)
+{
+    const struct layout *l = w->layout;
+    const unsigned char *state = snapshot_state(&walk->snapshot);
+    const uint64_t chunk = word_at(state, l->thread_chunk), end = word_at(state, l->thread_chunk + 8);
+    return chunk == 0 || end <= chunk + l->chunk_data + 8;
+}
+
+/* Whether a frame has come to its first instruction. Up to 3.12, where the word names the unit before the next one. */
+static bool has_begun(const struct layout *l, const unsigned char *frame)
+{
+    return word_at(frame, l->frame_instruction) != code_executed(l, frame).code + l->code_instructions - 2;
+}
+
+/* Whether the current frame leads to the frame from which C was called, as far as C noted it: through frames that are
+ * there, the last of which was entered from C. A function that makes a generator leaves the data stack while it is
+ * still current: the current frame is then the one above. UNSURE: a generator that yields is unlinked, and its caller
+ * not current yet; or a function that was just called is current, and not linked to its caller yet: then it leads to
+ * who called the one that was in its place before. Compilers turn these stores around. */
+static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *current, uint64_t caller)
+{
+    const struct layout *l = w->layout;
+    struct snapshot *s = &walk->snapshot;
+    uint64_t frame = *current;
+    bool linked = true;
+    for (uint32_t steps = 0; frame && steps < DEPTH_LIMIT; steps++) {
+        const unsigned char *here = snapshot_find(s, l, frame);
+        if (!here) {
+            const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
+            if (fetched != ACCEPTED)
+                return fetched == LEARNED ? LEARNED : TORN;
+            continue;
+        }
+        const uint64_t above = word_at(here, l->frame_previous);
+        const bool entered = l->frame_entry ? here[l->frame_entry] : here[l->frame_owner] >= l->owner_shim;
+        const bool generator = here[l->frame_owner] == l->owner_generator;
+        if (frame == *current)
+            linked = entered || has_begun(l, here);
+        if (is_behind_end(l, s, frame)) {
+            if (entered)
+                return TORN;
+            *current = above;
+        } else if (entered) {
+            const bool leads = above == caller && (linked || above || !generator); /* hardly a thread begins in one */
+            return leads ? ACCEPTED : linked ? TORN : UNSURE;
+        } else if (above == 0 && generator) {
+            return UNSURE;
+        }
+        frame = above;
+    }
+    return TORN;
+}
+
+/* Before 3.13 the current frame is noted in a place on the C stack. Each C call of the interpreter has a place of its
+ * own, and makes it the thread's before it notes anything there: until then, what was in memory before stands there.
+ *
+ *     thread ─▶ place ─▶ place of the C code that called ─▶ ...
+ *                 │        └ its current frame: the caller, for sure
+ *                 └ the current frame, if it leads to that caller; else nothing was noted yet, and the caller is
+ * current
+ */
+static enum attempt find_current(struct walker *w, struct walk *walk, uint64_t *current)
+{
+    uint64_t caller;
+    *current = snapshot_current(&walk->snapshot, w->layout);
+    if (!w->layout->thread_cframe)
+        return ACCEPTED;
+    const enum attempt known = snapshot_caller(&walk->snapshot, &caller);
+    if (known != ACCEPTED)
+        return known;
+    const enum attempt leads = *current ? leads_to(w, walk, current, caller) : TORN;
+    if (leads != TORN)
+        return leads;
+    /* In the first place there is no caller, and no frame only if there is nothing on the data stack. */
+    *current = caller;
+    return caller || walk_has_no_data(w, walk) ? ACCEPTED : UNSURE;
+}
+
+/* ---- the walk ---- */
+
+static void add(struct walker *w, uint64_t frame, struct code *code, uint64_t instruction)
+{
+    w->up = alloc_grow(w->up, &w->up_room, w->up_count + 1, sizeof(*w->up));
+    w->up[w->up_count++] = (struct link){ .address = frame, .code = code, .instruction = instruction };
+}
+
+enum attempt walk_still(struct walker *w, struct walk *walk)
+{
+    const struct layout *l = w->layout;
+    struct snapshot *s = &walk->snapshot;
+    const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(s), l->thread_base_frame) : 0;
+    const uint64_t epoch = w->codes->epoch;
+    bool from_c = false;
+    w->met_count = w->up_count = w->down_count = w->joined = 0;
+    w->unreadable = 0;
+    walk_compare(w, walk);
+    uint64_t frame;
+    const enum attempt begun = find_current(w, walk, &frame);
+    if (begun != ACCEPTED)
+        return begun;
+    for (uint32_t steps = 0; frame && frame != base; steps++) {
+        const unsigned char *here = snapshot_find(s, l, frame);
+        if (steps > 2 * DEPTH_LIMIT) /* a ring too: no program has one */
+            return TOO_DEEP;
+        if (!here) {
+            const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
+            if (fetched != ACCEPTED)
+                return fetched;
+            continue;
+        }
+        const uint64_t above = word_at(here, l->frame_previous);
+        if (here[l->frame_owner] >= l->owner_shim) {
+            from_c = true;
+            frame = above;
+            continue;
+        }
+        if (w->up_count > 0) {
+            w->up[w->up_count - 1].from_c = from_c;
+            w->joined = walk_join(w, walk, frame);
+        }
+        if (w->joined > 0)
+            return ACCEPTED;
+        from_c = l->frame_entry && here[l->frame_entry];
+        const uint64_t instruction = word_at(here, l->frame_instruction);
+        struct code *code = code_of(w, walk, code_executed(l, here), above);
+        if (w->codes->epoch != epoch)
+            return LEARNED; /* code objects were forgotten, those of frames that were found among them */
+        if (code->units > 0 && !walk_is_in_code(code, instruction)) /* unless it is not the one that was known */
+            return codes_confirm(w->codes, &code, 1) ? TORN : LEARNED;
+        if (!code->hidden)
+            add(w, frame, code, code->units > 0 ? instruction : code->first - 2);
+        /* A generator that yields is unlinked an instruction before its caller is current. */
+        if (above == 0 && l->root_is_shim && here[l->frame_owner] == l->owner_generator)
+            return UNSURE;
+        frame = above;
+    }
+    return ACCEPTED;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of recordings that are made one, and of a part of one. */
+#include "convert/filters/merge.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICKS   400
+#define DEPTH   6
+#define THREADS 3
+
+/* A recording on its way through the merge: its own tables come first, as in a converter. */
+struct reading {
+    struct tables tables;
+    struct merge *merge;
+};
+
+static void take(struct reading *reading, struct event event)
+{
+    struct fault why = { 0 };
+    if (!tables_take(&reading->tables, &event, &why) || !merge_take(reading->merge, &event, &why))
+        fail_msg("%s", why.text);
+}
+
+static void read_story(struct merge *merge, const struct event *story, size_t count, const char *name,
+                       uint64_t offset_ns)
+{
+    struct reading reading = { .merge = merge };
+    struct event first = story[0];
+    assert_true(tables_take(&reading.tables, &first, NULL));
+    if (!merge->opened)
+        assert_true(merge_open(merge, &reading.tables.recording, NULL));
+    merge_next(merge, &reading.tables, (struct text){ name, strlen(name) }, offset_ns);
+    for (size_t i = 1; i < count; i++)
+        take(&reading, story[i]);
+    merge_end_recording(merge);
+    tables_free(&reading.tables);
+}
+
+static const struct event one[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .mode = T("wall"), .interval_ns = MS, .time_unit_ns = 1 } },
+    PROCESS(1, 42, "/w"),
+    THREAD(1, 1, 42, "python3"),
+    STRING(1, "unused"),
+    STRING(2, "f"),
+    STRING(3, "a.py"),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FRAME(1, 1, 1),
+    FRAME(2, 2, 8),
+    FRAME(3, 2, 9),
+    SAMPLE(MS, 1, 0, 2, 3),
+    TICK(MS),
+    { EVENT_PROCESS_END, .change = { 1, 2 * MS, { 0 } } },
+    { EVENT_END, .end = { END_TARGET, 3 * MS, 1, 1, 0, 0, 0 } },
+};
+
+static const struct event other[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1,
+                                      .mode = T("wall"),
+                                      .start_unix_ns = 1, /* it would say what ended it */
+                                      .interval_ns = 2 * MS,
+                                      .time_unit_ns = 1 } },
+    PROCESS(1, 42, "/w"),
+    THREAD(1, 1, 42, "python3"),
+    { EVENT_THREAD, .thread = { 2, 1, 77, false, 0, 0, T("idle"), 0 } },
+    STRING(1, "g"),
+    STRING(2, "a.py"),
+    STRING(3, "f"),
+    FUNCTION(1, 3, 2, 7),
+    FUNCTION(2, 1, 2, 20),
+    FRAME(1, 1, 9),
+    FRAME(2, 2, 21),
+    SAMPLE(2 * MS, 1, 0, 1, 2),
+    FAILED(2 * MS, 2, FAILURE_CHANGED),
+    TICK(2 * MS),
+    { EVENT_END, .end = { END_SIGNAL, 4 * MS, 1, 1, 0, 0, -1 } },
+};
+
+/* Strings, functions and frames that are the same are one; processes with the same pid are not. */
+static void two_recordings_become_one(void **state)
+{
+    (void)state;
+    const struct choice all = { 0 };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    read_story(&merge, one, countof(one), "one", 0);
+    read_story(&merge, other, countof(other), "other", 10 * MS);
+    assert_true(merge_finish(&merge, NULL));
+    assert_same_lines(
+        journal_text(&journal),
+        strdup("recording v1 by '' on '' '' '' ''\n"
+               "mode 'wall' threads '' command '' start 0 0\n"
+               "interval 1000000 unit 1 memory 0 processors 0 attached 0\n"
+               "process 1 pid 42 at 0 version 30f02f0 '/usr/bin/python3.15' 'python3 app.py' '/w'\n"
+               "process 1 is of 'one' interval 1000000\n"
+               "thread 1 of 1 tid 42 main 1 interpreter 0 at 0 'python3'\n"
+               "string 1 'f'\n"
+               "string 2 'a.py'\n"
+               "function 1 1 2 line 7\n"
+               "frame 1 in 1 line 9-9 columns -1--1 instruction 0 of 0\n"
+               "frame 2 in 1 line 8-8 columns -1--1 instruction 0 of 0\n"
+               "process 1 ends at 2000000\n"
+               "process 2 pid 42 at 10000000 version 30f02f0 '/usr/bin/python3.15' 'python3 app.py' '/w'\n"
+               "process 2 is of 'other' interval 2000000\n"
+               "thread 2 of 2 tid 42 main 1 interpreter 0 at 10000000 'python3'\n"
+               "string 3 'g'\n"
+               "function 2 3 2 line 20\n"
+               "frame 3 in 2 line 21-21 columns -1--1 instruction 0 of 0\n"
+               "end: stopped by a signal at 14000000, 1 ticks, 1 samples, 0 missed, 0 failed, status -1\n"
+               "1000000 thread 1; f (a.py:8); f (a.py:9)\n"
+               "1000000 tick\n"
+               "12000000 thread 2; f (a.py:9); g (a.py:21)\n"
+               "12000000 tick\n"));
+    assert_true(tables_intervals_differ(&journal.tables));
+    assert_int_equal(tables_interval_ns(&journal.tables, 1), MS);
+    assert_int_equal(tables_interval_ns(&journal.tables, 2), 2 * MS);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
+/* A sample stands for as long as it says, or for an interval of its own recording. */
+static void times_that_samples_stand_for_are_kept(void **state)
+{
+    (void)state;
+    static const struct event weighed[] = {
+        { EVENT_RECORDING,
+          .recording = { .format_version = 4, .interval_ns = 5 * MS, .time_unit_ns = 1, .weighted = 1 } },
+        PROCESS(1, 42, "/w"),
+        THREAD(1, 1, 42, "python3"),
+        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = MS, .stands_ns = 7 } },
+        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 2 * MS } },
+    };
+    const struct choice all = { 0 };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    read_story(&merge, one, countof(one), "one", 0);
+    read_story(&merge, weighed, countof(weighed), "weighed", 0);
+    read_story(&merge, other, countof(other), "other", 0);
+    assert_int_equal(journal.tables.threads[1].wall_ns, MS);
+    assert_int_equal(journal.tables.threads[2].wall_ns, 5 * MS + 7);
+    assert_int_equal(journal.tables.threads[3].wall_ns, 2 * MS);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
+static void a_recording_without_an_end_leaves_none(void **state)
+{
+    (void)state;
+    const struct choice all = { 0 };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    read_story(&merge, one, countof(one), "one", 0);
+    read_story(&merge, other, countof(other) - 1, "other", 0);
+    assert_true(merge_finish(&merge, NULL));
+    assert_int_equal(journal.tables.end.reason, 0);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
+/* ---- a part ---- */
+
+/* A recording whose threads move at random, a sample each in every tick. The caller frees the events. */
+static struct event *make_story(size_t *count, uint32_t (*frames)[DEPTH])
+{
+    static const struct event beginning[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+        PROCESS(1, 42, "/w"),
+        THREAD(1, 1, 100, "one"),
+        THREAD(2, 1, 101, "two"),
+        THREAD(3, 1, 102, "three"),
+        STRING(1, "f"),
+        FUNCTION(1, 1, 0, 1),
+        FRAME(1, 1, 1),
+        FRAME(2, 1, 2),
+        FRAME(3, 1, 3),
+    };
+    struct event *story = alloc_zeroed(countof(beginning) + TICKS * (THREADS + 1), sizeof(*story));
+    uint32_t depth[THREADS + 1] = { 0 };
+    memcpy(story, beginning, sizeof(beginning));
+    *count = countof(beginning);
+    for (uint32_t tick = 1; tick <= TICKS; tick++) {
+        for (uint32_t thread = 1; thread <= THREADS; thread++) {
+            const uint32_t keep = depth[thread] - (uint32_t)rand() % (depth[thread] + 1);
+            const uint32_t pushed = (uint32_t)rand() % (DEPTH - keep + 1);
+            uint32_t *pushes = frames[tick * THREADS + thread - 1];
+            for (uint32_t i = 0; i < pushed; i++)
+                pushes[i] = 1 + (uint32_t)rand() % 3;
+            depth[thread] = keep + pushed;
+            story[(*count)++] = (struct event){
+                EVENT_SAMPLE,
+                .sample = { .thread = thread, .keep = keep, .pushed = pushed, .frames = pushes, .time_ns = tick * MS }
+            };
+        }
+        story[(*count)++] = (struct event)TICK(tick * MS);
+    }
+    return story;
+}
+
+/* The lines of ticks at a time that is wanted. */
+static char *part_of(char *lines, const struct choice *choice)
+{
+    char *part = alloc_zeroed(strlen(lines) + 1, 1);
+    char *rest = part;
+    for (char *line = lines; *line;) {
+        const size_t size = strcspn(line, "\n") + 1;
+        if (choice_has_time(choice, strtoull(line, NULL, 10))) {
+            memcpy(rest, line, size);
+            rest += size;
+        }
+        line += size;
+    }
+    free(lines);
+    return part;
+}
+
+static void samples_have_their_stacks_whatever_is_left_out(void **state)
+{
+    (void)state;
+    static const struct choice choices[] = {
+        { NULL, 0, 0 },
+        { NULL, 100 * MS, 0 },
+        { NULL, 0, 200 * MS },
+        { NULL, 123 * MS, 124 * MS },
+        { NULL, 7 * MS + 1, 390 * MS },
+    };
+    static uint32_t frames[(TICKS + 1) * THREADS][DEPTH];
+    srand(7);
+    for (size_t i = 0; i < countof(choices); i++) {
+        size_t count;
+        struct event *story = make_story(&count, frames);
+        struct journal wanted = { 0 }, journal = { 0 };
+        journal_tell(&wanted, story, count);
+        struct merge merge = { .to = journal_sink(&journal), .choice = &choices[i] };
+        read_story(&merge, story, count, "", 0);
+        assert_true(merge_finish(&merge, NULL));
+        assert_same_lines(journal_ticks(&journal), part_of(journal_ticks(&wanted), &choices[i]));
+        merge_free(&merge);
+        journal_free(&journal);
+        journal_free(&wanted);
+        free(story);
+    }
+}
+
+static void threads_are_chosen_by_name_and_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        const char *found; /* the threads told of, by their last digit */
+    } rows[] = {
+        { "two", "1" },        { "102", "2" },
+        { "two,102", "12" },   { " two , 102 ", "12" },
+        { "MainThread", "0" }, { "one", "" },
+        { "tw", "" },          { "two,", "1" },
+        { ",,", "" },          { "0102", "2" },
+        { "late", "2" },       { "1020", "" },
+        { "102x", "" },        { "MainThread,two", "01" },
+    };
+    static uint32_t frames[(TICKS + 1) * THREADS][DEPTH];
+    size_t count;
+    struct event *story = make_story(&count, frames);
+    story[9].kind = EVENT_THREAD_NAME; /* in the place of a frame */
+    story[9].change = (struct change){ 3, 0, TEXT("late") };
+    for (size_t k = 10; k < count; k++)
+        for (uint32_t i = 0; story[k].kind == EVENT_SAMPLE && i < story[k].sample.pushed; i++)
+            ((uint32_t *)story[k].sample.frames)[i] = 1;
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct choice choice = { .threads = rows[i].list };
+        struct journal journal = { 0 };
+        struct merge merge = { .to = journal_sink(&journal), .choice = &choice };
+        char found[THREADS + 1] = "";
+        read_story(&merge, story, count, "", 0);
+        for (size_t thread = 1; thread < journal.tables.threads_count; thread++)
+            found[thread - 1] = (char)('0' + journal.tables.threads[thread].thread.tid % 10);
+        if (strcmp(found, rows[i].found) != 0 || merge.found != (*found != '\0'))
+            fail_msg("'%s' finds '%s'", rows[i].list, found);
+        merge_free(&merge);
+        journal_free(&journal);
+    }
+    free(story);
+}
+
+static void times_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        uint64_t time_ns;
+    } rows[] = {
+        { "0", true, 0 }, { "2.5", true, 2500000000 }, { "1e-3", true, MS }, { "-1", false, 0 },
+        { "", false, 0 }, { "1s", false, 0 },          { "nan", false, 0 },  { "1e10", false, 0 },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        uint64_t time_ns = 0;
+        if (parse_seconds(rows[i].text, &time_ns) != rows[i].good || time_ns != rows[i].time_ns)
+            fail_msg("'%s' is %" PRIu64, rows[i].text, time_ns);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_recordings_become_one),
+        cmocka_unit_test(times_that_samples_stand_for_are_kept),
+        cmocka_unit_test(a_recording_without_an_end_leaves_none),
+        cmocka_unit_test(samples_have_their_stacks_whatever_is_left_out),
+        cmocka_unit_test(threads_are_chosen_by_name_and_number),
+        cmocka_unit_test(times_are_read),
+    };
+    return run_all(tests);
+}

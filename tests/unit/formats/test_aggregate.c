@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/aggregate.h"
+
+#include "tests/fakes/chosen.h"
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <string.h>
+
+#define REC STATUS_RECORDED
+
+static void assert_rows(const struct tally *tally, const struct tally_row *wanted, size_t count)
+{
+    assert_int_equal(tally->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(tally->rows[i].thread, wanted[i].thread);
+        assert_int_equal(tally->rows[i].task, wanted[i].task);
+        assert_int_equal(tally->rows[i].stack, wanted[i].stack);
+        for (size_t k = 0; k < SUMS; k++)
+            assert_int_equal(tally->rows[i].sums[k], wanted[i].sums[k]);
+    }
+}
+
+static void counts_each_stack_of_each_thread(void **state)
+{
+    (void)state;
+    static const struct tally_row given[] = { { 2, 0, 5, { 1 } },   { 1, 0, 9, { 1 } }, { 2, 0, 5, { 3, 4, 2, 1 } },
+                                              { 1, 0, 2, { 10 } },  { 2, 0, 0, { 1 } }, { 1, 0, 9, { 1, 7 } },
+                                              { 1, 0, 9, { 5, 1 } } };
+    static const struct tally_row seen[] = {
+        { 2, 0, 5, { 4, 4, 2, 1 } }, { 1, 0, 9, { 7, 8 } }, { 1, 0, 2, { 10 } }, { 2, 0, 0, { 1 } }
+    };
+    static const struct tally_row sorted[] = {
+        { 1, 0, 2, { 10 } }, { 1, 0, 9, { 7, 8 } }, { 2, 0, 0, { 1 } }, { 2, 0, 5, { 4, 4, 2, 1 } }
+    };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++)
+        tally_add(&tally, &given[i]);
+    assert_rows(&tally, seen, countof(seen));
+    tally_sort(&tally);
+    assert_rows(&tally, sorted, countof(sorted));
+    tally_free(&tally);
+    tally_sort(&tally);
+    tally_free(&tally);
+}
+
+/* The same stack of the same thread is another row when another task runs it. */
+static void tells_tasks_apart(void **state)
+{
+    (void)state;
+    static const struct sample given[] = {
+        { .thread = 2, .stack = 5 },
+        { .thread = 1, .stack = 5, .task = 7 },
+        { .thread = 1, .stack = 5, .task = 3 },
+        { .thread = 1, .stack = 5 },
+        { .thread = 1, .stack = 5, .task = 7 },
+        { .thread = 2, .stack = 5, .task = 7 },
+        { .thread = 1, .stack = 4, .task = 7 },
+    };
+    static const struct tally_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
+                                               { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++)
+        tally_sample(&tally, &given[i]);
+    tally_sort(&tally);
+    assert_rows(&tally, wanted, countof(wanted));
+    assert_int_equal(tally.samples, countof(given));
+    tally_free(&tally);
+}
+
+/* The stack of a thread's n-th sample when it stays where it is for so many. */
+static uint32_t stack_of(uint32_t n, uint32_t stays, uint32_t stacks)
+{
+    return n / stays * (n / stays) % stacks;
+}
+
+static void assert_counted(uint32_t samples, uint32_t stays)
+{
+    enum { THREADS = 3, STACKS = 40 };
+    static const uint32_t numbers[THREADS] = { 1, 1 + TALLY_THREADS, 2 * TALLY_THREADS }; /* two share a place */
+    uint64_t wanted[THREADS][STACKS] = { 0 };
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < samples; i++) {
+        const struct sample sample = { .thread = numbers[i % THREADS],
+                                       .stack = stack_of(i / THREADS, stays, STACKS),
+                                       .more = i };
+        wanted[i % THREADS][sample.stack] += 1 + sample.more;
+        tally_sample(&tally, &sample);
+    }
+    tally_sort(&tally);
+    size_t at = 0;
+    for (uint32_t thread = 0; thread < THREADS; thread++)
+        for (uint32_t stack = 0; stack < STACKS; stack++) {
+            if (wanted[thread][stack] == 0)
+                continue;
+            assert_true(at < tally.count);
+            assert_int_equal(tally.rows[at].thread, numbers[thread]);
+            assert_int_equal(tally.rows[at].stack, stack);
+            assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
+        }
+    assert_int_equal(tally.count, at);
+    tally_free(&tally);
+}
+
+/* A thread that stays where it is takes one row of those that wait. */
+static void what_stays_waits_as_one(void **state)
+{
+    (void)state;
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < 2 * TALLY_WAITING; i++) {
+        tally_sample(&tally, &(struct sample){ .thread = 1, .stack = 7 });
+        tally_sample(&tally, &(struct sample){ .thread = 2, .stack = 7 });
+    }
+    assert_int_equal(tally.waiting_count, 2);
+    tally_sort(&tally);
+    assert_rows(&tally, (struct tally_row[]){ { 1, 0, 7, { 2 * TALLY_WAITING } }, { 2, 0, 7, { 2 * TALLY_WAITING } } },
+                2);
+    tally_free(&tally);
+}
+
+/* What samples add waits for more of it: however many there are, whether new rows come up among them, and however long
+ * a thread stays where it is, none is forgotten and none counted twice. */
+static void counts_all_that_wait(void **state)
+{
+    (void)state;
+    for (uint32_t stays = 1; stays <= 3; stays++)
+        for (uint32_t samples = 0; samples <= 5 * TALLY_WAITING * stays; samples++)
+            assert_counted(samples, stays);
+}
+
+/* Also where numbers have several digits, as sorting takes them. */
+static void rows_are_in_order(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = { 1,
+                                        2,
+                                        2046,
+                                        2047,
+                                        2048,
+                                        2049,
+                                        1u << 21,
+                                        1u << 22,
+                                        1u << 23,
+                                        99u << 22,
+                                        UINT32_MAX - 2049,
+                                        UINT32_MAX - 1,
+                                        UINT32_MAX };
+    enum { NUMBERS = countof(numbers), ROWS = NUMBERS * NUMBERS * NUMBERS };
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
+        const struct tally_row row = {
+            numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], { k }
+        };
+        tally_add(&tally, &row);
+    }
+    tally_sort(&tally);
+    assert_int_equal(tally.count, ROWS);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        const uint32_t thread = i / NUMBERS / NUMBERS, task = i / NUMBERS % NUMBERS, stack = i % NUMBERS;
+        assert_int_equal(tally.rows[i].thread, numbers[thread]);
+        assert_int_equal(tally.rows[i].task, numbers[task]);
+        assert_int_equal(tally.rows[i].stack, numbers[stack]);
+        assert_int_equal(tally.rows[i].sums[0], thread + NUMBERS * task + NUMBERS * NUMBERS * stack);
+    }
+    tally_free(&tally);
+}
+
+/* Rows that are made to fall on one place are spread anew, and still found. */
+static void rows_that_were_chosen_are_counted_once(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    const uint64_t factor = SPREAD_USUAL.b;
+    const uint32_t step = chosen_step(factor, MANY);
+    struct tally tally = { 0 };
+    for (uint32_t i = 0; i < 2 * MANY; i++) {
+        const struct sample sample = { .thread = 1, .stack = i % MANY * step };
+        tally_sample(&tally, &sample);
+    }
+    assert_int_not_equal(tally.index.spread.b, factor);
+    tally_sort(&tally);
+    assert_int_equal(tally.count, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(tally.rows[i].sums[SUM_SAMPLES], 2);
+    tally_free(&tally);
+}
+
+/* What is known is what some sample told: without a status, bits that are not set say nothing. */
+static void sums_up_what_samples_did(void **state)
+{
+    (void)state;
+    static const struct {
+        struct sample sample;
+        uint64_t with_status, with_cpu; /* from then on */
+    } given[] = {
+        { { .thread = 1, .stack = 2 }, 0, 0 },
+        { { .thread = 1, .stack = 2, .stands_ns = 3, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
+        { { .thread = 1, .stack = 2, .stands_ns = 40, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
+        { { .thread = 1, .stack = 2, .stands_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
+        { { .thread = 1, .stack = 3, .stands_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
+    };
+    static const struct tally_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } }, { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++) {
+        tally_sample(&tally, &given[i].sample);
+        assert_int_equal(tally.samples, i + 1);
+        assert_int_equal(tally.with_status, given[i].with_status);
+        assert_int_equal(tally.with_cpu, given[i].with_cpu);
+        assert_true(tally_knows(&tally, SUM_SAMPLES));
+        assert_true(tally_knows(&tally, SUM_WALL_NS));
+        assert_int_equal(tally_knows(&tally, SUM_CPU_NS), given[i].with_cpu > 0);
+        assert_int_equal(tally_knows(&tally, SUM_GIL_NS), given[i].with_status > 0);
+        assert_int_equal(tally_knows(&tally, SUM_GIL_WAIT_NS), given[i].with_status > 0);
+    }
+    tally_sort(&tally);
+    assert_rows(&tally, wanted, countof(wanted));
+    tally_free(&tally);
+}
+
+/* Each sample of a run stands for the same time; what is not known of them stands for none. */
+static void a_run_stands_for_as_long_as_its_samples(void **state)
+{
+    (void)state;
+    static const struct sample given[] = {
+        { .thread = 1, .more = 9, .stands_ns = 1000, .status = REC | STATUS_GIL },
+        { .thread = 1, .more = 4, .stands_ns = 30, .status = REC | STATUS_GIL_WAIT },
+        { .thread = 1, .more = 1, .stands_ns = 2, .status = STATUS_GIL },
+    };
+    static const struct tally_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < countof(given); i++)
+        tally_sample(&tally, &given[i]);
+    tally_sort(&tally);
+    assert_rows(&tally, &wanted, 1);
+    tally_free(&tally);
+}
+
+/* Frames 1 and 2 look alike (mark 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */
+static void stacks_that_look_alike_are_one_node(void **state)
+{
+    (void)state;
+    static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 3 }, { 2, 3 }, { 4, 1 } };
+    static const uint32_t marks[] = { 99, 7, 7, 8 };
+    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
+    struct outline outline = { 0 };
+    const uint32_t root = outline_child(&outline, 0, 50), other = outline_child(&outline, 0, 51);
+    assert_int_equal(outline_child(&outline, 0, 50), root);
+    const uint32_t deep = outline_place(&outline, &tables, marks, root, 5);
+    const uint32_t pair = outline_place(&outline, &tables, marks, root, 3);
+    assert_int_equal(outline_place(&outline, &tables, marks, root, 4), pair);
+    assert_int_equal(outline_place(&outline, &tables, marks, root, 1),
+                     outline_place(&outline, &tables, marks, root, 2));
+    assert_int_equal(outline.nodes[deep].caller, pair);
+    assert_int_equal(outline.nodes[deep].frame, 7);
+    assert_int_equal(outline.nodes[pair].frame, 8);
+    assert_int_equal(outline.nodes[outline.nodes[outline.nodes[pair].caller].caller].frame, 50);
+    const uint32_t none = outline_place(&outline, &tables, marks, root, 0);
+    assert_int_equal(outline.nodes[none].caller, root);
+    assert_int_equal(outline.nodes[none].frame, 99);
+    const uint32_t elsewhere = outline_place(&outline, &tables, marks, other, 3);
+    assert_int_not_equal(elsewhere, pair);
+    assert_int_equal(outline_place(&outline, &tables, marks, root, 3), pair);
+    for (uint32_t node = 1; node <= outline.count; node++)
+        assert_true(outline.nodes[node].caller < node);
+    outline_free(&outline);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_each_stack_of_each_thread),
+        cmocka_unit_test(tells_tasks_apart),
+        cmocka_unit_test(what_stays_waits_as_one),
+        cmocka_unit_test(counts_all_that_wait),
+        cmocka_unit_test(rows_are_in_order),
+        cmocka_unit_test(rows_that_were_chosen_are_counted_once),
+        cmocka_unit_test(sums_up_what_samples_did),
+        cmocka_unit_test(a_run_stands_for_as_long_as_its_samples),
+        cmocka_unit_test(stacks_that_look_alike_are_one_node),
+    };
+    return run_all(tests);
+}

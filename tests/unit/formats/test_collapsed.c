@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/collapsed/collapsed.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct event one_process[] = {
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "work;er"),
+    { EVENT_THREAD, .thread = { 3, 1, 4244, false, 2, 0, T("sub"), 0 } },
+    STRING(1, "<module>"),
+    STRING(2, "f"),
+    STRING(3, "/home/u/a.py"),
+    STRING(4, "<GC>"),
+    STRING(5, "a;b\nc\x7F\xC2\x85"
+              "d"),
+    STRING(6, ""),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FUNCTION(3, 4, 0, 0),
+    FUNCTION(4, 5, 3, 9),
+    FUNCTION(5, 6, 3, 11),
+    FRAME(1, 1, 3),
+    FRAME(2, 2, 8),
+    FRAME(3, 3, 0),
+    FRAME(4, 4, 9),
+    FRAME(5, 5, 0),
+    { EVENT_FRAME, .frame = { 6, 2, 8, 9, 4, 7, 0, 0 } }, /* another place in line 8: the same to a reader */
+    FRAME(7, 2, 10),
+    SAMPLE(1, 1, 0, 1, 2),
+    SAMPLE(2, 1, 1, 6),
+    SAMPLE(3, 1, 1, 7),
+    SAMPLE(4, 1, 2, 3),
+    SAME(5, 1, 1),
+    SAMPLE(1, 2, 0, 4, 5),
+    SAME(2, 2, 0),
+    SAMPLE(1, 3, 0, 1),
+};
+
+static const struct event two_processes[] = {
+    PROCESS(1, 4242, "/home/u"),
+    { EVENT_PROCESS, .process = { 2, 4300, 0, 0x030f02f0, T("/bin/python3"), T("python3 b.py; x"), T("/tmp") } },
+    THREAD(1, 1, 4242, "python3"),
+    { EVENT_THREAD, .thread = { 2, 2, 4300, true, 0, 0, T("python3"), 0 } },
+    STRING(1, "<module>"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 3),
+    SAMPLE(1, 2, 0, 1),
+    SAMPLE(1, 1, 0, 1),
+};
+
+/* A loop that runs two tasks, entries for a task and for an orphan; frame 2 is at two instructions in turn. */
+static const struct event tasks[] = {
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    TASK(1, 1, "Task-1"),
+    TASK(2, 1, "a;b"),
+    TASK_ENTRY(2, 1, 4242, 1, "Task-1"),
+    TASK_ENTRY(3, 1, 0, 2, "a;b"),
+    STRING(1, "<module>"),
+    STRING(2, "f"),
+    STRING(3, "/home/u/a.py"),
+    STRING(4, "<task Task-1>"),
+    STRING(5, "<task a;b>"),
+    STRING(6, "LOAD_ATTR_SLOT"),
+    STRING(7, "LOAD_ATTR"),
+    STRING(8, "<task Task-2 (2 parents)>"),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FUNCTION(3, 4, 0, 0),
+    FUNCTION(4, 5, 0, 0),
+    FUNCTION(5, 8, 3, 0), /* it has a file, so it is no mark */
+    FUNCTION(6, 8, 0, 0),
+    FRAME(1, 1, 3),
+    FRAME(2, 3, 0),
+    FRAME(3, 4, 0),
+    { EVENT_FRAME, .frame = { 4, 2, 8, 8, 1, 2, 6, 7 } },
+    { EVENT_FRAME, .frame = { 5, 2, 8, 8, 1, 2, 7, 7 } },
+    { EVENT_FRAME, .frame = { 6, 2, 8, 8, 3, 4, 7, 7 } },
+    FRAME(7, 5, 0),
+    FRAME(8, 6, 0),
+    TASK_SAMPLE(1, 1, 1, 0, 1, 2, 4),
+    TASK_SAMPLE(2, 1, 2, 1, 3, 4, 5),
+    TASK_SAMPLE(3, 1, 2, 3, 6),
+    TASK_SAMPLE(3, 2, 1, 0, 8, 4),
+    TASK_SAMPLE(3, 3, 2, 0, 7, 3),
+    SAME(4, 1, 1),
+};
+
+#define REC STATUS_RECORDED
+
+static const struct event at_work[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 2500, .time_unit_ns = 100 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 3),
+    FRAME(2, 1, 4),
+    STATUS_SAMPLE(2500, 1, 0, REC | STATUS_CPU | STATUS_GIL, 400, 1),
+    STATUS_SAMPLE(5000, 1, 0, REC | STATUS_GIL_WAIT | STATUS_CPU, 2500, 1, 2),
+    STATUS_SAME(7500, 1, 1, REC | STATUS_GIL, 0),
+    STATUS_SAME(10000, 1, 1, REC | STATUS_GIL | STATUS_CPU, 2600),
+    STATUS_SAMPLE(10000, 2, 0, REC | STATUS_CPU, 499, 2),
+};
+
+/* Ticks were left out: samples stand for other than an interval. */
+static const struct event weighed[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 4, .interval_ns = 2500, .time_unit_ns = 100, .weighted = 1 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 3),
+    STATUS_SAMPLE(2500, 1, 0, REC | STATUS_GIL, 100, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .stands_ns = 7400 } },
+    { EVENT_SAMPLE,
+      .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .stands_ns = 1000, .more = 4 } },
+};
+
+static const struct {
+    const struct event *story;
+    size_t count;
+    struct collapsed_style style;
+    const char *text;
+} cases[] = {
+    { tasks,
+      countof(tasks),
+      { 0 },
+      "MainThread (4242);<module> (a.py:3) 1\n"
+      "MainThread (4242);<module> (a.py:3);<task Task-1>;f (a.py:8) 1\n"
+      "MainThread (4242);<module> (a.py:3);<task a:b>;f (a.py:8);f (a.py:8) 2\n"
+      "MainThread (4242);task Task-1;<task Task-2 (2 parents)>;f (a.py:8) 1\n"
+      "task a:b;<task Task-2 (2 parents)> (a.py);<task a:b> 1\n" },
+    { tasks,
+      countof(tasks),
+      { .no_threads = true, .functions = true },
+      "<module> (a.py) 1\n"
+      "<module> (a.py);<task a:b>;f (a.py);f (a.py) 2\n"
+      "<module> (a.py);<task>;f (a.py) 1\n"
+      "<task Task-2 (2 parents)> (a.py);<task a:b> 1\n"
+      "<task>;f (a.py) 1\n" },
+    { tasks,
+      countof(tasks),
+      { .opcodes = true, .no_threads = true },
+      "<module> (a.py:3) 1\n"
+      "<module> (a.py:3);<task a:b>;f (a.py:8);f (a.py:8);[LOAD_ATTR] 2\n"
+      "<module> (a.py:3);<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n"
+      "<task Task-2 (2 parents)> (a.py);<task a:b> 1\n"
+      "<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n" },
+    { one_process,
+      countof(one_process),
+      { 0 },
+      "MainThread (4242);<module> (a.py:3) 1\n"
+      "MainThread (4242);<module> (a.py:3);f (a.py:10) 1\n"
+      "MainThread (4242);<module> (a.py:3);f (a.py:10);<GC> 1\n"
+      "MainThread (4242);<module> (a.py:3);f (a.py:8) 2\n"
+      "interpreter 2;sub (4244);<module> (a.py:3) 1\n"
+      "work:er (4243);<no Python frames> 1\n"
+      "work:er (4243);a:b c  d (a.py:9);<unknown> (a.py) 1\n" },
+    { one_process,
+      countof(one_process),
+      { .functions = true, .full_paths = true },
+      "MainThread (4242);<module> (/home/u/a.py) 1\n"
+      "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py) 3\n"
+      "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py);<GC> 1\n"
+      "interpreter 2;sub (4244);<module> (/home/u/a.py) 1\n"
+      "work:er (4243);<no Python frames> 1\n"
+      "work:er (4243);a:b c  d (/home/u/a.py);<unknown> (/home/u/a.py) 1\n" },
+    { two_processes,
+      countof(two_processes),
+      { 0 },
+      "pid 4242: python3 app.py;MainThread (4242);<module> (a.py:3) 1\n"
+      "pid 4300: python3 b.py: x;MainThread (4300);<module> (a.py:3) 1\n" },
+    { two_processes,
+      countof(two_processes),
+      { .no_threads = true },
+      "pid 4242: python3 app.py;<module> (a.py:3) 1\n"
+      "pid 4300: python3 b.py: x;<module> (a.py:3) 1\n" },
+    { two_processes, 4, { 0 }, "" },
+    { at_work,
+      countof(at_work),
+      { 0 },
+      "MainThread (4242);f (a.py:3) 3\n"
+      "MainThread (4242);f (a.py:3);f (a.py:4) 1\n"
+      "worker (4243);f (a.py:4) 1\n" },
+    /* Rounded once: three intervals are 7.5 us. What rounds to nothing has no line. */
+    { at_work,
+      countof(at_work),
+      { .weight = WEIGHT_WALL },
+      "MainThread (4242);f (a.py:3) 8\n"
+      "MainThread (4242);f (a.py:3);f (a.py:4) 3\n"
+      "worker (4243);f (a.py:4) 3\n" },
+    { at_work,
+      countof(at_work),
+      { .weight = WEIGHT_CPU },
+      "MainThread (4242);f (a.py:3) 3\n"
+      "MainThread (4242);f (a.py:3);f (a.py:4) 3\n" },
+    { at_work, countof(at_work), { .weight = WEIGHT_GIL, .no_threads = true }, "f (a.py:3) 8\n" },
+    { at_work,
+      countof(at_work),
+      { .weight = WEIGHT_GIL_WAIT, .functions = true },
+      "MainThread (4242);f (a.py);f (a.py) 3\n" },
+    { weighed, countof(weighed), { 0 }, "MainThread (4242);f 7\n" },
+    { weighed, countof(weighed), { .weight = WEIGHT_WALL }, "MainThread (4242);f 15\n" },
+    { weighed, countof(weighed), { .weight = WEIGHT_GIL }, "MainThread (4242);f 10\n" },
+    { weighed, countof(weighed), { .weight = WEIGHT_GIL_WAIT }, "MainThread (4242);f 5\n" },
+};
+
+static void take_story(struct tables *tables, struct tally *tally, const struct event *story, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct event event = story[i];
+        struct fault why = { 0 };
+        if (!tables_take(tables, &event, &why))
+            fail_msg("event %zu: %s", i, why.text);
+        if (event.kind == EVENT_SAMPLE)
+            tally_sample(tally, &event.sample);
+    }
+    tally_sort(tally);
+}
+
+static char *collapse(const struct event *story, size_t count, const struct collapsed_style *style)
+{
+    char path[] = "/tmp/pyreel-collapsed.XXXXXX";
+    const int fd = mkstemp(path);
+    struct output output = { 0 };
+    struct tables tables = { 0 };
+    struct tally tally = { 0 };
+    take_story(&tables, &tally, story, count);
+    assert_true(output_open(&output, path, false, NULL));
+    collapsed_write(&output, &tables, &tally, style);
+    assert_true(output_close(&output, NULL, NULL));
+    tables_free(&tables);
+    tally_free(&tally);
+    close(fd);
+    FILE *file = fopen(path, "re");
+    struct bytes bytes = file_bytes(dup(fileno(file)));
+    fclose(file);
+    unlink(path);
+    put_bytes(&bytes, "", 1);
+    return (char *)bytes.at;
+}
+
+static void stacks_become_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++)
+        assert_same_lines(collapse(cases[i].story, cases[i].count, &cases[i].style), strdup(cases[i].text));
+}
+
+static void weights_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "samples", "wall", "cpu", "gil", "gil_wait" };
+    enum collapsed_weight weight = WEIGHT_SAMPLES;
+    for (size_t i = 0; i < countof(names); i++) {
+        assert_true(collapsed_weight_named(names[i], &weight));
+        assert_int_equal(weight, i);
+    }
+    assert_false(collapsed_weight_named("", &weight));
+    assert_false(collapsed_weight_named("exception", &weight));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_become_lines),
+        cmocka_unit_test(weights_have_names),
+    };
+    return run_all(tests);
+}

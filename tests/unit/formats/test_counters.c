@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/counters.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct text text_of(const char *string)
+{
+    return (struct text){ string, strlen(string) };
+}
+
+static void set(struct figure_list *list, const char *name, uint64_t value)
+{
+    struct fault why = { 0 };
+    if (!figures_set(list, text_of(name), value, &why))
+        fail_msg("%s: %s", name, why.text);
+}
+
+static void assert_line(const struct figure_list *list, size_t row, const char *wanted)
+{
+    char *line = figures_line(list, row);
+    assert_string_equal(line, wanted);
+    free(line);
+}
+
+static void the_later_value_holds(void **state)
+{
+    (void)state;
+    struct figure_list list = { 0 };
+    set(&list, "reads", 1);
+    set(&list, "reads_of_code", 2);
+    set(&list, "read", 3);
+    set(&list, "reads", UINT64_MAX);
+    assert_int_equal(list.count, 3);
+    assert_true(figures_get(&list, "reads") == UINT64_MAX);
+    assert_int_equal(figures_get(&list, "reads_of_code"), 2);
+    assert_int_equal(figures_get(&list, "read"), 3);
+    assert_int_equal(figures_get(&list, "rea"), 0);
+    assert_text(list.rows[0].name, "reads");
+    figures_free(&list);
+    assert_int_equal(list.count, 0);
+}
+
+static void what_is_no_name_is_refused(void **state)
+{
+    (void)state;
+    static const char long_name[] = "a2345678901234567890123456789012345678901234567890123456789_1234";
+    static const struct {
+        struct text name;
+        bool good;
+    } rows[] = {
+        { T("a"), true },
+        { T("_9z"), true },
+        { { long_name, 64 }, true },
+        { { "a23456789012345678901234567890123456789012345678901234567890_1234", 65 }, false },
+        { T(""), false },
+        { { NULL, 0 }, false },
+        { T("Reads"), false },
+        { T("a b"), false },
+        { T("a\nb"), false },
+        { T("a\0b"), false },
+        { T("\xC3\xA9"), false },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct figure_list list = { 0 };
+        struct fault why = { 0 };
+        assert_int_equal(figures_set(&list, rows[i].name, 1, &why), rows[i].good);
+        assert_string_equal(why.text, rows[i].good ? "" : "a figure has no proper name");
+        assert_int_equal(list.count, rows[i].good);
+        figures_free(&list);
+    }
+}
+
+static void there_are_not_too_many(void **state)
+{
+    (void)state;
+    struct figure_list list = { 0 };
+    struct fault why = { 0 };
+    char name[16];
+    for (int i = 0; i < FIGURES_LIMIT; i++) {
+        snprintf(name, sizeof(name), "f%d", i);
+        set(&list, name, 7);
+    }
+    assert_false(figures_set(&list, TEXT("one_more"), 7, &why));
+    assert_string_equal(why.text, "more than 128 figures");
+    set(&list, "f127", 8); /* a known one can be told again */
+    assert_int_equal(list.count, FIGURES_LIMIT);
+    figures_free(&list);
+}
+
+static void lines_have_words_and_are_compared(void **state)
+{
+    (void)state;
+    struct figure_list list = { 0 };
+    set(&list, "samples", 2000);
+    set(&list, "cache_full", 900);
+    set(&list, "cache_partial", 90);
+    set(&list, "cache_missed", 10);
+    set(&list, "reads", 3000);
+    set(&list, "of_a_later_version", UINT64_MAX);
+    assert_line(&list, 0, "samples                                        2000");
+    assert_line(&list, 1, "  stack as it was last time                     900     90.0 %");
+    assert_line(&list, 4, "system calls that read                         3000      1.50 a sample");
+    assert_line(&list, 5, "of_a_later_version                   18446744073709551615");
+    figures_free(&list);
+}
+
+static void nothing_is_compared_with_nothing(void **state)
+{
+    (void)state;
+    struct figure_list list = { 0 };
+    set(&list, "reads", 7);
+    set(&list, "cache_full", 0);
+    assert_line(&list, 0, "system calls that read                            7");
+    assert_line(&list, 1, "  stack as it was last time                       0");
+    figures_free(&list);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_later_value_holds),
+        cmocka_unit_test(what_is_no_name_is_refused),
+        cmocka_unit_test(there_are_not_too_many),
+        cmocka_unit_test(lines_have_words_and_are_compared),
+        cmocka_unit_test(nothing_is_compared_with_nothing),
+    };
+    return run_all(tests);
+}

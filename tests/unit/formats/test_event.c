@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/event.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/fault.h"
+#include "tests/fakes/testing.h"
+
+#include <string.h>
+
+static void versions_read_as_python_says_them(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t version;
+        const char *text;
+    } rows[] = {
+        { 0x030f02f0, "3.15.2" },      { 0x030b07f0, "3.11.7" },
+        { 0x030f00a3, "3.15.0a3" },    { 0x030e00b4, "3.14.0b4" },
+        { 0x030d00c1, "3.13.0rc1" },   { 0x030a0df0, "3.10.13" },
+        { 0x040000f0, "4.0.0" },       { 0, "0.0.0" },
+        { UINT32_MAX, "255.255.255" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        char room[32];
+        assert_ptr_equal(python_version_text(room, rows[i].version), room);
+        assert_string_equal(room, rows[i].text);
+    }
+}
+
+static void every_failure_and_reason_has_words(void **state)
+{
+    (void)state;
+    for (int cause = 1; cause < FAILURE_KINDS; cause++)
+        assert_string_not_equal(failure_text((enum failure)cause), "unknown");
+    for (int reason = 1; reason < END_REASONS; reason++)
+        assert_string_not_equal(end_reason_text((enum end_reason)reason), "unknown");
+    assert_string_equal(failure_text(FAILURE_CHANGED), "changed while read");
+    assert_string_equal(failure_text(FAILURE_THREADS), "list of threads unreadable");
+    assert_string_equal(end_reason_text(END_TARGET), "the target ended");
+    assert_string_equal(end_reason_text(END_NOT_PYTHON), "the target became another program");
+    assert_string_equal(end_reason_text(END_UNWRITTEN), "the file could not be written any further");
+}
+
+static void what_has_no_words_is_unknown(void **state)
+{
+    (void)state;
+    assert_string_equal(failure_text((enum failure)0), "unknown");
+    assert_string_equal(failure_text(FAILURE_KINDS), "unknown");
+    assert_string_equal(failure_text((enum failure) - 1), "unknown");
+    assert_string_equal(end_reason_text((enum end_reason)0), "unknown");
+    assert_string_equal(end_reason_text(END_REASONS), "unknown");
+}
+
+static void a_fault_keeps_the_first_cause(void **state)
+{
+    (void)state;
+    struct fault why = { 0 };
+    assert_false(fault(&why, "cannot read process %d: %s", 12, "gone"));
+    assert_string_equal(why.text, "cannot read process 12: gone");
+    assert_false(fault(&why, "later"));
+    assert_string_equal(why.text, "cannot read process 12: gone");
+    assert_false(fault(NULL, "nobody asked"));
+}
+
+static void a_long_fault_is_cut(void **state)
+{
+    (void)state;
+    static char word[5000];
+    struct fault why = { 0 };
+    memset(word, 'x', sizeof(word) - 1);
+    fault(&why, "%s", word);
+    assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_read_as_python_says_them),
+        cmocka_unit_test(every_failure_and_reason_has_words),
+        cmocka_unit_test(what_has_no_words_is_unknown),
+        cmocka_unit_test(a_fault_keeps_the_first_cause),
+        cmocka_unit_test(a_long_fault_is_cut),
+    };
+    return run_all(tests);
+}

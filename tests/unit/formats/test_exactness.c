@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/exactness.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+static const struct {
+    const char *what;
+    uint64_t interval_ns, ticks, missed, duration_ns;
+    struct event figures[5];
+    const char *rate, *share, *missed_words;
+} rows[] = {
+    { .what = "a recorder that leaves ticks out",
+      .interval_ns = MS,
+      .ticks = 6200,
+      .duration_ns = 10000 * (uint64_t)MS,
+      .figures = { FIGURE("samples", 1000), FIGURE("samples_exact", 999), FIGURE("ticks_left_out", 3800),
+                   FIGURE("taken_ns", 94000000), FIGURE("disturb_limit_ppm", 10000) },
+      .rate = "1000 Hz asked, 620 reached: 3800 of 10000 ticks were left out to stay within the budget of 1 %",
+      .share = "99.9 % of samples were one proven moment; sampling took 0.94 % of a processor from the program",
+      .missed_words = "" },
+    { .what = "one that need not, and that misses a few",
+      .interval_ns = 10 * MS,
+      .ticks = 98,
+      .missed = 2,
+      .duration_ns = 1000 * MS,
+      .figures = { FIGURE("samples_exact", 0), FIGURE("ticks_left_out", 0) },
+      .rate = "100 Hz asked, 98 reached",
+      .share = "", /* of no samples */
+      .missed_words = "" },
+    { .what = "one that has no budget, and misses many",
+      .interval_ns = 10 * MS,
+      .ticks = 970,
+      .missed = 30,
+      .duration_ns = 10000 * (uint64_t)MS,
+      .figures = { FIGURE("samples", 100000), FIGURE("samples_exact", 99999), FIGURE("ticks_left_out", 7) },
+      .rate = "100 Hz asked, 97 reached: 7 of 1007 ticks were left out to stay within the budget",
+      .share = "99.9 % of samples were one proven moment",
+      .missed_words = "3.0 % of ticks were missed: nobody saw what the program did then, and shares may be off by as "
+                      "many points" },
+    { .what = "an older one",
+      .interval_ns = MS / 10,
+      .ticks = 9950,
+      .duration_ns = 1000 * MS,
+      .rate = "10000 Hz asked, 9950 reached",
+      .share = "",
+      .missed_words = "" },
+    { .what = "one that took much and makes no sense",
+      .ticks = 1,
+      .duration_ns = 1000 * MS,
+      .figures = { FIGURE("taken_ns", 1500 * (uint64_t)MS), FIGURE("samples", 1), FIGURE("samples_exact", UINT64_MAX) },
+      .rate = "",
+      .share = "100.0 % of samples were one proven moment; sampling took 150.00 % of a processor from the program",
+      .missed_words = "" },
+    { .what = "nothing", .interval_ns = MS, .rate = "", .share = "", .missed_words = "" },
+};
+
+static struct tables tables_of(size_t row)
+{
+    struct tables tables = { .recording.interval_ns = rows[row].interval_ns,
+                             .ticks = rows[row].ticks,
+                             .missed = rows[row].missed,
+                             .last_ns = rows[row].duration_ns };
+    for (size_t i = 0; i < countof(rows[row].figures) && rows[row].figures[i].kind; i++) {
+        struct event event = rows[row].figures[i];
+        assert_true(tables_take(&tables, &event, NULL));
+    }
+    return tables;
+}
+
+static void it_is_told_in_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        char rate[EXACTNESS_ROOM], share[EXACTNESS_ROOM], missed[EXACTNESS_ROOM];
+        struct tables tables = tables_of(i);
+        const struct exactness exactness = exactness_of(&tables);
+        assert_string_equal(exactness_rate(rate, &exactness), rows[i].rate);
+        assert_string_equal(exactness_share(share, &exactness), rows[i].share);
+        assert_string_equal(exactness_missed(missed, &exactness), rows[i].missed_words);
+        tables_free(&tables);
+    }
+}
+
+static void shares_are_known_or_not(void **state)
+{
+    (void)state;
+    struct tables tables = tables_of(0);
+    struct exactness exactness = exactness_of(&tables);
+    assert_true(exactness.reached_hz == 620 && exactness.exact_percent == 99.9 && exactness.taken_percent == 0.94);
+    assert_true(exactness.budget_percent == 1 && exactness.missed_percent == 0 && exactness.tells_left_out);
+    tables_free(&tables);
+    tables = tables_of(countof(rows) - 1);
+    exactness = exactness_of(&tables);
+    assert_true(exactness.reached_hz < 0 && exactness.exact_percent < 0 && exactness.taken_percent < 0);
+    assert_true(exactness.budget_percent < 0 && exactness.missed_percent < 0 && !exactness.tells_left_out);
+    tables_free(&tables);
+}
+
+/* However large numbers are, nothing is written beyond the room. */
+static void numbers_of_any_size_have_room(void **state)
+{
+    (void)state;
+    const struct exactness most = { 1e300, 1e300, 100, 1e300, 1e300, 1e300, UINT64_MAX, UINT64_MAX, true };
+    char room[EXACTNESS_ROOM];
+    exactness_rate(room, &most);
+    exactness_share(room, &most);
+    exactness_missed(room, &most);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_told_in_words),
+        cmocka_unit_test(shares_are_known_or_not),
+        cmocka_unit_test(numbers_of_any_size_have_room),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/pprof/pprof.h"
+
+#include "formats/base/alloc.h"
+#include "formats/pprof/pprof_tables.h"
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const struct event story[] = {
+    { EVENT_RECORDING,
+      .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "<module>"),
+    STRING(2, "f"),
+    STRING(3, "/home/u/a.py"),
+    FUNCTION(1, 1, 3, 1),
+    FUNCTION(2, 2, 3, 7),
+    FRAME(1, 1, 3),
+    FRAME(2, 2, 8),
+    { EVENT_FRAME, .frame = { 3, 2, 8, 8, 4, 7, 0, 0 } },
+    SAMPLE(1 * MS, 1, 0, 1, 2),
+    SAMPLE(2 * MS, 1, 1, 3), /* another column of that line: one row with the one before */
+    SAMPLE(3 * MS, 1, 1, 2, 2),
+    SAMPLE(3 * MS, 2, 0, 2),
+    SAME(4 * MS, 2, 0),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
+};
+
+/* The same program, and what its threads did. Of the last sample the CPU time is not known. */
+#define REC STATUS_RECORDED
+static const struct event status_story[] = {
+    { EVENT_RECORDING,
+      .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 7),
+    FRAME(1, 1, 8),
+    STATUS_SAMPLE(1 * MS, 1, 0, REC | STATUS_CPU | STATUS_GIL, 0, 1),
+    STATUS_SAME(2 * MS, 1, 1, REC | STATUS_CPU | STATUS_GIL, 950000),
+    STATUS_SAME(3 * MS, 1, 1, REC, 50001),
+    STATUS_SAMPLE(3 * MS, 2, 0, REC | STATUS_CPU | STATUS_GIL_WAIT, 0, 1),
+    LEFT_OUT(4 * MS, 2, 3, 9),
+    STATUS_SAME(5 * MS, 2, 1, REC | STATUS_CPU_UNKNOWN | STATUS_GIL, 0),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 5, 0, 0, 0 } },
+};
+
+/* Samples that do not stand for an interval. */
+static const struct event weighed_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 4, .interval_ns = MS, .time_unit_ns = 1000, .weighted = 1 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 7),
+    FRAME(1, 1, 8),
+    STATUS_SAMPLE(1 * MS, 1, 0, REC | STATUS_GIL, 0, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .stands_ns = 1700003, .more = 2 } },
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .stands_ns = 20 } },
+    FIGURE("samples_exact", 4),
+    FIGURE("ticks_left_out", 0),
+};
+
+/* A thread that runs two tasks, and one at two instructions; an entry of a task, and one of an orphan without a name.
+ */
+static const struct event task_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    TASK(1, 1, "fetch"),
+    TASK(2, 1, ""),
+    TASK_ENTRY(2, 1, 4242, 1, "fetch"),
+    TASK_ENTRY(3, 1, 0, 2, ""),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    STRING(3, "LOAD_ATTR_SLOT"),
+    STRING(4, "LOAD_ATTR"),
+    FUNCTION(1, 1, 2, 7),
+    FRAME(1, 1, 8),
+    { EVENT_FRAME, .frame = { 2, 1, 8, 8, 4, 7, 3, 4 } },
+    { EVENT_FRAME, .frame = { 3, 1, 8, 8, 4, 7, 4, 0 } },
+    SAMPLE(1 * MS, 1, 0, 1),
+    TASK_SAMPLE(2 * MS, 1, 1, 0, 2),
+    TASK_SAMPLE(3 * MS, 1, 1, 0, 3),
+    TASK_SAMPLE(4 * MS, 1, 2, 0, 3),
+    TASK_SAMPLE(4 * MS, 2, 1, 0, 2),
+    TASK_SAMPLE(4 * MS, 3, 2, 0, 1),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 6, 0, 0, 0 } },
+};
+
+static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style, size_t rows)
+{
+    char path[] = "/tmp/pyreel-pprof.XXXXXX";
+    const int fd = mkstemp(path);
+    struct output output = { 0 };
+    struct tables tables = { 0 };
+    struct tally tally = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        struct event event = told[i];
+        assert_true(tables_take(&tables, &event, NULL));
+        if (event.kind == EVENT_SAMPLE)
+            tally_sample(&tally, &event.sample);
+    }
+    tally_sort(&tally);
+    assert_true(output_open(&output, path, false, NULL));
+    assert_int_equal(pprof_write(&output, &tables, &tally, style), rows);
+    assert_true(output_close(&output, NULL, NULL));
+    tables_free(&tables);
+    tally_free(&tally);
+    close(fd);
+    FILE *file = fopen(path, "re");
+    struct bytes bytes = file_bytes(dup(fileno(file)));
+    fclose(file);
+    unlink(path);
+    return bytes;
+}
+
+static struct bytes write_profile(bool functions)
+{
+    const struct pprof_style style = { .functions = functions };
+    return write_story(story, countof(story), &style, 4);
+}
+
+static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
+{
+    assert_true(i >= 0 && (size_t)i < profile->n_string_table);
+    return profile->string_table[i];
+}
+
+/* "MainThread 2 2000000: f:8 <module>:3", leaf first as pprof has it. */
+static void put_row(char *room, size_t size, const Perftools__Profiles__Profile *profile,
+                    const Perftools__Profiles__Sample *sample)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sample->n_label; i++)
+        if (strcmp(string(profile, sample->label[i]->key), "thread") == 0)
+            used = (size_t)snprintf(room, size, "%s", string(profile, sample->label[i]->str));
+    used += (size_t)snprintf(room + used, size - used, " %ld", sample->value[0]);
+    for (size_t i = 1; i < sample->n_value; i++)
+        used += (size_t)snprintf(room + used, size - used, " %ld", sample->value[i]);
+    used += (size_t)snprintf(room + used, size - used, ":");
+    for (size_t i = 0; i < sample->n_location_id; i++) {
+        const uint64_t id = sample->location_id[i];
+        assert_true(id >= 1 && id <= profile->n_location);
+        const Perftools__Profiles__Location *location = profile->location[id - 1];
+        assert_int_equal(location->id, id);
+        assert_int_equal(location->mapping_id, 1);
+        assert_int_equal(location->n_line, 1);
+        const Perftools__Profiles__Function *function = profile->function[location->line[0]->function_id - 1];
+        used += (size_t)snprintf(room + used, size - used, " %s:%ld", string(profile, function->name),
+                                 location->line[0]->line);
+    }
+}
+
+static void assert_rows(const Perftools__Profiles__Profile *profile, const char *const *wanted, size_t count)
+{
+    assert_int_equal(profile->n_sample, count);
+    for (size_t i = 0; i < count; i++) {
+        char row[256] = "";
+        bool found = false;
+        put_row(row, sizeof(row), profile, profile->sample[i]);
+        for (size_t k = 0; k < count; k++)
+            found |= strcmp(row, wanted[k]) == 0;
+        if (!found)
+            fail_msg("a row '%s'", row);
+    }
+}
+
+static Perftools__Profiles__Profile *unpack(const struct bytes *bytes)
+{
+    Perftools__Profiles__Profile *profile = perftools__profiles__profile__unpack(NULL, bytes->size, bytes->at);
+    assert_non_null(profile);
+    return profile;
+}
+
+static void each_stack_is_a_row(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000: f:8 <module>:3",
+                                        "MainThread 1 1000000: f:8 f:8 <module>:3", "worker 1 1000000: f:8",
+                                        "worker 1 1000000: <no Python frames>:0" };
+    struct bytes bytes = write_profile(false);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_string_equal(string(profile, 0), "");
+    assert_int_equal(profile->n_sample_type, 2);
+    assert_string_equal(string(profile, profile->sample_type[0]->type), "samples");
+    assert_string_equal(string(profile, profile->sample_type[0]->unit), "count");
+    assert_string_equal(string(profile, profile->sample_type[1]->type), "wall");
+    assert_string_equal(string(profile, profile->sample_type[1]->unit), "nanoseconds");
+    assert_int_equal(profile->period, MS);
+    assert_int_equal(profile->time_nanos, 1234);
+    assert_int_equal(profile->duration_nanos, 5 * MS);
+    assert_int_equal(profile->n_mapping, 1);
+    assert_true(profile->mapping[0]->has_functions && profile->mapping[0]->has_filenames);
+    assert_string_equal(string(profile, profile->mapping[0]->filename), "python3.15");
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+/* Byte for byte what version 0.1.0 wrote before it knew of statuses, but for a comment on who recorded, which nobody
+ * knows here. */
+static void a_recording_without_statuses_is_as_ever(void **state)
+{
+    (void)state;
+    struct bytes bytes = write_profile(false);
+    assert_int_equal(bytes.size, 522);
+    assert_int_equal(crc32(0, bytes.at, (unsigned)bytes.size), 0x27894793);
+    bytes_free(&bytes);
+}
+
+static void with_functions_lines_are_those_of_definitions(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000: f:7 <module>:1",
+                                        "MainThread 1 1000000: f:7 f:7 <module>:1", "worker 1 1000000: f:7",
+                                        "worker 1 1000000: <no Python frames>:0" };
+    struct bytes bytes = write_profile(true);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void assert_types(const Perftools__Profiles__Profile *profile, const char *wanted)
+{
+    char types[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < profile->n_sample_type; i++)
+        used += (size_t)snprintf(types + used, sizeof(types) - used, "%s/%s ",
+                                 string(profile, profile->sample_type[i]->type),
+                                 string(profile, profile->sample_type[i]->unit));
+    assert_string_equal(types, wanted);
+}
+
+static bool has_comment(const Perftools__Profiles__Profile *profile, const char *wanted)
+{
+    bool found = false;
+    for (size_t i = 0; i < profile->n_comment; i++)
+        found |= strcmp(string(profile, profile->comment[i]), wanted) == 0;
+    return found;
+}
+
+static void what_threads_did_has_columns(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 3 3000000 1000001 2000000 0: f:8",
+                                        "worker 2 2000000 0 1000000 1000000: f:8" };
+    for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
+        const struct pprof_style style = { .cpu_first = cpu_first };
+        struct bytes bytes = write_story(status_story, countof(status_story), &style, 2);
+        Perftools__Profiles__Profile *profile = unpack(&bytes);
+        assert_rows(profile, rows, countof(rows));
+        assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
+        assert_string_equal(string(profile, profile->default_sample_type), cpu_first ? "cpu" : "wall");
+        assert_string_equal(string(profile, profile->period_type->type), "wall");
+        assert_true(has_comment(profile, "3 looks at threads are left out: the mode does not keep their samples"));
+        assert_true(has_comment(profile, "the CPU time of 1 samples is not known"));
+        perftools__profiles__profile__free_unpacked(profile, NULL);
+        bytes_free(&bytes);
+    }
+}
+
+static void a_sample_has_the_time_that_it_stands_for(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 5 6100029 0 6100009 20: f:8" };
+    const struct pprof_style style = { 0 };
+    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, 1);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(profile->period, MS);
+    assert_true(has_comment(profile, "rate: 1000 Hz asked, 0 reached"));
+    assert_true(has_comment(profile, "80.0 % of samples were one proven moment"));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+/* Its first column of a time is then wall-clock time, whatever was wanted, and no comment tells of what is missing. */
+static void what_is_not_known_has_no_column(void **state)
+{
+    (void)state;
+    const struct pprof_style style = { .cpu_first = true };
+    struct bytes bytes = write_story(story, countof(story), &style, 4);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_types(profile, "samples/count wall/nanoseconds ");
+    assert_string_equal(string(profile, profile->default_sample_type), "wall");
+    assert_int_equal(profile->n_comment, 2);
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+/* "thread=MainThread thread_id=4242 pid=4242 interpreter=0 task=fetch task_id=1: 1" */
+static void put_labels(char *room, size_t size, const Perftools__Profiles__Profile *profile,
+                       const Perftools__Profiles__Sample *sample)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < sample->n_label; i++) {
+        const Perftools__Profiles__Label *label = sample->label[i];
+        assert_string_equal(string(profile, label->num_unit), label->str ? "" : "id");
+        used += (size_t)snprintf(room + used, size - used, label->str ? "%s=%s " : "%s=", string(profile, label->key),
+                                 string(profile, label->str));
+        if (!label->str)
+            used += (size_t)snprintf(room + used, size - used, "%ld ", label->num);
+    }
+    snprintf(room + used, size - used, "%ld", sample->value[0]);
+}
+
+static void assert_labels(bool opcodes, const char *const *wanted, size_t count)
+{
+    const struct pprof_style style = { .opcodes = opcodes };
+    struct bytes bytes = write_story(task_story, countof(task_story), &style, count);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    for (size_t i = 0; i < count; i++) {
+        char row[256];
+        put_labels(row, sizeof(row), profile, profile->sample[i]);
+        assert_string_equal(row, wanted[i]);
+    }
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+#define MAIN "thread=MainThread thread_id=4242 pid=4242 interpreter=0 "
+#define LOST "thread=unknown thread thread_id=0 pid=4242 interpreter=0 "
+
+static void tasks_and_instructions_are_labels(void **state)
+{
+    (void)state;
+    static const char *const tasks[] = {
+        MAIN "1",
+        MAIN "task=fetch task_id=1 2",
+        MAIN "task=<unknown> task_id=2 1",
+        MAIN "task=fetch task_id=1 1",
+        LOST "task=<unknown> task_id=2 1",
+    };
+    static const char *const opcodes[] = {
+        MAIN "1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
+        MAIN "task=<unknown> task_id=2 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
+        LOST "task=<unknown> task_id=2 1",
+    };
+    assert_labels(false, tasks, countof(tasks));
+    assert_labels(true, opcodes, countof(opcodes));
+}
+
+static void the_same_recording_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    struct bytes first = write_profile(false), second = write_profile(false);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.at, second.at, first.size);
+    bytes_free(&first);
+    bytes_free(&second);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_stack_is_a_row),
+        cmocka_unit_test(a_recording_without_statuses_is_as_ever),
+        cmocka_unit_test(with_functions_lines_are_those_of_definitions),
+        cmocka_unit_test(what_threads_did_has_columns),
+        cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
+        cmocka_unit_test(what_is_not_known_has_no_column),
+        cmocka_unit_test(tasks_and_instructions_are_labels),
+        cmocka_unit_test(the_same_recording_gives_the_same_bytes),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/stream/stream_read.h"
+#include "formats/stream/stream_write.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* clang-format off */
+#define RECORDING \
+    { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
+        T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
+        200000, 1 << 30, 8, 1, 0, 0 } }
+/* clang-format on */
+
+/* Everything that can be said, with a time unit of 0.2 ms and an interval of 10 ms. */
+static const struct event everything[] = {
+    RECORDING,
+    PROCESS(1, 4313, "/home/u"),
+    THREAD(1, 1, 4313, "python3"),
+    STRING(1, "<module>"),
+    STRING(2, "a.py"),
+    STRING(3, "na\xC3\xAFve.\xE2\x9C\x93"),
+    STRING(4, ""),
+    FUNCTION(1, 1, 2, 1),
+    FUNCTION(2, 3, 2, 40),
+    FUNCTION(3, 4, 0, 0),
+    FRAME(1, 1, 3),
+    { EVENT_FRAME, .frame = { 2, 2, 41, 44, 0, 128, 0, 0 } },
+    { EVENT_FRAME, .frame = { 3, 2, 44, 41, 300, 7, 0, 0 } }, /* ends above its start, as tables may say */
+    { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0 } },
+    SAMPLE(10 * MS, 1, 0, 1, 2),
+    TICK(10 * MS),
+    SAME(20 * MS, 1, 2), /* nothing changed */
+    TICK(20 * MS),
+    SAME(30 * MS, 1, 2),
+    TICK(30 * MS),
+    THREAD(2, 1, 4314, "worker"),
+    SAMPLE(40 * MS + 400000, 1, 1, 3, 2, 3, 2, 3), /* late by two units */
+    SAMPLE(40 * MS + 400000, 2, 0, 1),
+    TICK(40 * MS + 400000),
+    SAMPLE(50 * MS, 1, 5, 4), /* early again */
+    SAME(50 * MS, 2, 1),
+    TICK(50 * MS),
+    FAILED(60 * MS, 1, FAILURE_CHANGED),
+    SAME(60 * MS, 2, 0), /* no Python frames */
+    TICK(60 * MS),
+    SAME(70 * MS, 1, 6), /* it has the stack from before it failed */
+    SAME(70 * MS, 2, 0),
+    TICK(70 * MS),
+    { EVENT_THREAD_NAME, .change = { 2, 71 * MS, T("renamed") } },
+    SAME(80 * MS, 2, 0), /* thread 1 is absent */
+    TICK(80 * MS),
+    SAME(90 * MS, 2, 0),
+    TICK(90 * MS),
+    MISSED(3),
+    SAME(130 * MS, 1, 2), /* and back, a part of its stack is kept */
+    SAMPLE(130 * MS, 2, 0, 4),
+    TICK(130 * MS),
+    FAILED(140 * MS, 0, FAILURE_THREADS),
+    TICK(140 * MS),
+    SAME(150 * MS, 1, 2),
+    SAME(150 * MS, 2, 1),
+    TICK(150 * MS),
+    PROCESS(2, 4400, "/tmp"),
+    THREAD(3, 2, 4400, "child"),
+    { EVENT_THREAD_END, .change = { 2, 152 * MS, { 0 } } },
+    SAME(160 * MS, 1, 2),
+    SAMPLE(160 * MS, 3, 0, 1, 1),
+    TICK(160 * MS),
+    TICK(170 * MS), /* nobody was there */
+    TICK(180 * MS),
+    { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 } } },
+    { EVENT_PROCESS_END, .change = { 2, 181 * MS, { 0 } } },
+    FIGURE("samples", 18),
+    FIGURE("cache_full", 0),
+    FIGURE("a_later_version_counts_2_things", UINT64_MAX),
+    FIGURE("cache_full", 12),
+    { EVENT_END, .end = { END_TARGET, 190 * MS, 15, 18, 3, 2, 256 } },
+};
+
+static void everything_comes_back(void **state)
+{
+    (void)state;
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
+        struct bytes stream = stream_of(everything, countof(everything), codec);
+        struct playback playback = { 0 };
+        struct journal told = { 0 };
+        playback_read(&playback, stream.at, stream.size);
+        struct event recording = everything[0];
+        recording.recording.format_version = STREAM_VERSION_OF(codec);
+        journal_tell(&told, &recording, 1);
+        journal_tell(&told, everything + 1, countof(everything) - 1);
+        assert_same_lines(journal_text(&playback.journal), journal_text(&told));
+        assert_true(playback_whole(&playback));
+        journal_free(&told);
+        playback_free(&playback);
+        bytes_free(&stream);
+    }
+}
+
+/* Reads a stream and writes what it reads. */
+static struct bytes rewrite(const struct bytes *stream, enum stream_codec codec)
+{
+    const int from = memory_file(stream->at, stream->size), to = memory_file("", 0);
+    struct stream_writer writer;
+    struct stream_reader reader;
+    stream_writer_open(&writer, to, codec, 3);
+    const struct sink sink = stream_writer_sink(&writer);
+    assert_true(stream_reader_open(&reader, from, &sink, NULL));
+    while (stream_read_block(&reader, &sink, NULL) == STREAM_MORE)
+        ;
+    stream_writer_close(&writer);
+    stream_reader_close(&reader);
+    close(from);
+    return file_bytes(to);
+}
+
+static void decoding_and_encoding_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
+        struct bytes stream = stream_of(everything, countof(everything), codec);
+        struct bytes again = rewrite(&stream, codec);
+        assert_int_equal(again.size, stream.size);
+        assert_memory_equal(again.at, stream.at, stream.size);
+        bytes_free(&again);
+        bytes_free(&stream);
+    }
+}
+
+/* A pipe takes the same bytes, and gives them. */
+static void a_pipe_is_as_good_as_a_file(void **state)
+{
+    (void)state;
+    struct bytes wanted = stream_of(everything, countof(everything), CODEC_ZSTD);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct stream_writer writer;
+        stream_writer_open(&writer, ends[1], CODEC_ZSTD, 3);
+        for (size_t i = 0; i < countof(everything); i++)
+            if (!stream_write(&writer, &everything[i], NULL))
+                _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    struct journal read = { 0 }, told = { 0 };
+    struct stream_reader reader;
+    const struct sink sink = journal_sink(&read);
+    assert_true(stream_reader_open(&reader, ends[0], &sink, NULL));
+    while (stream_read_block(&reader, &sink, NULL) == STREAM_MORE)
+        ;
+    assert_int_equal(reader.blocks.bytes_read, wanted.size);
+    journal_tell(&told, everything, countof(everything));
+    assert_same_lines(journal_text(&read), journal_text(&told));
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    stream_reader_close(&reader);
+    journal_free(&read);
+    journal_free(&told);
+    close(ends[0]);
+    bytes_free(&wanted);
+}
+
+/* ---- a long recording ---- */
+
+static const struct event beginning[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    PROCESS(1, 4313, "/"),
+    THREAD(1, 1, 4313, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 1),
+    FRAME(2, 1, 2),
+    FRAME(3, 1, 3),
+};
+
+struct long_run {
+    int fd;
+    struct stream_writer writer;
+    struct journal told;
+};
+
+static void say(struct long_run *run, struct event event)
+{
+    assert_true(stream_write(&run->writer, &event, NULL));
+    journal_tell(&run->told, &event, 1);
+}
+
+static void begin_long_run(struct long_run *run, enum stream_codec codec)
+{
+    *run = (struct long_run){ .fd = memory_file("", 0) };
+    stream_writer_open(&run->writer, run->fd, codec, 3);
+    for (size_t i = 0; i < countof(beginning); i++)
+        say(run, beginning[i]);
+}
+
+static void end_long_run(struct long_run *run)
+{
+    journal_free(&run->told);
+    stream_writer_close(&run->writer);
+}
+
+/* The latest tick that the bytes written so far have. */
+static uint64_t last_tick_in(int fd)
+{
+    struct bytes bytes = file_bytes(dup(fd));
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    lseek(fd, 0, SEEK_END);
+    const struct damage *damage = &playback.reader.blocks.damage;
+    assert_true(playback.opened && damage->bytes == 0 && damage->blocks == 0 && !damage->cut);
+    const uint64_t last_ns = playback.journal.tables.last_ns;
+    playback_free(&playback);
+    bytes_free(&bytes);
+    return last_ns;
+}
+
+/* What happened a second ago is in the file, whether the thread moves at each tick, never, or now and then. */
+static void no_more_than_a_second_is_in_memory_only(void **state)
+{
+    (void)state;
+    static const uint32_t periods[] = { 1, 1000000, 333 };
+    for (size_t p = 0; p < countof(periods); p++) {
+        struct long_run run;
+        begin_long_run(&run, CODEC_ZSTD);
+        uint32_t depth = 0;
+        for (uint64_t tick = 1; tick <= 3500; tick++) {
+            const uint64_t ns = tick * MS;
+            if (depth == 0 || tick % periods[p] == 0)
+                say(&run, (struct event)SAMPLE(ns, 1, 0, 1 + tick % 3, 1 + tick % 2));
+            else
+                say(&run, (struct event)SAME(ns, 1, depth));
+            depth = 2;
+            say(&run, (struct event)TICK(ns));
+            if (tick % 50 == 0 && tick > 1000)
+                assert_true(last_tick_in(run.fd) + 1000 * (uint64_t)MS >= ns);
+        }
+        say(&run, (struct event){ EVENT_END, .end = { END_DURATION, 3500 * (uint64_t)MS, 3500, 3500, 0, 0, -1 } });
+        struct bytes bytes = file_bytes(run.fd);
+        struct playback playback = { 0 };
+        playback_read(&playback, bytes.at, bytes.size);
+        assert_same_lines(journal_text(&playback.journal), journal_text(&run.told));
+        assert_true(playback_whole(&playback));
+        assert_int_equal(playback.reader.order.next, 2 + 4); /* header, 1 s, 1 s, 1 s, 0.5 s, end */
+        playback_free(&playback);
+        bytes_free(&bytes);
+        end_long_run(&run);
+    }
+}
+
+/* Ticks that nothing happened in are one record, so an hour of sleep is a few bytes a second. */
+static void a_thread_that_does_not_move_costs_nothing(void **state)
+{
+    (void)state;
+    struct long_run run;
+    begin_long_run(&run, CODEC_PLAIN);
+    say(&run, (struct event)SAMPLE(MS, 1, 0, 1, 2, 3));
+    say(&run, (struct event)TICK(MS));
+    for (uint64_t tick = 2; tick <= 20000; tick++) {
+        say(&run, (struct event)SAME(tick * MS, 1, 3));
+        say(&run, (struct event)TICK(tick * MS));
+    }
+    assert_true(run.writer.blocks.written < 20 * 50 + 500);
+    struct bytes bytes = file_bytes(run.fd);
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    assert_int_equal(playback.journal.tables.samples % 1000, 0);
+    assert_true(playback.journal.tables.samples >= 19000);
+    playback_free(&playback);
+    bytes_free(&bytes);
+    end_long_run(&run);
+}
+
+/* The kind of the record that a sample becomes. */
+static unsigned record_of(struct long_run *run, struct event sample)
+{
+    const uint64_t ns = run->told.tables.last_ns + MS;
+    const size_t at = run->writer.open.size;
+    sample.sample.time_ns = ns;
+    say(run, sample);
+    const unsigned kind = run->writer.open.at[at + 1] & 7; /* behind the TICK */
+    say(run, (struct event)TICK(ns));
+    return kind;
+}
+
+static void a_change_is_told_from_the_nearer_end(void **state)
+{
+    (void)state;
+    struct long_run run;
+    begin_long_run(&run, CODEC_PLAIN);
+    assert_int_equal(record_of(&run, (struct event)SAMPLE(0, 1, 0, 1, 2, 3, 1, 2, 3)), RECORD_SUFFIX);
+    assert_int_equal(record_of(&run, (struct event)SAMPLE(0, 1, 4, 1, 1)), RECORD_POP_PUSH);  /* 2 of 6 go */
+    assert_int_equal(record_of(&run, (struct event)SAMPLE(0, 1, 3, 1, 2, 3)), RECORD_SUFFIX); /* 3 of 6 go */
+    assert_int_equal(record_of(&run, (struct event)SAMPLE(0, 1, 2, 3)), RECORD_SUFFIX);       /* 4 of 6 go */
+    assert_int_equal(record_of(&run, (struct event)SAMPLE(0, 1, 3, 3)), RECORD_POP_PUSH);     /* none goes */
+    close(run.fd);
+    end_long_run(&run);
+}
+
+/* A recursion's rounds are told once, whatever is above and below them. */
+static void a_recursion_takes_few_bytes(void **state)
+{
+    (void)state;
+    static uint32_t frames[3000];
+    struct long_run run;
+    for (uint32_t round = 1; round <= 3; round++) {
+        begin_long_run(&run, CODEC_PLAIN);
+        for (uint32_t i = 0; i < countof(frames); i++)
+            frames[i] = i < 2 || i > 2900 ? 1 + i * i % 3 : 1 + i % round;
+        const size_t before = run.writer.open.size;
+        say(&run, (struct event){ EVENT_SAMPLE, .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0, 0, 0 } });
+        say(&run, (struct event)TICK(MS));
+        assert_in_range(run.writer.open.size - before, 12, 60);
+        say(&run, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .wait_status = -1 } });
+        struct bytes bytes = file_bytes(run.fd);
+        struct playback playback = { 0 };
+        playback_read(&playback, bytes.at, bytes.size);
+        assert_true(playback_whole(&playback));
+        assert_same_lines(journal_ticks(&playback.journal), journal_ticks(&run.told));
+        playback_free(&playback);
+        bytes_free(&bytes);
+        end_long_run(&run);
+    }
+}
+
+/* Deep stacks and many threads, some of them new in the middle of a second. */
+static void many_deep_threads_come_back(void **state)
+{
+    (void)state;
+    static uint32_t frames[2000];
+    struct long_run run;
+    begin_long_run(&run, CODEC_ZSTD);
+    for (uint32_t i = 0; i < countof(frames); i++)
+        frames[i] = 1 + i * i % 3;
+    for (uint32_t tick = 1; tick <= 40; tick++) {
+        const uint64_t ns = tick * MS * 37;
+        if (tick <= 20)
+            say(&run, (struct event)THREAD(tick + 1, 1, 5000 + tick, "t"));
+        for (uint32_t thread = 1; thread <= tick && thread <= 21; thread++) {
+            const uint32_t depth = thread == tick ? 0 : (thread * 97 + (tick - 1) * 13) % 1999;
+            const uint32_t wanted = (thread * 97 + tick * 13) % 1999, keep = depth < wanted ? depth / 2 : wanted / 3;
+            if (thread % 5 == tick % 5 && depth)
+                say(&run, (struct event)FAILED(ns, thread, FAILURE_CHANGED));
+            if (thread % 5 == tick % 5 && depth)
+                continue;
+            const uint32_t known = run.told.tables.threads[thread].depth, least = known < keep ? known : keep;
+            say(&run, (struct event){ EVENT_SAMPLE,
+                                      .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0, 0, 0, 0 } });
+        }
+        say(&run, (struct event)TICK(ns));
+    }
+    say(&run, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .wait_status = -1 } });
+    struct bytes bytes = file_bytes(run.fd);
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    assert_true(playback_whole(&playback));
+    assert_int_equal(playback.journal.tables.samples, playback.journal.tables.end.samples);
+    assert_int_equal(playback.journal.tables.failed, playback.journal.tables.end.failed);
+    assert_same_lines(journal_ticks(&playback.journal), journal_ticks(&run.told));
+    playback_free(&playback);
+    bytes_free(&bytes);
+    end_long_run(&run);
+}
+
+/* ---- refusals of the writer ---- */
+
+static void a_full_disk_is_told(void **state)
+{
+    (void)state;
+    struct stream_writer writer;
+    struct fault why = { 0 };
+    FILE *full = fopen("/dev/full", "we");
+    assert_non_null(full);
+    stream_writer_open(&writer, fileno(full), CODEC_ZSTD, 3);
+    assert_false(stream_write(&writer, &everything[0], &why));
+    assert_string_equal(why.text, "cannot write the recording: No space left on device");
+    stream_writer_close(&writer);
+    fclose(full);
+}
+
+static void a_sample_can_not_keep_what_was_not_there(void **state)
+{
+    (void)state;
+    struct long_run run;
+    begin_long_run(&run, CODEC_PLAIN);
+    struct event event = SAMPLE(MS, 1, 1, 2);
+    assert_false(stream_write(&run.writer, &event, NULL));
+    close(run.fd);
+    end_long_run(&run);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_comes_back),
+        cmocka_unit_test(decoding_and_encoding_gives_the_same_bytes),
+        cmocka_unit_test(a_pipe_is_as_good_as_a_file),
+        cmocka_unit_test(no_more_than_a_second_is_in_memory_only),
+        cmocka_unit_test(a_thread_that_does_not_move_costs_nothing),
+        cmocka_unit_test(a_change_is_told_from_the_nearer_end),
+        cmocka_unit_test(a_recursion_takes_few_bytes),
+        cmocka_unit_test(many_deep_threads_come_back),
+        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_sample_can_not_keep_what_was_not_there),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/tables.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <string.h>
+
+/* Two processes' worth of definitions: frames 1 to 4 are <module>:3, main:7, f:11, f:12. */
+static const struct event definitions[] = {
+    PROCESS(1, 4313, "/home/u"),
+    THREAD(1, 1, 4313, "python3"),
+    THREAD(2, 1, 4314, "worker"),
+    STRING(1, "<module>"),
+    STRING(2, "main"),
+    STRING(3, "f"),
+    STRING(4, "/home/u/app.py"),
+    FUNCTION(1, 1, 4, 1),
+    FUNCTION(2, 2, 4, 6),
+    FUNCTION(3, 3, 4, 10),
+    FRAME(1, 1, 3),
+    FRAME(2, 2, 7),
+    FRAME(3, 3, 11),
+    FRAME(4, 3, 12),
+};
+
+static void define(struct tables *tables)
+{
+    for (size_t i = 0; i < countof(definitions); i++) {
+        struct event event = definitions[i];
+        assert_true(tables_take(tables, &event, NULL));
+    }
+}
+
+/* A stack is its caller's stack and one frame: those that share a root share its rows. */
+static const struct {
+    struct event event;
+    uint32_t stack;
+} folded[] = {
+    { SAMPLE(1, 1, 0, 1, 2, 3), 3 }, /* <module> main f:11 */
+    { SAME(2, 1, 3), 3 },
+    { SAMPLE(3, 1, 2, 4), 4 },    /* <module> main f:12 */
+    { SAME(4, 1, 1), 1 },         /* <module> */
+    { SAMPLE(5, 2, 0, 1, 2), 2 }, /* another thread, the same stacks */
+    { SAMPLE(6, 2, 2, 3), 3 },
+    { SAME(7, 1, 0), 0 },         /* no frames at all */
+    { SAMPLE(8, 1, 0, 3), 5 },    /* f:11 with nobody below it is another stack */
+    { SAMPLE(9, 1, 1, 3, 3), 7 }, /* recursion */
+    { SAMPLE(10, 1, 1, 3), 6 },
+};
+
+static void folds_stacks_into_a_tree(void **state)
+{
+    (void)state;
+    static const struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 3 },
+                                           { 2, 4 }, { 0, 3 }, { 5, 3 }, { 6, 3 } };
+    struct tables tables = { 0 };
+    define(&tables);
+    for (size_t i = 0; i < countof(folded); i++) {
+        struct event event = folded[i].event;
+        assert_true(tables_take(&tables, &event, NULL));
+        assert_int_equal(event.sample.stack, folded[i].stack);
+    }
+    assert_int_equal(tables.stacks_count, countof(stacks));
+    assert_memory_equal(tables.stacks + 1, stacks + 1, sizeof(stacks) - sizeof(*stacks));
+    assert_int_equal(tables.samples, countof(folded));
+    assert_int_equal(tables.threads[1].samples, 8);
+    assert_int_equal(tables.threads[2].samples, 2);
+    assert_int_equal(tables.last_ns, 10);
+    tables_free(&tables);
+}
+
+static const struct {
+    struct event event;
+    const char *reason;
+} broken[] = {
+    { PROCESS(1, 1, "/"), "process 1 is defined twice" },
+    { PROCESS(0, 1, "/"), "process 0 is defined twice" },
+    { PROCESS(3, 1, "/"), "process 3 is defined where 2 was due" },
+    { THREAD(3, 2, 9, "t"), "thread 3 names something that is not defined" },
+    { THREAD(2, 1, 9, "t"), "thread 2 is defined twice" },
+    { THREAD(UINT32_MAX, 1, 9, "t"), "thread 4294967295 is defined where 3 was due" },
+    { STRING(4, "again"), "string 4 is defined twice" },
+    { STRING(6, "early"), "string 6 is defined where 5 was due" },
+    { FUNCTION(4, 5, 4, 1), "function 4 names something that is not defined" },
+    { FUNCTION(4, 0, 4, 1), "function 4 names something that is not defined" },
+    { FUNCTION(4, 1, 5, 1), "function 4 names something that is not defined" },
+    { FUNCTION(3, 1, 4, 1), "function 3 is defined twice" },
+    { FRAME(5, 4, 1), "frame 5 names something that is not defined" },
+    { FRAME(5, 0, 1), "frame 5 names something that is not defined" },
+    { FRAME(4, 3, 1), "frame 4 is defined twice" },
+    { SAMPLE(9, 3, 0, 1), "a sample of thread 3 names something that is not defined" },
+    { SAMPLE(9, 0, 0, 1), "a sample of thread 0 names something that is not defined" },
+    { SAMPLE(9, 1, 0, 5), "a sample of thread 1 names something that is not defined" },
+    { SAMPLE(9, 2, 0, 0), "a sample of thread 2 names something that is not defined" },
+    { SAME(9, 2, 1), "a sample keeps 1 frames of 0" },
+    { { EVENT_THREAD_END, .change = { .number = 3 } }, "news of thread 3 names something that is not defined" },
+    { { EVENT_THREAD_NAME, .change = { .number = 0 } }, "news of thread 0 names something that is not defined" },
+    { { EVENT_PROCESS_END, .change = { .number = 2 } }, "the end of process 2 names something that is not defined" },
+    { TASK(2, 1, "early"), "task 2 is defined where 1 was due" },
+    { TASK(1, 2, "t"), "task 1 names something that is not defined" },
+    { TASK_ENTRY(3, 1, 9, 1, "t"), "thread 3 names something that is not defined" },
+    { TASK_SAMPLE(9, 1, 1, 0, 1), "the task of a sample of thread 1 names something that is not defined" },
+    { FIGURE("Reads", 1), "a figure has no proper name" },
+    { { .kind = 0 }, "an event of unknown kind 0" },
+};
+
+static void refuses_what_breaks_a_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(broken); i++) {
+        struct tables tables = { 0 };
+        struct fault why = { 0 };
+        struct event event = broken[i].event;
+        define(&tables);
+        if (tables_take(&tables, &event, &why))
+            fail_msg("row %zu was taken", i);
+        assert_string_equal(why.text, broken[i].reason);
+        assert_int_equal(tables.samples, 0);
+        assert_int_equal(tables.processes_count, 2);
+        assert_int_equal(tables.threads_count, 3);
+        assert_int_equal(tables.strings_count, 5);
+        assert_int_equal(tables.functions_count, 4);
+        assert_int_equal(tables.frames_count, 5);
+        tables_free(&tables);
+    }
+}
+
+static void a_recording_is_described_once(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    struct event event = { EVENT_RECORDING, .recording = { .host = T("here"), .interval_ns = 7 } };
+    assert_true(tables_take(&tables, &event, NULL));
+    assert_false(tables_take(&tables, &event, NULL));
+    assert_text(tables.recording.host, "here");
+    assert_int_equal(tables.recording.interval_ns, 7);
+    tables_free(&tables);
+}
+
+/* After a loss numbers may jump; what is built on lost ground is counted and not shown. */
+static const struct {
+    struct event event;
+    uint32_t stack;
+} forgiven[] = {
+    { STRING(9, "late"), 0 },
+    { FUNCTION(6, 9, 0, 1), 0 },
+    { FRAME(8, 6, 1), 0 },
+    { SAMPLE(1, 1, 0, 1, 8), 2 },          /* whole */
+    { SAMPLE(2, 1, 1, 6, 8), STACK_LOST }, /* frame 6 was lost, so is all that it called */
+    { SAMPLE(3, 1, 2, 8), STACK_LOST },
+    { SAMPLE(4, 1, 1, 2), 3 }, /* above it the stack is good again */
+    { SAMPLE(5, 7, 0, 1), STACK_LOST },
+    { SAMPLE(6, 2, 0, 99), STACK_LOST },
+    { FUNCTION(7, 7, 0, 1), 0 }, /* of a lost name, so it is lost too */
+    { FRAME(9, 7, 1), 0 },       /* and this with it */
+    { SAMPLE(6, 2, 0, 9), STACK_LOST },
+    { THREAD(5, 1, 9, "t"), 0 },
+    { SAMPLE(7, 4, 0, 1), STACK_LOST }, /* thread 4 was passed over */
+    { SAMPLE(8, 5, 0, 1), 1 },
+    { { EVENT_THREAD_END, .change = { .number = 4 } }, 0 }, /* news of what was lost is no news */
+    { THREAD(6, 3, 9, "t"), 0 },                            /* of a lost process */
+    { SAMPLE(9, 6, 0, 1), STACK_LOST },
+    { TASK(3, 1, "t"), 0 },
+    { TASK_SAMPLE(10, 1, 3, 0, 1), 1 },
+    { TASK_SAMPLE(11, 1, 2, 1, 2), 3 },    /* what task it ran is lost, its stack is not */
+    { TASK_ENTRY(7, 1, 9, 2, "lost"), 0 }, /* nobody knows what this stands for */
+    { TASK_SAMPLE(12, 7, 2, 0, 1), STACK_LOST },
+};
+
+static void forgives_what_a_lost_block_took(void **state)
+{
+    (void)state;
+    struct tables tables = { .forgiving = true };
+    define(&tables);
+    for (size_t i = 0; i < countof(forgiven); i++) {
+        struct event event = forgiven[i].event;
+        if (!tables_take(&tables, &event, NULL))
+            fail_msg("row %zu was refused", i);
+        if (event.kind == EVENT_SAMPLE)
+            assert_int_equal(event.sample.stack, forgiven[i].stack);
+    }
+    assert_int_equal(tables.samples, 5);
+    assert_int_equal(tables.lost_samples, 8);
+    assert_int_equal(tables.tasks[3].samples, 1);
+    assert_int_equal(tables.tasks[2].samples, 0);
+    assert_int_equal(tables_task(&tables, 2)->task.number, 0);
+    assert_int_equal(tables_string(&tables, 7).size, 0);
+    tables_free(&tables);
+}
+
+static void jumps_are_bounded_in_all(void **state)
+{
+    (void)state;
+    struct tables tables = { .forgiving = true };
+    define(&tables);
+    struct event far = STRING(4194304 + 6, "too far"), most = STRING(4194304 + 5, "as far as it goes");
+    struct event more = FRAME(6, 1, 1), next = STRING(4194304 + 6, "no jump");
+    assert_false(tables_take(&tables, &far, NULL));
+    assert_true(tables_take(&tables, &most, NULL));
+    assert_false(tables_take(&tables, &more, NULL));
+    assert_true(tables_take(&tables, &next, NULL));
+    tables_free(&tables);
+}
+
+static void counts_what_happened(void **state)
+{
+    (void)state;
+    static const struct event events[] = {
+        FAILED(1, 1, FAILURE_CHANGED),
+        FAILED(1, 0, FAILURE_THREADS),
+        FAILED(1, 2, FAILURE_CHANGED),
+        FAILED(1, 2, (enum failure)77),
+        MISSED(5),
+        MISSED(2),
+        TICK(10),
+        TICK(20),
+        { EVENT_THREAD_NAME, .change = { 2, 15, T("renamed") } },
+        { EVENT_THREAD_END, .change = { 2, 17, { 0 } } },
+        { EVENT_PROCESS_END, .change = { 1, 19, { 0 } } },
+        FIGURE("reads", 5),
+        FIGURE("pieces", 6),
+        FIGURE("reads", 7),
+        { EVENT_END, .end = { END_SIGNAL, 21, 1, 2, 3, 4, -1 } },
+    };
+    struct tables tables = { 0 };
+    define(&tables);
+    for (size_t i = 0; i < countof(events); i++) {
+        struct event event = events[i];
+        assert_true(tables_take(&tables, &event, NULL));
+    }
+    assert_int_equal(tables.failed, 4);
+    assert_int_equal(tables.failures[FAILURE_CHANGED], 2);
+    assert_int_equal(tables.failures[FAILURE_THREADS], 1);
+    assert_int_equal(tables.failures[0], 1);
+    assert_int_equal(tables.missed, 7);
+    assert_int_equal(tables.ticks, 2);
+    assert_int_equal(tables.last_ns, 20);
+    assert_int_equal(tables.threads[2].end_ns, 17);
+    assert_int_equal(tables.processes[1].end_ns, 19);
+    assert_int_equal(tables.figures.count, 2);
+    assert_int_equal(figures_get(&tables.figures, "reads"), 7);
+    assert_int_equal(figures_get(&tables.figures, "pieces"), 6);
+    assert_int_equal(tables.end.reason, END_SIGNAL);
+    assert_text(tables_thread_name(&tables, 1), "MainThread");
+    assert_text(tables_thread_name(&tables, 2), "renamed");
+    tables_free(&tables);
+}
+
+static void names_can_be_looked_up(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    define(&tables);
+    assert_text(tables_function_name(&tables, 3), "f");
+    assert_text(tables_function_file(&tables, 3), "/home/u/app.py");
+    assert_text(tables_string(&tables, 2), "main");
+    assert_int_equal(tables_string(&tables, 0).size, 0);
+    assert_int_equal(tables_string(&tables, 5).size, 0);
+    assert_int_equal(tables_task(&tables, 1)->task.number, 0);
+    struct event task = TASK(1, 1, "fetch");
+    assert_true(tables_take(&tables, &task, NULL));
+    assert_text(tables_task(&tables, 1)->task.name, "fetch");
+    tables_free(&tables);
+}
+
+/* 20,000 frames deep, then one frame changes a thousand times: memory is by distinct stacks. */
+static void deep_stacks_cost_what_changed(void **state)
+{
+    (void)state;
+    static uint32_t deep[20000];
+    struct tables tables = { 0 };
+    define(&tables);
+    for (size_t i = 0; i < countof(deep); i++)
+        deep[i] = 3;
+    struct event all = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(deep), .frames = deep } };
+    assert_true(tables_take(&tables, &all, NULL));
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct event leaf = { EVENT_SAMPLE,
+                              .sample = { 1, countof(deep) - 1, 1, (uint32_t[]){ 1 + i % 4 }, i, 0, 0, 0, 0, 0, 0 } };
+        assert_true(tables_take(&tables, &leaf, NULL));
+    }
+    assert_int_equal(tables.stacks_count, 1 + countof(deep) + 3);
+    tables_free(&tables);
+}
+
+/* Stacks that lie side by side in the table of all, and frames that are looked for at its front and are not there: with
+ * a walk over the whole table for each of them this would take minutes. */
+static void what_is_not_there_is_not_looked_for(void **state)
+{
+    (void)state;
+    enum { BITS = 16, RUN = 1 << (BITS - 1), FRAMES = 1 << 18 };
+    static bool taken[RUN];
+    static uint32_t frames[STACK_DEPTH_LIMIT];
+    const struct spread usual = SPREAD_USUAL;
+    struct tables tables = { .forgiving = true };
+    define(&tables);
+    for (uint32_t number = 5; number <= FRAMES; number++) {
+        struct event frame = FRAME(number, 1, number);
+        const uint64_t place = spread_pair(&usual, 0, number) >> (64 - BITS);
+        assert_true(tables_take(&tables, &frame, NULL));
+        if (place >= RUN || taken[place])
+            continue;
+        taken[place] = true;
+        struct event sample = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 1, .frames = &number } };
+        assert_true(tables_take(&tables, &sample, NULL));
+    }
+    assert_in_range(tables.stacks_count, RUN - RUN / 50, RUN + 1);
+    uint32_t missing = FRAMES + 1;
+    while (spread_pair(&usual, STACK_LOST, missing) >> (64 - BITS) > 100)
+        missing++;
+    for (size_t i = 0; i < countof(frames); i++)
+        frames[i] = missing;
+    for (int i = 0; i < 10; i++) {
+        struct event sample = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(frames), .frames = frames } };
+        assert_true(tables_take(&tables, &sample, NULL));
+        assert_int_equal(sample.sample.stack, STACK_LOST);
+    }
+    tables_free(&tables);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folds_stacks_into_a_tree),
+        cmocka_unit_test(refuses_what_breaks_a_rule),
+        cmocka_unit_test(a_recording_is_described_once),
+        cmocka_unit_test(forgives_what_a_lost_block_took),
+        cmocka_unit_test(jumps_are_bounded_in_all),
+        cmocka_unit_test(counts_what_happened),
+        cmocka_unit_test(names_can_be_looked_up),
+        cmocka_unit_test(deep_stacks_cost_what_changed),
+        cmocka_unit_test(what_is_not_there_is_not_looked_for),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/task_frame.h"
+#include "formats/model/task_owner.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+static void marks_are_known_by_their_name(void **state)
+{
+    (void)state;
+    static const struct {
+        struct text name;
+        bool mark;
+        struct text merged;
+    } rows[] = {
+        { T("<task Task-7>"), true, T("<task>") },
+        { T("<task Task-70000000000000000000>"), true, T("<task>") },
+        { T("<task Task-7 (2 parents)>"), true, T("<task>") },
+        { T("<task Task->"), true, T("<task Task->") },
+        { T("<task Task-7b>"), true, T("<task Task-7b>") },
+        { T("<task Task-7 (parents)>"), true, T("<task Task-7 (parents)>") },
+        { T("<task Task-7 (2 parents)> >"), true, T("<task Task-7 (2 parents)> >") },
+        { T("<task Task-7 (2 parents) >"), true, T("<task Task-7 (2 parents) >") },
+        { T("<task Task-7"), false, T("<task Task-7") },
+        { T("<task fetch 12>"), true, T("<task fetch 12>") },
+        { T("<task >"), true, T("<task >") },
+        { T("<task "), false, T("<task ") },
+        { T("<task>"), false, T("<task>") },
+        { T("<GC>"), false, T("<GC>") },
+        { T("Task-7"), false, T("Task-7") },
+        { T(""), false, T("") },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct text merged = task_mark_merged(rows[i].name);
+        if (task_mark(rows[i].name) != rows[i].mark)
+            fail_msg("row %zu", i);
+        assert_int_equal(merged.size, rows[i].merged.size);
+        assert_memory_equal(merged.bytes, rows[i].merged.bytes, merged.size);
+    }
+}
+
+/* Threads 1 and 5 had the same number, one after the other; 2 and 6 to 9 are entries of tasks. */
+static const struct event threads[] = {
+    PROCESS(1, 10, "/"),
+    PROCESS(2, 20, "/"),
+    TASK(1, 1, "t"),
+    TASK(2, 2, "u"),
+    THREAD(1, 1, 10, "python3"),
+    TASK_ENTRY(2, 1, 11, 1, "t"), /* its thread comes behind it */
+    THREAD(3, 1, 11, "loop"),
+    TASK_ENTRY(4, 1, 10, 1, "t"),
+    { EVENT_THREAD, .thread = { 5, 1, 10, false, 0, 0, T("again"), 0 } },
+    TASK_ENTRY(6, 1, 10, 1, "t"),
+    TASK_ENTRY(7, 2, 20, 2, "u"), /* of a main thread that the recording does not have */
+    TASK_ENTRY(8, 2, 21, 2, "u"),
+    TASK_ENTRY(9, 2, 0, 2, "u"),
+    { EVENT_THREAD, .thread = { 10, 1, 10, false, 3, 0, T("T"), 1 } }, /* in another interpreter */
+};
+
+static void entries_have_the_thread_of_their_loop(void **state)
+{
+    (void)state;
+    static const uint32_t wanted[] = { 0, 1, 3, 3, 1, 5, 5, 0, 0, 0, 0 };
+    struct tables tables = { 0 };
+    struct owners owners = { 0 };
+    for (size_t i = 0; i < countof(threads); i++) {
+        struct event event = threads[i];
+        assert_true(tables_take(&tables, &event, NULL));
+    }
+    owners_find(&owners, &tables);
+    for (size_t i = 1; i < countof(wanted); i++)
+        assert_int_equal(owners.threads[i], wanted[i]);
+    assert_text(owners_name(&owners, &tables, 1), "MainThread");
+    assert_text(owners_name(&owners, &tables, 2), "loop");
+    assert_text(owners_name(&owners, &tables, 4), "MainThread");
+    assert_text(owners_name(&owners, &tables, 6), "again");
+    assert_text(owners_name(&owners, &tables, 7), "MainThread");
+    assert_text(owners_name(&owners, &tables, 8), "Thread");
+    assert_text(owners_name(&owners, &tables, 9), "unknown thread");
+    assert_text(owners_name(&owners, &tables, 10), "Thread");
+    owners_free(&owners);
+    tables_free(&tables);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_are_known_by_their_name),
+        cmocka_unit_test(entries_have_the_thread_of_their_loop),
+    };
+    return run_all(tests);
+}

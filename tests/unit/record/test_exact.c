@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at one moment: who has the lock, and where that thread runs, is in fake memory; the processors are true. */
+#include "record/exact/exact.h"
+
+#include "record/process/clock.h"
+#include "tests/fakes/fake_python.h"
+#include "tests/fakes/fake_remote.h"
+#include "tests/fakes/testing.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RSEQ  32         /* bytes from a thread pointer to the thread's note ... */
+#define NOTE  (RSEQ + 4) /* ... of its processor */
+#define LOOKS 16
+
+static cpu_set_t allowed;
+
+struct scene {
+    struct fake_python *p;
+    struct roster roster;
+    struct exact exact;
+    uint64_t f;
+    uint64_t pointers[2];
+    int looks;
+    bool looking;
+    struct {
+        int processor;
+        bool still;
+    } seen[LOOKS];
+    void (*meanwhile)(struct scene *s); /* what happens in each look, before a piece of it is read; NULL: nothing */
+    size_t before;                      /* the place of that piece; the first two are the witness */
+    int happens;                        /* in so many looks */
+    uint64_t works;                     /* looks so far, as far as was noticed */
+    uint32_t random;
+};
+
+static uint32_t processor_after(int before)
+{
+    int processor = before + 1;
+    while (processor < CPU_SETSIZE && !CPU_ISSET(processor, &allowed))
+        processor++;
+    return (uint32_t)processor;
+}
+
+static void need_two(void)
+{
+    if (CPU_COUNT(&allowed) >= 2)
+        return;
+    print_message("not tested: needs two processors\n");
+    skip();
+}
+
+/* From now on the thread runs there. */
+static void run_on(struct scene *s, size_t thread, uint32_t processor)
+{
+    fake_poke4(s->p, s->pointers[thread] + NOTE, processor);
+}
+
+static enum roster_state look(void *self, uint64_t now_ns)
+{
+    struct scene *s = self;
+    assert_true(s->looks < LOOKS);
+    s->seen[s->looks].processor = sched_getcpu();
+    s->seen[s->looks].still = s->roster.unwinder.still;
+    s->looks++;
+    s->looking = true;
+    const enum roster_state state = roster_read(&s->roster, now_ns);
+    s->looking = false;
+    return state;
+}
+
+static enum roster_state read_soon(struct scene *s)
+{
+    const uint64_t now_ns = clock_now_ns();
+    exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = now_ns + 50000 });
+    return exact_read(&s->exact, look, s, now_ns);
+}
+
+static void happen(void *self, const struct piece *piece, size_t i)
+{
+    struct scene *s = self;
+    (void)piece;
+    if (!s->looking || !s->meanwhile || s->happens == 0 || i != s->before)
+        return;
+    s->happens--;
+    s->looking = false; /* once in a look */
+    s->meanwhile(s);
+}
+
+static void begin(struct scene *s, struct fake_python *p)
+{
+    *s = (struct scene){ .p = p, .f = fake_code(p, "f", 20, 9), .before = 1 };
+    const struct layout *l = fake_layout(p);
+    fake_thread(p, 4712);
+    for (size_t t = 0; t < 2; t++) {
+        fake_stack(p, t, (struct fake_frame[]){ { PLAIN, s->f, (int)t } }, 1);
+        s->pointers[t] = fake_room(p, 128);
+        fake_poke(p, p->threads[t].address + l->thread_id, s->pointers[t]);
+        run_on(s, t, processor_after(-1));
+    }
+    fake_take_lock(p, 0);
+    p->target.runtime.rseq = RSEQ;
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+    roster_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
+    exact_open(&s->exact, &s->roster, false);
+    fake_remote_hook(happen, s);
+    for (int i = 0; i < 3; i++) /* what there is to learn is known then */
+        assert_int_equal(read_soon(s), ROSTER_READ);
+    s->looks = 0;
+    s->exact.hops = 0;
+}
+
+static void end(struct scene *s)
+{
+    fake_remote_hook(NULL, NULL);
+    exact_close(&s->exact);
+    roster_close(&s->roster);
+}
+
+static void read_now(struct scene *s)
+{
+    s->looks = 0;
+    s->exact.hops = 0;
+    assert_int_equal(read_soon(s), ROSTER_READ);
+    assert_false(s->roster.unwinder.still); /* what follows is read live */
+    if (s->exact.proven)
+        assert_true(s->seen[s->looks - 1].still);
+}
+
+static void assert_line(struct scene *s, size_t thread, const char *wanted)
+{
+    for (size_t i = 0; i < s->roster.members_count; i++)
+        if (s->roster.members[i].address == s->p->threads[thread].address)
+            assert_string_equal(fake_walk_text(s->p, &s->roster.members[i].walk), wanted);
+}
+
+static void each_with_a_lock(void (*story)(struct scene *s))
+{
+    for (size_t v = 0; v < sizeof(fake_versions) / sizeof(fake_versions[0]); v++) {
+        struct scene s;
+        if (fake_versions[v] & FAKE_FREE_THREADED)
+            continue;
+        struct fake_python *p = fake_python_start(fake_versions[v]);
+        begin(&s, p);
+        story(&s);
+        end(&s);
+        fake_python_end(p);
+    }
+}
+
+/* On a machine that takes processors away a look may have to be repeated, though nothing happened. */
+static void read_until_it_stays(struct scene *s)
+{
+    for (int i = 0; i < 50; i++) {
+        read_now(s);
+        if (s->exact.proven && s->exact.hops == 0)
+            return;
+    }
+    fail_msg("no look of fifty was one moment");
+}
+
+/* ---- one moment ---- */
+
+static void look_there(struct scene *s)
+{
+    for (uint32_t p = processor_after(-1); p < CPU_SETSIZE; p = processor_after((int)p)) {
+        run_on(s, 0, p);
+        read_until_it_stays(s);
+        assert_int_equal(s->looks, 1);
+        assert_int_equal(s->seen[0].processor, p);
+        assert_true(s->seen[0].still);
+        assert_line(s, 0, "f:20");
+    }
+}
+
+static void a_look_is_where_the_holder_runs(void **state)
+{
+    (void)state;
+    each_with_a_lock(look_there);
+}
+
+static void follow(struct scene *s)
+{
+    const uint32_t first = processor_after(-1), second = processor_after((int)first);
+    for (int i = 0; i < 6; i++) {
+        const size_t thread = i % 2 ? 0 : 1;
+        run_on(s, thread, i % 2 ? first : second);
+        fake_take_lock(s->p, thread);
+        fake_stack(s->p, thread, (struct fake_frame[]){ { PLAIN, s->f, i + 1 } }, 1);
+        read_until_it_stays(s);
+        assert_int_equal(s->seen[0].processor, i % 2 ? first : second);
+        assert_line(s, thread, (const char *[]){ "f:21", "f:22", "f:23", "f:24", "f:25", "f:26" }[i]);
+    }
+}
+
+static void the_lock_is_followed_from_tick_to_tick(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(follow);
+}
+
+/* ---- what moved is read again ---- */
+
+static void pass_the_lock(struct scene *s)
+{
+    fake_take_lock(s->p, 1);
+    fake_stack(s->p, 1, (struct fake_frame[]){ { PLAIN, s->f, 7 } }, 1);
+}
+
+static void lose_the_lock(struct scene *s)
+{
+    run_on(s, 1, processor_after((int)processor_after(-1)));
+    s->meanwhile = pass_the_lock;
+    s->happens = 1;
+    read_now(s);
+    assert_int_equal(s->happens, 0);
+    assert_in_range(s->exact.hops, 1, 5);
+    assert_int_equal(s->looks, s->exact.hops + 1);
+    assert_true(s->exact.proven);
+    assert_int_equal(s->seen[0].processor, processor_after(-1));
+    assert_int_equal(s->seen[s->looks - 1].processor, processor_after((int)processor_after(-1)));
+    assert_line(s, 1, "f:27");
+}
+
+static void a_look_in_which_the_lock_went_on_is_thrown_away(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(lose_the_lock);
+}
+
+static void go_elsewhere(struct scene *s)
+{
+    run_on(s, 0, processor_after((int)processor_after(-1)));
+    fake_stack(s->p, 0, (struct fake_frame[]){ { PLAIN, s->f, 6 } }, 1);
+}
+
+static void lose_the_holder(struct scene *s)
+{
+    s->meanwhile = go_elsewhere;
+    s->happens = 1;
+    read_now(s);
+    assert_int_equal(s->happens, 0);
+    assert_in_range(s->exact.hops, 1, 5);
+    assert_true(s->exact.proven);
+    assert_int_equal(s->seen[s->looks - 1].processor, processor_after((int)processor_after(-1)));
+    assert_line(s, 0, "f:26");
+}
+
+static void a_look_in_which_the_holder_went_away_is_too(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(lose_the_holder);
+}
+
+/* ---- what sleeps ---- */
+
+static void set_lock(struct scene *s, bool locked)
+{
+    fake_poke4(s->p, s->p->target.interpreters[0].gil_at + 8, locked);
+}
+
+static void wake_elsewhere(struct scene *s)
+{
+    go_elsewhere(s);
+    set_lock(s, true);
+}
+
+static void wake_in_a_look(struct scene *s)
+{
+    set_lock(s, false);
+    read_until_it_stays(s);
+    s->meanwhile = wake_elsewhere;
+    s->happens = 1;
+    s->before = 2;
+    read_now(s);
+    assert_int_equal(s->happens, 0);
+    assert_int_equal(s->looks, 1);
+    assert_int_equal(s->exact.hops, 0);
+    assert_false(s->exact.proven);
+}
+
+/* Another look would show what the program does after it slept. */
+static void a_look_at_a_program_that_slept_is_kept(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(wake_in_a_look);
+}
+
+static void had_woken_elsewhere(struct scene *s)
+{
+    set_lock(s, false);
+    read_until_it_stays(s);
+    wake_elsewhere(s);
+    read_now(s);
+    assert_in_range(s->exact.hops, 1, 5);
+    assert_true(s->exact.proven);
+    assert_line(s, 0, "f:26");
+}
+
+static void one_that_had_woken_before_is_followed(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(had_woken_elsewhere);
+}
+
+/* ---- who ends ---- */
+
+/* The thread that had the lock in the last tick has ended, and its memory is gone. */
+static int hopped; /* so many versions of Python took more than one look; on a busy machine one may */
+
+static void end_holder(struct scene *s)
+{
+    fake_remote_hide(s->pointers[0] + NOTE, 4);
+    const uint64_t calls = s->p->target.remote.calls;
+    read_now(s);
+    fake_remote_hide(0, 0);
+    assert_true(s->exact.proven);
+    assert_in_range(s->p->target.remote.calls - calls, 1, 40); /* what can't be read is not tried again and again */
+}
+
+static void hand_it_on_here(struct scene *s)
+{
+    pass_the_lock(s);
+    end_holder(s);
+    hopped += s->exact.hops > 0;
+    assert_line(s, 1, "f:27");
+}
+
+static void the_next_holder_may_run_where_one_ended(void **state)
+{
+    (void)state;
+    hopped = 0;
+    each_with_a_lock(hand_it_on_here);
+    assert_in_range(hopped, 0, 2);
+}
+
+static void hand_it_on_elsewhere(struct scene *s)
+{
+    const uint32_t other = processor_after((int)processor_after(-1));
+    run_on(s, 1, other);
+    pass_the_lock(s);
+    end_holder(s);
+    assert_int_equal(s->seen[s->looks - 1].processor, other);
+    assert_line(s, 1, "f:27");
+}
+
+static void or_elsewhere(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(hand_it_on_elsewhere);
+}
+
+static void leave_the_lock(struct scene *s)
+{
+    set_lock(s, false);
+    end_holder(s);
+    hopped += s->exact.hops > 0;
+    assert_line(s, 1, "f:21");
+}
+
+static void or_nobody_has_the_lock(void **state)
+{
+    (void)state;
+    hopped = 0;
+    each_with_a_lock(leave_the_lock);
+    assert_in_range(hopped, 0, 2);
+}
+
+/* Two threads on two processors hand the lock on faster than we can follow: another draw for each look. */
+static void hand_it_on_often(void *self, const struct piece *piece, size_t i)
+{
+    struct scene *s = self;
+    (void)piece;
+    if (i != 0 || s->works == s->exact.stand.works)
+        return;
+    s->works = s->exact.stand.works;
+    s->random = s->random * 1103515245u + 12345u;
+    fake_take_lock(s->p, (s->random >> 16) % 5 == 0); /* thread 1 has it for a fifth of the time */
+}
+
+static void see_both(struct scene *s)
+{
+    const uint32_t other = processor_after((int)processor_after(-1));
+    int seen = 0, of_thread_1 = 0;
+    run_on(s, 1, other);
+    fake_remote_hook(hand_it_on_often, s);
+    for (int i = 0; i < 400; i++) {
+        s->looks = 0;
+        assert_int_equal(read_soon(s), ROSTER_READ);
+        seen += s->exact.proven;
+        of_thread_1 += s->exact.proven && s->exact.holder.thread == s->p->threads[1].address;
+    }
+    fake_remote_hook(NULL, NULL);
+    if (seen < 300) /* a busy machine */
+        return;
+    if (of_thread_1 < seen * 0.11 || of_thread_1 > seen * 0.29)
+        fail_msg("thread 1 had the lock for a fifth of the time, and in %d of %d looks", of_thread_1, seen);
+}
+
+static void each_holder_is_seen_as_often_as_it_has_the_lock(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(see_both);
+}
+
+/* The same thread has it, on the same processor, and another had it meanwhile. */
+static void pass_to_and_fro(struct scene *s)
+{
+    fake_take_lock(s->p, 1);
+    fake_take_lock(s->p, 0);
+}
+
+static void never_stay(struct scene *s)
+{
+    s->meanwhile = pass_to_and_fro;
+    s->happens = LOOKS;
+    read_now(s);
+    assert_false(s->exact.proven);
+    assert_int_equal(s->exact.hops, 6);
+    assert_true(s->seen[s->looks - 2].still);
+    assert_false(s->seen[s->looks - 1].still); /* and then it is read live, by nobody else */
+    const int looks = s->looks;
+    usleep(1000);
+    assert_int_equal(s->looks, looks);
+    assert_int_equal(looks, s->exact.hops + 1);
+    s->meanwhile = NULL;
+    read_until_it_stays(s);
+}
+
+static void after_some_the_tick_is_read_live(void **state)
+{
+    (void)state;
+    each_with_a_lock(never_stay);
+}
+
+/* The post goes by at the next moment too, which it was told of, and nobody has appointed a look there yet. */
+static void come_late(struct scene *s)
+{
+    for (int i = 0; i < 5; i++) {
+        const uint64_t now_ns = clock_now_ns(), next_ns = now_ns + 400000;
+        s->looks = 0;
+        exact_appoint(&s->exact, look, s, &(struct moments){ now_ns + 50000, { next_ns } });
+        assert_int_equal(exact_read(&s->exact, look, s, now_ns), ROSTER_READ);
+        usleep(1000);
+        s->looks = 0;
+        exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = next_ns });
+        assert_int_equal(exact_read(&s->exact, look, s, next_ns), ROSTER_READ);
+        assert_true(s->looks > 0);
+        if (s->exact.proven)
+            return;
+    }
+    fail_msg("it was read live");
+}
+
+static void a_moment_that_has_passed_is_taken_later(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(come_late);
+}
+
+/* ---- live from the beginning ---- */
+
+static void assert_live(struct scene *s)
+{
+    for (int i = 0; i < 3; i++) {
+        read_now(s);
+        assert_int_equal(s->looks, 1);
+        assert_int_equal(s->exact.hops, 0);
+        assert_false(s->seen[0].still);
+        assert_false(s->exact.proven);
+    }
+}
+
+static void run_far_away(struct scene *s)
+{
+    run_on(s, 0, CPU_SETSIZE - 1);
+    read_now(s); /* where the holder was, and then live */
+    assert_live(s);
+    run_on(s, 0, UINT32_MAX); /* the kernel's word for a thread that never ran */
+    assert_live(s);
+    run_on(s, 0, processor_after(-1));
+    read_until_it_stays(s);
+}
+
+static void where_we_may_not_run_it_is_read_live(void **state)
+{
+    (void)state;
+    each_with_a_lock(run_far_away);
+}
+
+/* Threads that hand the lock on, some of them where we may not look. */
+static void be_partly_far_away(struct scene *s)
+{
+    for (int i = 0; i < 4; i++) {
+        s->exact.lost[0] = s->exact.lost[1] = s->exact.looks + 1;
+        s->exact.recent[1] = (struct recent_holder){ 8, CPU_SETSIZE - 1, s->exact.looks };
+        s->looks = 0;
+        assert_int_equal(read_soon(s), ROSTER_READ);
+        assert_null(s->exact.refusal);
+    }
+    read_until_it_stays(s);
+}
+
+static void where_we_may_run_it_is_exact_nonetheless(void **state)
+{
+    (void)state;
+    each_with_a_lock(be_partly_far_away);
+}
+
+/* The look is kept: it is not read again. */
+static void come_long_after(struct scene *s)
+{
+    for (int i = 0; i < 4; i++) {
+        const uint64_t now_ns = clock_now_ns();
+        s->looks = 0;
+        s->exact.hops = 0;
+        exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = now_ns + 50000 });
+        s->exact.work.due_ns -= 1000000; /* as if it had been due a millisecond ago */
+        assert_int_equal(exact_read(&s->exact, look, s, now_ns), ROSTER_READ);
+        if (s->exact.hops == 0) {
+            assert_false(s->exact.proven);
+            assert_int_equal(s->looks, 1);
+            assert_true(s->seen[0].still);
+        }
+    }
+    read_until_it_stays(s);
+}
+
+static void a_look_that_comes_late_counts_as_live(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(come_long_after);
+}
+
+static void have_two_locks(struct scene *s)
+{
+    struct fake_python *p = s->p;
+    const struct layout *l = fake_layout(p);
+    if (!l->interpreter_gil)
+        return; /* one lock for all */
+    const uint64_t second = fake_room(p, FAKE_INTERPRETER);
+    fake_poke(p, second + l->interpreter_id, 1);
+    fake_poke(p, second + l->interpreter_gil, second + l->interpreter_own_gil - 8);
+    fake_poke(p, p->interpreter + l->interpreter_next, second);
+    roster_distrust(&s->roster);
+    read_now(s); /* finds it: what the new lock's threads did meanwhile is not known */
+    assert_false(s->exact.proven);
+    assert_live(s);
+}
+
+static void with_two_locks_it_is_read_live(void **state)
+{
+    (void)state;
+    each_with_a_lock(have_two_locks);
+}
+
+static void without_a_lock_it_is_read_live(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < sizeof(fake_versions) / sizeof(fake_versions[0]); v++) {
+        struct scene s;
+        if (!(fake_versions[v] & FAKE_FREE_THREADED))
+            continue;
+        struct fake_python *p = fake_python_start(fake_versions[v]);
+        begin(&s, p);
+        exact_appoint(&s.exact, look, &s, &(struct moments){ .due_ns = clock_now_ns() });
+        assert_non_null(s.exact.refusal);
+        assert_live(&s);
+        end(&s);
+        fake_python_end(p);
+    }
+}
+
+static void lose_the_process(struct scene *s)
+{
+    fake_remote_answer(REMOTE_GONE);
+    assert_int_equal(exact_read(&s->exact, look, s, clock_now_ns()), ROSTER_GONE);
+    fake_remote_answer(REMOTE_READ);
+}
+
+static void the_end_of_the_process_is_told(void **state)
+{
+    (void)state;
+    each_with_a_lock(lose_the_process);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_look_is_where_the_holder_runs),
+        cmocka_unit_test(the_lock_is_followed_from_tick_to_tick),
+        cmocka_unit_test(a_look_in_which_the_lock_went_on_is_thrown_away),
+        cmocka_unit_test(a_look_in_which_the_holder_went_away_is_too),
+        cmocka_unit_test(a_look_at_a_program_that_slept_is_kept),
+        cmocka_unit_test(one_that_had_woken_before_is_followed),
+        cmocka_unit_test(the_next_holder_may_run_where_one_ended),
+        cmocka_unit_test(or_elsewhere),
+        cmocka_unit_test(or_nobody_has_the_lock),
+        cmocka_unit_test(each_holder_is_seen_as_often_as_it_has_the_lock),
+        cmocka_unit_test(after_some_the_tick_is_read_live),
+        cmocka_unit_test(a_moment_that_has_passed_is_taken_later),
+        cmocka_unit_test(where_we_may_not_run_it_is_read_live),
+        cmocka_unit_test(where_we_may_run_it_is_exact_nonetheless),
+        cmocka_unit_test(a_look_that_comes_late_counts_as_live),
+        cmocka_unit_test(with_two_locks_it_is_read_live),
+        cmocka_unit_test(without_a_lock_it_is_read_live),
+        cmocka_unit_test(the_end_of_the_process_is_told),
+    };
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    return run_all(tests);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process/procfs.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 0x3FFFFFFF /* above the largest pid there can be */
+
+static void arguments_are_quoted_where_a_shell_would_need_it(void **state)
+{
+    (void)state;
+    static const struct {
+        struct text arguments; /* with a NUL behind each */
+        const char *quoted;
+        size_t size;
+    } rows[] = {
+        { { "", 0 }, "", 0 },
+        { { "python3\0a.py", 13 }, "python3 a.py", 12 },
+        { { "a\0\0b", 5 }, "a '' b", 6 },
+        { { "sh\0-c\0echo 'x'; ls", 19 }, "sh -c 'echo '\\''x'\\''; ls'", 26 },
+        { { "-X\0dev=1,2:3+4@5%6_7./8", 24 }, "-X dev=1,2:3+4@5%6_7./8", 23 },
+        { { "tab\there", 9 }, "'tab\there'", 10 },
+        { { "gr\xC3\xBC\xC3\x9F", 7 }, "'gr\xC3\xBC\xC3\x9F'", 8 },
+        { { "bad\xFF", 5 }, "'bad\\xff'", 9 },
+        { { "no NUL at the end", 17 }, "'no NUL at the end'", 19 },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct text quoted = quote_arguments(rows[i].arguments);
+        if (quoted.size != rows[i].size || memcmp(quoted.bytes, rows[i].quoted, quoted.size) != 0)
+            fail_msg("row %zu: %.*s", i, (int)quoted.size, quoted.bytes);
+        text_free(quoted);
+    }
+}
+
+static void says_of_us_what_we_are(void **state)
+{
+    (void)state;
+    char path[4096], folder[4096];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+    struct text text = procfs_executable(getpid());
+    assert_int_equal(text.size, size);
+    assert_memory_equal(text.bytes, path, text.size);
+    text_free(text);
+    assert_non_null(getcwd(folder, sizeof(folder)));
+    text = procfs_folder(getpid());
+    assert_int_equal(text.size, strlen(folder));
+    assert_memory_equal(text.bytes, folder, text.size);
+    text_free(text);
+    text = procfs_command(getpid());
+    assert_non_null(memmem(text.bytes, text.size, "test_procfs", 11));
+    text_free(text);
+    uid_t user = (uid_t)-1;
+    assert_true(procfs_user(getpid(), &user));
+    assert_int_equal(user, geteuid());
+}
+
+static void thread_names_are_clean(void **state)
+{
+    (void)state;
+    char was[16];
+    prctl(PR_GET_NAME, was);
+    static const struct {
+        const char *name, *clean;
+    } rows[] = { { "a b) R (c", "a b) R (c" }, { "bad\xC3", "bad\\xc3" }, { "", "" } };
+    for (size_t i = 0; i < countof(rows); i++) {
+        prctl(PR_SET_NAME, rows[i].name);
+        const struct text name = procfs_thread_name(getpid(), (pid_t)syscall(SYS_gettid));
+        assert_int_equal(name.size, strlen(rows[i].clean));
+        assert_memory_equal(name.bytes, rows[i].clean, name.size);
+        text_free(name);
+    }
+    prctl(PR_SET_NAME, was);
+}
+
+static void nobody_has_nothing(void **state)
+{
+    (void)state;
+    struct images images;
+    uid_t user;
+    assert_false(procfs_images(NOBODY, &images));
+    assert_int_equal(procfs_ns_pid(NOBODY), 0);
+    struct pairs threads = { 0 };
+    procfs_map_threads(NOBODY, &threads);
+    assert_int_equal(threads.count, 0);
+    pairs_free(&threads);
+    assert_false(procfs_user(NOBODY, &user));
+    const struct text texts[] = { procfs_executable(NOBODY), procfs_folder(NOBODY), procfs_command(NOBODY),
+                                  procfs_thread_name(NOBODY, 1) };
+    for (size_t i = 0; i < countof(texts); i++) {
+        assert_int_equal(texts[i].size, 0);
+        text_free(texts[i]);
+    }
+}
+
+static void threads_are_found_by_their_own_number(void **state)
+{
+    (void)state;
+    const pid_t ns_pid = procfs_ns_pid(getpid());
+    assert_true(ns_pid > 0);
+    struct pairs threads = { 0 };
+    procfs_map_threads(getpid(), &threads);
+    assert_int_equal(pairs_find(&threads, (uint32_t)ns_pid, 0), getpid());
+    assert_int_equal(pairs_find(&threads, NOBODY, 0), 0);
+    pairs_free(&threads);
+}
+
+static void the_program_is_the_first_image(void **state)
+{
+    (void)state;
+    struct images images;
+    size_t programs = 0;
+    assert_true(procfs_images(getpid(), &images));
+    assert_true(images.count > 2); /* with the C library and the loader */
+    assert_true(images.rows[0].program);
+    assert_non_null(strstr(images.rows[0].path, "test_procfs"));
+    assert_memory_equal((const void *)(uintptr_t)images.rows[0].address, "\177ELF", 4);
+    for (size_t i = 0; i < images.count; i++)
+        programs += images.rows[i].program;
+    assert_int_equal(programs, 1);
+    images_free(&images);
+    images_free(&images);
+}
+
+static void numbers_are_found_by_name(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    assert_true(procfs_number("/proc/self/status", "Pid", 10, &number));
+    assert_int_equal(number, getpid());
+    assert_false(procfs_number("/proc/self/status", "Pi", 10, &number));
+    assert_false(procfs_number("/no/such/file", "Pid", 10, &number));
+    assert_true(procfs_number("/proc/self/status", "SigQ", 10, &number));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_quoted_where_a_shell_would_need_it),
+        cmocka_unit_test(says_of_us_what_we_are),
+        cmocka_unit_test(thread_names_are_clean),
+        cmocka_unit_test(nobody_has_nothing),
+        cmocka_unit_test(threads_are_found_by_their_own_number),
+        cmocka_unit_test(the_program_is_the_first_image),
+        cmocka_unit_test(numbers_are_found_by_name),
+    };
+    return run_all(tests);
+}

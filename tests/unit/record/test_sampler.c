@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* Ticks over a small CPython in fake memory. The process is ourselves as far as /proc is asked. */
+#include "record/sampler.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "tests/fakes/fake_python.h"
+#include "tests/fakes/fake_remote.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+
+/* What the sampler told, as a text: "thread 1, <module>:3, tick". */
+struct heard {
+    struct tables tables;
+    char text[4096];
+    size_t used;
+    uint64_t tick_ns; /* the time of the last tick */
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct heard *heard, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    if (heard->used > 0)
+        heard->used += (size_t)snprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, ", ");
+    heard->used += (size_t)vsnprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, format, values);
+    va_end(values);
+    assert_true(heard->used < sizeof(heard->text));
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    struct heard *heard = self;
+    if (!tables_take(&heard->tables, event, why))
+        fail_msg("%s", why->text);
+    const struct stack *stacks = heard->tables.stacks;
+    switch (event->kind) {
+    case EVENT_THREAD:
+        add(heard, "thread %u tid %u%s", event->thread.number, event->thread.tid, event->thread.main ? " main" : "");
+        break;
+    case EVENT_THREAD_END:
+        add(heard, "end of %u", event->change.number);
+        break;
+    case EVENT_SAMPLE:
+        add(heard, "%u:", event->sample.thread);
+        for (uint32_t stack = event->sample.stack; stack; stack = stacks[stack].caller)
+            heard->used += (size_t)snprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, " %u",
+                                            heard->tables.frames[stacks[stack].frame].line);
+        break;
+    case EVENT_FAILED:
+        add(heard, "%u failed: %s", event->failed.thread, failure_text(event->failed.cause));
+        break;
+    case EVENT_MISSED:
+        add(heard, "missed %lu", event->missed);
+        break;
+    case EVENT_TICK:
+        add(heard, "tick");
+        heard->tick_ns = event->tick_ns;
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+struct scene {
+    struct fake_python *p;
+    struct heard heard;
+    struct sampler sampler;
+    uint64_t f;
+};
+
+static void begin(struct scene *scene, uint32_t version, enum threads which)
+{
+    *scene = (struct scene){ .p = fake_python_start(version) };
+    struct fake_python *p = scene->p;
+    const struct layout *l = &p->target.runtime.layout;
+    p->target.pid = p->target.ns_pid = p->target.remote.pid = getpid();
+    fake_poke(p, p->threads[0].address + l->thread_native_id, (uint64_t)getpid());
+    scene->f = fake_code(p, "f", 20, 9);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, scene->f, 1 } }, 1);
+    scene->sampler = (struct sampler){ .interval_ns = 1000000,
+                                       .which = which,
+                                       .sink = { .take = take, .self = &scene->heard },
+                                       .start_ns = clock_now_ns() };
+    sampler_attach(&scene->sampler, &p->target);
+}
+
+static void end(struct scene *scene)
+{
+    scene->p->target.interpreters = NULL; /* the sampler has taken over the target */
+    sampler_close(&scene->sampler);
+    tables_free(&scene->heard.tables);
+    fake_python_end(scene->p);
+}
+
+static void assert_tick(struct scene *scene, const char *wanted)
+{
+    scene->heard.used = 0;
+    scene->heard.text[0] = '\0';
+    assert_int_equal(sampler_tick(&scene->sampler, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    if (strcmp(scene->heard.text, wanted) != 0)
+        fail_msg("Python %x: '%s' and should be '%s'", scene->p->target.runtime.layout.version, scene->heard.text,
+                 wanted);
+}
+
+/* A thread does something: it takes the lock, else nobody believes it. */
+static void act(struct fake_python *p, size_t thread, const struct fake_frame *frames, size_t count)
+{
+    fake_take_lock(p, thread);
+    fake_stack(p, thread, frames, count);
+}
+
+static void text_with_us(char *room, size_t size, const char *before, const char *after)
+{
+    snprintf(room, size, "%sthread 1 tid %d main%s", before, (int)getpid(), after);
+}
+
+static void threads_come_and_go(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        char wanted[200];
+        begin(&scene, fake_versions[v], THREADS_ALL);
+        struct fake_python *p = scene.p;
+        const struct layout *l = &p->target.runtime.layout;
+        text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
+        assert_tick(&scene, wanted);
+        assert_tick(&scene, "1: 21, tick");
+        const size_t worker = fake_thread(p, 77);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 }, { PLAIN, scene.f, 3 } }, 2);
+        assert_tick(&scene, "thread 2 tid 77, 2: 23 22, 1: 21, tick");
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        assert_tick(&scene, "2: 22, 1: 21, tick");
+        /* It ends, and another comes to its place. */
+        fake_poke(p, p->threads[worker].address + l->thread_native_id, 78);
+        assert_tick(&scene, "end of 2, thread 3 tid 78, 3: 22, 1: 21, tick");
+        fake_poke(p, p->interpreter + l->interpreter_threads_head, p->threads[0].address);
+        fake_poke(p, p->threads[0].address + l->thread_prev, 0);
+        assert_tick(&scene, "end of 3, 1: 21, tick");
+        assert_int_equal(scene.sampler.samples, 9);
+        assert_int_equal(scene.sampler.ticks, 6);
+        end(&scene);
+    }
+}
+
+static void only_the_main_thread_when_that_is_wanted(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        char wanted[200];
+        begin(&scene, fake_versions[v], THREADS_MAIN);
+        const size_t worker = fake_thread(scene.p, 77);
+        act(scene.p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
+        assert_tick(&scene, wanted);
+        assert_tick(&scene, "1: 21, tick");
+        end(&scene);
+    }
+}
+
+static void missed_ticks_are_told(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 7, NULL), SAMPLER_GOING);
+    assert_int_equal(strncmp(scene.heard.text, "missed 7, ", 10), 0);
+    assert_int_equal(scene.sampler.missed, 7);
+    end(&scene);
+}
+
+/* ---- lists that make no sense ---- */
+
+static void a_broken_thread_fails_alone(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        begin(&scene, fake_versions[v], THREADS_ALL);
+        struct fake_python *p = scene.p;
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        const size_t worker = fake_thread(p, 77);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        fake_take_lock(p, worker);
+        fake_poke(p, fake_leaf_at(p, worker), 0x1234);
+        assert_tick(&scene, "2 failed: memory unreadable, 1: 21, tick");
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        assert_tick(&scene, "2: 22, 1: 21, tick");
+        assert_int_equal(scene.sampler.failed, 1);
+        end(&scene);
+    }
+}
+
+static void a_ring_of_threads_is_left(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        begin(&scene, fake_versions[v], THREADS_ALL);
+        struct fake_python *p = scene.p;
+        const struct layout *l = &p->target.runtime.layout;
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        const size_t worker = fake_thread(p, 77);
+        act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        const uint64_t first = p->threads[worker].address, last = p->threads[0].address;
+        fake_take_lock(p, 0);
+        fake_poke(p, last + l->thread_next, first);
+        assert_tick(&scene, "1 failed: list of threads unreadable, 2 failed: list of threads unreadable, tick");
+        /* One that even says who is before it. */
+        fake_poke(p, first + l->thread_prev, last);
+        const uint64_t calls = scene.sampler.target.remote.calls;
+        assert_tick(&scene, "1 failed: list of threads unreadable, 2 failed: list of threads unreadable, tick");
+        assert_true(scene.sampler.target.remote.calls - calls < 100000);
+        fake_poke(p, first + l->thread_prev, 0);
+        fake_poke(p, last + l->thread_next, 0);
+        assert_tick(&scene, "2: 22, 1: 21, tick");
+        end(&scene);
+    }
+}
+
+static void a_lost_list_is_a_failure_of_all(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct fake_python *p = scene.p;
+    const uint64_t head = p->interpreter + p->target.runtime.layout.interpreter_threads_head;
+    fake_poke(p, head, 0x10);
+    assert_tick(&scene, "0 failed: list of threads unreadable, tick");
+    fake_poke(p, head, p->threads[0].address);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    fake_poke(p, head, 0x10);
+    assert_tick(&scene, "1 failed: list of threads unreadable, tick");
+    fake_poke(p, p->threads[0].address + p->target.runtime.layout.thread_interpreter, 0);
+    assert_tick(&scene, "1 failed: list of threads unreadable, tick");
+    end(&scene);
+}
+
+/* A thread was read, and then another interpreter was in the place of its own. */
+static void a_thread_stays_in_its_interpreter(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct fake_python *p = scene.p;
+    const struct layout *l = &p->target.runtime.layout;
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    const uint64_t newer = fake_room(p, FAKE_INTERPRETER);
+    fake_poke(p, newer + l->interpreter_next, p->interpreter);
+    fake_poke(p, newer + l->interpreter_id, 1);
+    fake_poke(p, newer + l->interpreter_threads_head, 0x10);
+    fake_poke(p, p->target.runtime.address + l->runtime_interpreters_head, newer);
+    fake_thread(p, 77);
+    assert_tick(&scene, "1 failed: list of threads unreadable, tick");
+    fake_poke(p, newer + l->interpreter_threads_head, 0);
+    assert_tick(&scene, "thread 2 tid 77, 2:, 1: 21, tick");
+    end(&scene);
+}
+
+static void the_end_of_the_process_is_told(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    fake_remote_answer(REMOTE_GONE);
+    assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL), SAMPLER_LOST);
+    scene.heard.used = 0;
+    sampler_detach(&scene.sampler);
+    assert_string_equal(scene.heard.text, "end of 1");
+    assert_int_not_equal(scene.heard.tables.processes[1].end_ns, 0);
+    end(&scene);
+}
+
+/* Ticks that fell into a look which waited lie between that look and now. */
+static void ticks_made_again_come_after_the_last_one(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, fake_versions[0], THREADS_ALL);
+    scene.sampler.start_ns -= MS;
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    const uint64_t last_ns = scene.heard.tick_ns, ticks = scene.sampler.ticks;
+    fake_remote_time(scene.sampler.moment_ns + 3000, 0);
+    assert_true(sampler_ticks_again(&scene.sampler, 3, NULL));
+    assert_int_equal(scene.sampler.ticks, ticks + 3);
+    assert_int_equal(scene.heard.tick_ns, last_ns + 3000);
+    fake_remote_time(scene.sampler.moment_ns - 1, 0); /* a clock that goes back */
+    assert_true(sampler_ticks_again(&scene.sampler, 2, NULL));
+    assert_int_equal(scene.heard.tick_ns, last_ns);
+    end(&scene);
+    fake_remote_reset();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
+        cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(ticks_made_again_come_after_the_last_one),
+        cmocka_unit_test(a_broken_thread_fails_alone),
+        cmocka_unit_test(a_ring_of_threads_is_left),
+        cmocka_unit_test(a_lost_list_is_a_failure_of_all),
+        cmocka_unit_test(a_thread_stays_in_its_interpreter),
+        cmocka_unit_test(the_end_of_the_process_is_told),
+    };
+    return run_all(tests);
+}

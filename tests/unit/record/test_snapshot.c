@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* What is read of a thread, and what is learned when something is not where it was. */
+#include "record/unwind/snapshot.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "tests/fakes/fake_python.h"
+#include "tests/fakes/fake_remote.h"
+#include "tests/fakes/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t chunk_bytes(struct fake_python *p)
+{
+    const struct snapshot *s = &p->threads[0].walk.snapshot;
+    return s->chunks[s->newest].used;
+}
+
+/* ---- how much is read ---- */
+
+static void grow_and_shrink(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    fake_fill(frames, FAKE_FRAMES, f, 1);
+    fake_stack(p, 0, frames, 2);
+    fake_assert_depth(p, 2);
+    const uint32_t small = chunk_bytes(p);
+    fake_stack(p, 0, frames, 100);
+    fake_assert_depth(p, 100);
+    const uint32_t large = chunk_bytes(p);
+    assert_true(large >= 100 * 100 && large > small && large <= FAKE_CHUNK);
+    fake_stack(p, 0, frames, 2);
+    for (int i = 0; i < 100; i++)
+        fake_assert_depth(p, 2);
+    assert_int_equal(chunk_bytes(p), large); /* it was in use lately */
+    for (int i = 0; i < 600; i++)
+        fake_assert_depth(p, 2);
+    assert_true(chunk_bytes(p) <= small);
+    fake_stack(p, 0, frames, 100);
+    fake_assert_depth(p, 100);
+}
+
+static void as_much_is_read_as_was_used_lately(void **state)
+{
+    (void)state;
+    fake_each_version(grow_and_shrink);
+}
+
+/* ---- where the current frame is noted ---- */
+
+static uint64_t calls_of_sample(struct fake_python *p)
+{
+    const uint64_t calls = p->target.remote.calls;
+    fake_assert_depth(p, 2);
+    return p->target.remote.calls - calls;
+}
+
+static void change_places(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    if (!l->thread_cframe)
+        return;
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, f, 2 } }, 2);
+    const uint64_t places[] = { p->threads[0].cframe, fake_room(p, 32), fake_room(p, 32) };
+    for (size_t i = 1; i < countof(places); i++)
+        fake_poke(p, places[i] + l->cframe_current_frame, fake_peek(p, fake_leaf_at(p, 0)));
+    calls_of_sample(p);
+    const uint64_t calls = calls_of_sample(p);
+    for (size_t i = 1; i < 20; i++) {
+        fake_poke(p, p->threads[0].address + l->thread_cframe, places[i < 10 ? i % 2 : 1 + i % 2]);
+        const bool is_new = i == 1 || i == 11;
+        assert_int_equal(calls_of_sample(p), calls + is_new);
+    }
+}
+
+static void places_that_take_turns_are_read_at_once(void **state)
+{
+    (void)state;
+    fake_each_version(change_places);
+}
+
+/* ---- chunks ---- */
+
+static void come_and_go(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    fake_chunk(p, 0, 40);
+    static const size_t depths[] = { 10, 30, 60, 15, 60, 21, 20, 41, 1, 41, 41, 20, 60 };
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < countof(depths); i++) {
+            fake_stack(p, 0, frames, depths[i]);
+            fake_assert_depth(p, depths[i]);
+            fake_assert_depth(p, depths[i]);
+        }
+    }
+    assert_true(p->threads[0].walk.snapshot.chunks_count <= 3);
+}
+
+static void chunks_are_followed(void **state)
+{
+    (void)state;
+    fake_each_version(come_and_go);
+}
+
+/* CPython gives a chunk back when its first frame returns. */
+struct unmapping {
+    struct fake_python *p;
+    const struct fake_frame *frames;
+    size_t count, pieces; /* the stack from when so many pieces were read */
+    uint64_t chunk;
+};
+
+static void unmap(void *self, const struct piece *piece, size_t i)
+{
+    struct unmapping *u = self;
+    (void)piece;
+    (void)i;
+    if (u->pieces == 0 || --u->pieces > 0)
+        return;
+    fake_stack(u->p, 0, u->frames, u->count);
+    fake_remote_hide(u->chunk, FAKE_CHUNK);
+}
+
+static void take_chunks_away(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    fake_chunk(p, 0, 40);
+    for (size_t pieces = 1; pieces < 12; pieces++) {
+        for (int i = 0; i < 4; i++) {
+            fake_stack(p, 0, frames, 5);
+            fake_assert_depth(p, 5);
+            fake_stack(p, 0, frames, 60);
+            fake_assert_depth(p, 60);
+        }
+        struct unmapping u = { p, frames, 25, pieces, p->threads[0].chunks[2] };
+        fake_remote_hook(unmap, &u);
+        const uint64_t calls = p->target.remote.calls;
+        const char *seen = fake_sample(p, 0);
+        const uint32_t depth = p->threads[0].walk.depth;
+        fake_remote_hook(NULL, NULL);
+        if (p->threads[0].state != UNWOUND || !(depth == 25 || depth == 60) || p->target.remote.calls - calls > 40)
+            fail_msg("Python %x: %u frames, %lu calls, %.40s", fake_layout(p)->version, depth,
+                     p->target.remote.calls - calls, seen);
+        if (u.pieces == 0)
+            fake_assert_depth(p, 25);
+        fake_remote_hide(0, 0);
+    }
+}
+
+static void a_chunk_may_be_gone(void **state)
+{
+    (void)state;
+    fake_each_version(take_chunks_away);
+}
+
+/* A recursion that comes and goes: chunks that were there lately are tried for, and found at the first attempt. */
+static void spare_chunks(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    for (int i = 0; i < 10; i++) {
+        fake_stack(p, 0, frames, i % 2 ? 30 : 10);
+        fake_assert_depth(p, i % 2 ? 30 : 10);
+    }
+    fake_stack(p, 0, frames, 30);
+    fake_assert_depth(p, 30);
+    assert_int_equal(p->threads[0].attempts, 1);
+}
+
+static void chunks_that_were_there_lately_are_tried_for(void **state)
+{
+    (void)state;
+    fake_each_version(spare_chunks);
+}
+
+/* They are not there while it is shallow, and that costs nothing either: neither an attempt nor another call. */
+static void gone_by_turns(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    static const size_t depths[] = { 60, 10, 30, 60, 15, 12, 30, 10 };
+    const uint64_t most = fake_layout(p)->interpreter_code_generation ? 1 : 2;
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    for (unsigned i = 0; i < 700; i++) {
+        const size_t depth = depths[i % countof(depths)];
+        fake_stack(p, 0, frames, depth);
+        const uint64_t gone = depth > 20 ? 0 : p->threads[0].chunks[1];
+        fake_remote_hide(gone, gone ? FAKE_CHUNK : 0);
+        const uint64_t calls = p->target.remote.calls;
+        fake_assert_depth(p, depth);
+        /* Now and then, what is read is fitted. */
+        if (i > 30 && (i % 256 > 60) && (p->threads[0].attempts != 1 || p->target.remote.calls - calls > most))
+            fail_msg("Python %x, sample %u: %u attempts, %lu calls", fake_layout(p)->version, i, p->threads[0].attempts,
+                     p->target.remote.calls - calls);
+        fake_remote_hide(0, 0);
+    }
+}
+
+static void chunks_that_come_and_go_cost_nothing(void **state)
+{
+    (void)state;
+    fake_each_version(gone_by_turns);
+}
+
+/* A new thread may have the address of one that has ended, whose chunk is another's by now. */
+static void have_no_chunk(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    static struct fake_frame frames[3];
+    fake_fill(frames, 3, fake_code(p, "f", 20, 9), 1);
+    fake_stack(p, 0, frames, 3);
+    fake_assert_depth(p, 3);
+    const uint64_t state = p->threads[0].address;
+    fake_poke(p, fake_leaf_at(p, 0), l->thread_base_frame ? p->threads[0].base_frame : 0);
+    fake_poke(p, state + l->thread_chunk, 0);
+    fake_poke(p, state + l->thread_chunk + 8, 0);
+    fake_assert_depth(p, 0);
+}
+
+static void a_thread_without_a_chunk_has_no_frames(void **state)
+{
+    (void)state;
+    fake_each_version(have_no_chunk);
+}
+
+/* A chunk whose memory was given back and taken again has nothing in it yet: the others are still the thread's. */
+struct refill {
+    struct fake_python *p;
+    uint64_t address, previous;
+    unsigned calls; /* before it is filled */
+};
+
+static void fill_again(void *self, const struct piece *piece, size_t i)
+{
+    struct refill *refill = self;
+    (void)piece;
+    if (i == 0 && refill->calls-- == 0)
+        fake_poke(refill->p, refill->address, refill->previous);
+}
+
+static void fresh_memory(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    fake_stack(p, 0, frames, 30);
+    for (int i = 0; i < 4; i++)
+        fake_assert_depth(p, 30);
+    const uint64_t at = p->threads[0].chunks[1] + fake_layout(p)->chunk_previous;
+    struct refill refill = { p, at, fake_peek(p, at), 1 };
+    fake_poke(p, at, 0);
+    fake_remote_hook(fill_again, &refill);
+    fake_assert_depth(p, 30);
+    fake_remote_hook(NULL, NULL);
+    assert_int_equal(p->threads[0].attempts, 2);
+}
+
+static void a_fresh_chunk_is_not_the_first(void **state)
+{
+    (void)state;
+    fake_each_version(fresh_memory);
+}
+
+/* ---- several threads at once ---- */
+
+static void read_three(struct fake_python *p, struct wanted *wanted, const char *const *texts)
+{
+    bool same;
+    for (size_t i = 0; i < 3; i++)
+        wanted[i] = (struct wanted){ .walk = &p->threads[i].walk, .thread = p->threads[i].address };
+    assert_true(unwind_threads(&p->unwinder, wanted, 3, clock_now_ns(), &same));
+    for (size_t i = 0; i < 3; i++) {
+        const char *text = wanted[i].state == UNWOUND            ? fake_walk_text(p, wanted[i].walk)
+                           : wanted[i].state == UNWIND_ELSEWHERE ? "elsewhere"
+                                                                 : "failed";
+        if (strcmp(text, texts[i]) != 0)
+            fail_msg("Python %x, thread %zu: '%s', and should be '%s'", fake_layout(p)->version, i, text, texts[i]);
+    }
+}
+
+static void share_a_call(struct fake_python *p)
+{
+    const uint64_t f = fake_code(p, "f", 20, 9), g = fake_generator(p, "gen", 40, 9);
+    const struct layout *l = fake_layout(p);
+    struct wanted wanted[3];
+    fake_sample(p, 0);
+    fake_thread(p, 4712);
+    fake_thread(p, 4713);
+    for (size_t i = 0; i < 3; i++)
+        fake_stack(p, i, (struct fake_frame[]){ { PLAIN, f, (int)i }, { GENERATOR, g, 2 }, { PLAIN, f, 3 } }, 3);
+    const char *const all[] = { "f:20 gen:42 f:23", "f:21 gen:42 f:23", "f:22 gen:42 f:23" };
+    for (int i = 0; i < 10; i++)
+        read_three(p, wanted, all);
+    const uint64_t calls = p->target.remote.calls;
+    read_three(p, wanted, all);
+    /* One for all; where no generation says that no code object was freed, one for those of a thread that may have run:
+     * the others wait for the lock, and are as they were. */
+    assert_int_equal(p->target.remote.calls - calls, l->interpreter_code_generation ? 1 : l->free_threaded ? 4 : 2);
+
+    /* What can't be read of one ends the call for those behind it; they are read by the next. */
+    const char *const rest[] = { all[0], "f:21", all[2] };
+    fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
+    fake_remote_hide(p->threads[1].strays[1], 16);
+    read_three(p, wanted, rest);
+    assert_int_equal(wanted[0].attempts, 1);
+    assert_int_equal(wanted[2].attempts, 1);
+    fake_remote_hide(0, 0);
+    fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { PLAIN, f, 3 } }, 3);
+    read_three(p, wanted, all);
+    fake_remote_hide(p->threads[1].address, 16);
+    const char *const none[] = { all[0], "elsewhere", all[2] };
+    read_three(p, wanted, none);
+    fake_remote_hide(p->threads[0].address, 16);
+    const char *const first[] = { "elsewhere", all[1], all[2] };
+    read_three(p, wanted, first);
+    fake_remote_hide(0, 0);
+    read_three(p, wanted, all);
+}
+
+static void threads_share_a_call(void **state)
+{
+    (void)state;
+    fake_each_version(share_a_call);
+}
+
+/* ---- deep stacks ---- */
+
+#define DEEP_AT 0x660000000000u
+
+/* One chunk of its own with a stack of so many frames, as they would lie there. */
+static unsigned char *make_deep(struct fake_python *p, uint64_t code, uint32_t depth, size_t *size)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t each = l->frame_locals + 8 * (FAKE_LOCALS + FAKE_STACK);
+    *size = ((size_t)depth * each + 4096 + 4095) & ~(size_t)4095;
+    unsigned char *bytes = alloc_zeroed(*size, 1);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, code, 1 }, { PLAIN, code, 1 }, { PLAIN, code, 2 } }, 3);
+    uint64_t previous = fake_peek(p, fake_frame_address(p, 0, 0) + l->frame_previous), at = DEEP_AT + l->chunk_data + 8;
+    for (uint32_t i = 0; i < depth; i++, previous = at, at += each) {
+        unsigned char *frame = bytes + (at - DEEP_AT);
+        const uint64_t from = fake_frame_address(p, 0, i == 0 ? 0 : i + 1 == depth ? 2 : 1);
+        memcpy(frame, fake_bytes(p, from), each);
+        memcpy(frame + l->frame_previous, &previous, 8);
+        const uint64_t end = word_at(frame, l->frame_stack) - from + at;
+        if (l->stack_is_pointer)
+            memcpy(frame + l->frame_stack, &end, 8);
+    }
+    const uint64_t whole = *size;
+    memcpy(bytes + l->chunk_size, &whole, 8);
+    fake_remote_map(DEEP_AT, bytes, *size);
+    fake_poke(p, p->threads[0].address + l->thread_chunk, DEEP_AT);
+    fake_poke(p, p->threads[0].address + l->thread_chunk + 8, at);
+    fake_poke(p, fake_leaf_at(p, 0), previous);
+    return bytes;
+}
+
+static void go_deep(struct fake_python *p)
+{
+    static const struct {
+        uint32_t depth;
+        bool seen;
+    } rows[] = { { 1000, true }, { 19990, true }, { 99000, true }, { 101000, false }, { 5, true } };
+    const uint64_t f = fake_code(p, "f", 20, 9);
+    for (size_t i = 0; i < countof(rows); i++) {
+        size_t size;
+        unsigned char *bytes = make_deep(p, f, rows[i].depth, &size);
+        const uint64_t calls = p->target.remote.calls;
+        fake_sample(p, 0);
+        assert_true(p->target.remote.calls - calls < 200);
+        if (rows[i].seen) {
+            assert_int_equal(p->threads[0].state, UNWOUND);
+            assert_int_equal(p->threads[0].walk.depth, rows[i].depth);
+        } else {
+            assert_int_equal(p->threads[0].state, UNWIND_FAILED);
+            assert_int_equal(p->threads[0].unwound.cause, FAILURE_DEPTH);
+        }
+        fake_remote_unmap(DEEP_AT);
+        free(bytes);
+    }
+}
+
+static void what_is_too_deep_is_said_to_be(void **state)
+{
+    (void)state;
+    fake_each_version(go_deep);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_much_is_read_as_was_used_lately),
+        cmocka_unit_test(places_that_take_turns_are_read_at_once),
+        cmocka_unit_test(chunks_are_followed),
+        cmocka_unit_test(a_chunk_may_be_gone),
+        cmocka_unit_test(chunks_that_were_there_lately_are_tried_for),
+        cmocka_unit_test(chunks_that_come_and_go_cost_nothing),
+        cmocka_unit_test(a_thread_without_a_chunk_has_no_frames),
+        cmocka_unit_test(a_fresh_chunk_is_not_the_first),
+        cmocka_unit_test(threads_share_a_call),
+        cmocka_unit_test(what_is_too_deep_is_said_to_be),
+    };
+    return run_all(tests);
+}

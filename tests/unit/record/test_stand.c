@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT */
+/* Work that is done on a processor, on the processors that this machine has. */
+#include "record/exact/stand.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "tests/fakes/testing.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define US 1000u
+#define MS 1000000u
+
+static cpu_set_t allowed; /* to this test, when it began */
+
+/* What work found. */
+struct found {
+    int processor;
+    pid_t thread;
+    uint64_t begin_ns, end_ns;
+    uint64_t spent_ns; /* processor time in it */
+    uint64_t spin_ns, sleep_us;
+    int sleeps, times; /* it sleeps in so many of the times that it is done */
+    sem_t *wake;
+};
+
+static uint64_t thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool work(void *data, uint32_t processor, uint64_t now_ns)
+{
+    (void)processor, (void)now_ns;
+    struct found *found = data;
+    const uint64_t spent_ns = thread_ns();
+    found->processor = sched_getcpu();
+    found->thread = (pid_t)syscall(SYS_gettid);
+    found->begin_ns = clock_now_ns();
+    if (found->wake)
+        sem_post(found->wake);
+    while (thread_ns() - spent_ns < found->spin_ns)
+        continue;
+    if (found->times++ < found->sleeps)
+        usleep((useconds_t)found->sleep_us);
+    found->end_ns = clock_now_ns();
+    found->spent_ns = thread_ns() - spent_ns;
+    return true;
+}
+
+#define AT(due, ...) ((const struct moments){ .due_ns = (due), .next_ns = { __VA_ARGS__ } })
+
+/* Work that is done as soon as can be. */
+static bool stand_do(struct stand *stand, uint32_t processor, stand_work *does, void *data)
+{
+    return stand_appoint(stand, &processor, 1, &AT(clock_now_ns(), 0), NULL, does, data) && stand_meet(stand);
+}
+
+static void begin(struct stand *stand)
+{
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+    stand_open(stand, false);
+}
+
+static uint32_t processor_after(int before)
+{
+    int processor = before + 1;
+    while (processor < CPU_SETSIZE && !CPU_ISSET(processor, &allowed))
+        processor++;
+    return (uint32_t)processor;
+}
+
+static void need_processors(int count)
+{
+    if (CPU_COUNT(&allowed) >= count)
+        return;
+    print_message("not tested: needs %d processors\n", count);
+    skip();
+}
+
+static bool count_up(void *data, uint32_t processor, uint64_t now_ns)
+{
+    (void)processor, (void)now_ns;
+    ++*(unsigned *)data; /* not atomic: nobody else is at it */
+    return true;
+}
+
+/* ---- where ---- */
+
+static void work_is_done_where_it_was_asked_for(void **state)
+{
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    assert_int_equal(stand.count, CPU_COUNT(&allowed));
+    for (int round = 0; round < 3; round++)
+        for (uint32_t p = processor_after(-1); p < CPU_SETSIZE; p = processor_after((int)p)) {
+            struct found found = { .processor = -1 };
+            const uint64_t before_ns = clock_now_ns();
+            assert_true(stand_may(&stand, p));
+            assert_true(stand_do(&stand, p, work, &found));
+            assert_int_equal(found.processor, p);
+            assert_in_range(found.begin_ns, before_ns, found.end_ns);
+            assert_true(found.end_ns <= clock_now_ns()); /* and it is over */
+        }
+    assert_int_equal(stand.works, 3 * CPU_COUNT(&allowed));
+    stand_close(&stand);
+}
+
+/* The caller would be in the program's way too. */
+static void the_caller_is_somewhere_else(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    begin(&stand);
+    for (int round = 0; round < 20; round++) {
+        const uint32_t p = (uint32_t)sched_getcpu();
+        struct found found = { 0 };
+        assert_true(stand_do(&stand, p, work, &found));
+        assert_int_equal(found.processor, p);
+        assert_int_not_equal(found.thread, syscall(SYS_gettid));
+        assert_int_not_equal(sched_getcpu(), p);
+    }
+    stand_close(&stand);
+}
+
+/* It is told of its waits for a post, so that it knows when it waited for something else. To step aside is no wait for
+ * the program. */
+static void the_caller_s_waits_are_those_for_a_post(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    begin(&stand);
+    unsigned more = 0;
+    for (int round = 0; round < 40; round++) {
+        struct found found = { .spin_ns = round % 2 ? 0 : 200 * US };
+        const uint64_t before = stay_now().waits, told = stand.waits;
+        assert_true(stand_do(&stand, (uint32_t)sched_getcpu(), work, &found));
+        more += stay_now().waits - before != stand.waits - told;
+    }
+    assert_in_range(more, 0, 8); /* posts are made in the first rounds */
+    stand_close(&stand);
+}
+
+static void a_processor_that_is_not_ours_is_refused(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    struct found found = { .processor = -1 };
+    const uint32_t first = processor_after(-1), second = processor_after((int)first);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    stand_open(&stand, false);
+    assert_int_equal(stand.count, 1);
+    const uint32_t others[] = { second, CPU_SETSIZE - 1, CPU_SETSIZE, UINT32_MAX };
+    for (size_t i = 0; i < countof(others); i++) {
+        assert_false(stand_may(&stand, others[i]));
+        assert_false(stand_do(&stand, others[i], work, &found));
+    }
+    assert_int_equal(found.processor, -1);
+    assert_int_equal(stand.works, 0);
+    assert_int_equal(stand_taken_ns(&stand), 0);
+    stand_close(&stand);
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+static void with_one_processor_the_caller_does_it(void **state)
+{
+    (void)state;
+    struct stand stand;
+    const uint32_t first = processor_after(-1);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    stand_open(&stand, false);
+    struct found found = { .spin_ns = 3 * MS };
+    assert_true(stand_do(&stand, first, work, &found));
+    assert_int_equal(found.processor, first);
+    assert_int_equal(found.thread, syscall(SYS_gettid));
+    assert_true(stand_taken_ns(&stand) >= found.spent_ns);
+    assert_false(stand.waited);
+    found = (struct found){ .sleep_us = 2000, .sleeps = 100 };
+    assert_true(stand_do(&stand, first, work, &found));
+    assert_true(stand.waited);
+    assert_false(stand.stayed);
+    stand_close(&stand);
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+/* ---- how it went ---- */
+
+static void short_work_stays(void **state)
+{
+    (void)state;
+    struct stand stand;
+    unsigned stayed = 0;
+    begin(&stand);
+    for (int i = 0; i < 400; i++) {
+        struct found found = { .spin_ns = 5 * US };
+        assert_true(stand_do(&stand, processor_after(-1), work, &found));
+        assert_false(stand.waited);
+        stayed += stand.stayed;
+    }
+    assert_in_range(stayed, 200, 400); /* a busy machine takes it away from some */
+    stand_close(&stand);
+}
+
+static void work_that_sleeps_has_waited(void **state)
+{
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    for (int i = 0; i < 20; i++) {
+        struct found found = { .sleep_us = 500, .sleeps = i % 2 ? 100 : 0 };
+        assert_true(stand_do(&stand, processor_after(-1), work, &found));
+        assert_int_equal(stand.waited, i % 2);
+        if (i % 2)
+            assert_false(stand.stayed);
+        assert_in_range(found.times, i % 2 ? 2 : 1, i % 2 ? 10 : 1);
+    }
+    stand_close(&stand);
+}
+
+/* What it waited for may be over: it was the program's, which went on until we woke. */
+static void work_that_has_waited_is_done_again(void **state)
+{
+    (void)state;
+    struct stand stand;
+    unsigned stayed = 0;
+    begin(&stand);
+    for (int i = 0; i < 100; i++) {
+        struct found found = { .sleep_us = 500, .sleeps = 1 };
+        const uint64_t before_ns = clock_now_ns();
+        assert_true(stand_do(&stand, processor_after(-1), work, &found));
+        assert_true(stand.waited);
+        assert_int_equal(found.times, 2);
+        assert_in_range(stand.began_ns, before_ns, found.begin_ns - 500 * US); /* the first time */
+        stayed += stand.stayed;
+    }
+    assert_in_range(stayed, 50, 100);
+    stand_close(&stand);
+}
+
+struct intruder {
+    sem_t wake;
+    uint32_t processor;
+    bool permitted;
+    atomic_bool ready, over;
+};
+
+/* Takes the processor from whoever has it, each time it is woken. */
+static void *intrude(void *data)
+{
+    struct intruder *intruder = data;
+    const struct sched_param first = { .sched_priority = 5 };
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(intruder->processor, &one);
+    intruder->permitted = sched_setaffinity(0, sizeof(one), &one) == 0 &&
+                          sched_setscheduler(0, SCHED_FIFO, &first) == 0;
+    atomic_store(&intruder->ready, true);
+    while (!atomic_load(&intruder->over))
+        sem_wait(&intruder->wake);
+    return NULL;
+}
+
+static void work_that_another_interrupts_has_not_stayed(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    begin(&stand);
+    struct intruder intruder = { .processor = processor_after(-1) };
+    pthread_t thread;
+    sem_init(&intruder.wake, 0, 0);
+    pthread_create(&thread, NULL, intrude, &intruder);
+    while (!atomic_load(&intruder.ready))
+        usleep(100);
+    usleep(1000); /* it waits */
+    for (int i = 0; i < 20 && intruder.permitted; i++) {
+        struct found found = { .spin_ns = MS, .wake = &intruder.wake };
+        assert_true(stand_do(&stand, intruder.processor, work, &found));
+        assert_false(stand.stayed);
+        assert_false(stand.waited);
+    }
+    atomic_store(&intruder.over, true);
+    sem_post(&intruder.wake);
+    pthread_join(thread, NULL);
+    stand_close(&stand);
+    if (!intruder.permitted) {
+        print_message("not tested: real time is not permitted here\n");
+        skip();
+    }
+}
+
+/* ---- several processors ---- */
+
+/* Work that is to be done on one of the processors. */
+struct sought {
+    uint32_t processor;
+    unsigned asked, done, wrong;
+    unsigned sleeps; /* so many of the questions have to wait */
+    bool busy;
+};
+
+/* Nothing of it is atomic: only one post is at it. */
+static void be_at_it(struct sought *sought, uint32_t processor)
+{
+    sought->wrong += sought->busy || sched_getcpu() != (int)processor;
+    sought->busy = true;
+    const uint64_t spent_ns = thread_ns();
+    while (thread_ns() - spent_ns < 3 * US)
+        continue;
+    sought->busy = false;
+}
+
+static bool is_sought(void *data, uint32_t processor)
+{
+    struct sought *sought = data;
+    be_at_it(sought, processor);
+    if (sought->asked++ < sought->sleeps)
+        usleep(2000);
+    return processor == sought->processor;
+}
+
+static bool find(void *data, uint32_t processor, uint64_t now_ns)
+{
+    (void)now_ns;
+    struct sought *sought = data;
+    be_at_it(sought, processor);
+    sought->wrong += processor != sought->processor;
+    sought->done++;
+    return true;
+}
+
+static bool is_anywhere(void *data, uint32_t processor)
+{
+    (void)data, (void)processor;
+    return true;
+}
+
+static size_t both_processors(uint32_t *processors)
+{
+    processors[0] = processor_after(-1);
+    processors[1] = processor_after((int)processors[0]);
+    return 2;
+}
+
+/* The post whose work it is does it, once, whichever comes first. */
+static void the_post_that_has_the_work_does_it(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    uint32_t processors[2];
+    const size_t count = both_processors(processors);
+    struct sought sought = { 0 };
+    unsigned met = 0, own[2] = { 0 };
+    begin(&stand);
+    for (unsigned i = 0; i < 400; i++) {
+        const unsigned before = sought.done;
+        sought.processor = processors[i % 2];
+        assert_true(
+            stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), is_sought, find, &sought));
+        const bool done = stand_meet(&stand);
+        assert_int_equal(sought.done > before, done); /* more than once if it waited */
+        met += done;
+        own[i % 2] += done;
+    }
+    assert_int_equal(sought.wrong, 0);
+    assert_in_range(sought.asked, met, 800);
+    assert_in_range(met, 200, 400); /* a busy machine lets one come when the other has given up */
+    assert_true(own[0] >= 80 && own[1] >= 80);
+    stand_close(&stand);
+}
+
+/* A question that waits counts as a wait, as work does. */
+static void to_ask_may_be_to_wait(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    uint32_t processors[2];
+    const size_t count = both_processors(processors);
+    unsigned met = 0;
+    begin(&stand);
+    for (unsigned i = 0; i < 40; i++) {
+        struct sought sought = { .processor = processors[i % 2], .sleeps = i % 4 < 2 ? 2 : 0 };
+        const uint64_t before_ns = clock_now_ns();
+        assert_true(stand_appoint(&stand, processors, count, &AT(before_ns, 0), is_sought, find, &sought));
+        if (!stand_meet(&stand)) /* the other one had gone when this one was asked */
+            continue;
+        met++;
+        if (sought.sleeps)
+            assert_true(stand.waited && clock_now_ns() - stand.began_ns >= 2000 * US); /* it began before */
+    }
+    assert_in_range(met, 10, 40);
+    stand_close(&stand);
+}
+
+static void work_of_nobody_is_not_done(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    uint32_t processors[2];
+    const size_t count = both_processors(processors);
+    struct sought sought = { .processor = UINT32_MAX };
+    begin(&stand);
+    for (int i = 0; i < 50; i++) {
+        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), 0), is_sought, find, &sought));
+        assert_false(stand_meet(&stand));
+    }
+    assert_int_equal(sought.done, 0);
+    assert_in_range(sought.asked, 50, 100);
+    unsigned after = 0;
+    assert_true(stand_do(&stand, processors[1], count_up, &after)); /* and the posts are free again */
+    stand_close(&stand);
+}
+
+/* A post that has not come is not waited for when the work is done, and does nothing when it comes. */
+static void who_comes_late_has_nothing_to_do(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    uint32_t processors[2];
+    const size_t count = both_processors(processors);
+    begin(&stand);
+    for (int i = 0; i < 100; i++) {
+        unsigned done = 0;
+        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), clock_now_ns() + MS), is_anywhere,
+                                  count_up, &done));
+        assert_true(stand_meet(&stand));
+        const unsigned then = done;
+        assert_in_range(then, 1, 4); /* more than once if it waited */
+        usleep(i % 3 * 500);
+        assert_int_equal(done, then);
+    }
+    stand_close(&stand);
+}
+
+/* ---- what it took ---- */
+
+static void what_work_takes_is_counted(void **state)
+{
+    (void)state;
+    struct stand stand;
+    begin(&stand);
+    uint64_t spent_ns = 0;
+    for (uint64_t i = 1; i <= 12; i++) {
+        struct found found = { .spin_ns = i * 300 * US };
+        const uint64_t before_ns = stand_taken_ns(&stand), wall_ns = clock_now_ns();
+        assert_true(stand_do(&stand, processor_after(-1), work, &found));
+        const uint64_t taken_ns = stand_taken_ns(&stand) - before_ns;
+        spent_ns += found.spent_ns;
+        assert_true(taken_ns + 2 * US >= found.spent_ns); /* the kernel's are whole microseconds */
+        assert_true(taken_ns <= clock_now_ns() - wall_ns + MS);
+    }
+    assert_true(stand_taken_ns(&stand) >= spent_ns);
+    struct found asleep = { .sleep_us = 50000 };
+    const uint64_t before_ns = stand_taken_ns(&stand);
+    assert_true(stand_do(&stand, processor_after(-1), work, &asleep));
+    assert_true(stand_taken_ns(&stand) - before_ns < 10 * MS); /* others have the processor meanwhile */
+    stand_close(&stand);
+}
+
+static void nothing_is_free(void **state)
+{
+    (void)state;
+    struct stand stand;
+    struct found found = { 0 };
+    begin(&stand);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_true(stand_do(&stand, processor_after(-1), work, &found));
+    assert_in_range(stand_taken_ns(&stand), 100 * 7 * US, 100 * MS); /* each wake counts */
+    stand_close(&stand);
+}
+
+/* ---- many, and the end ---- */
+
+static void many_in_a_row(void **state)
+{
+    (void)state;
+    struct stand stand;
+    unsigned count = 0;
+    begin(&stand);
+    uint32_t p = processor_after(-1);
+    for (unsigned i = 0; i < 5000; i++) {
+        assert_true(stand_do(&stand, p, count_up, &count));
+        assert_int_equal(count, i + 1);
+        p = i % 7 ? p : processor_after((int)p);
+        p = p < CPU_SETSIZE ? p : processor_after(-1);
+    }
+    assert_int_equal(stand.works, 5000);
+    stand_close(&stand);
+}
+
+static void it_can_be_closed_at_any_time(void **state)
+{
+    (void)state;
+    struct stand stand = { 0 };
+    unsigned count = 0;
+    stand_close(&stand);
+    assert_false(stand_do(&stand, 0, count_up, &count));
+    for (int i = 0; i < 50; i++) {
+        begin(&stand);
+        if (i % 2)
+            assert_true(stand_do(&stand, processor_after(-1), count_up, &count));
+        stand_close(&stand);
+        stand_close(&stand);
+    }
+    assert_int_equal(count, 25);
+    assert_false(stand_may(&stand, processor_after(-1)));
+}
+
+/* ---- moments ---- */
+
+/* As a clock appoints: each moment, and the one after. */
+static void work_begins_at_its_moment(void **state)
+{
+    (void)state;
+    struct stand stand;
+    unsigned met = 0, early = 0;
+    const uint32_t first = processor_after(-1);
+    begin(&stand);
+    const uint64_t start_ns = clock_now_ns() + 5 * MS;
+    for (uint64_t i = 0; i < 100; i++) {
+        const uint64_t moment_ns = start_ns + i * MS;
+        struct found found = { 0 };
+        assert_true(
+            stand_appoint(&stand, &first, 1, &AT(moment_ns, moment_ns + MS, moment_ns + 2 * MS), NULL, work, &found));
+        if (!stand_meet(&stand))
+            continue; /* the machine kept us: it was appointed too late */
+        met++;
+        early += found.begin_ns < moment_ns;
+        assert_in_range(stand.began_ns, moment_ns - early, found.begin_ns);
+    }
+    assert_int_equal(early, 0);
+    assert_in_range(met, 20, 100);
+    assert_int_equal(stand.works, met);
+    stand_close(&stand);
+}
+
+static void what_is_called_off_is_not_done(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    unsigned count = 0;
+    const uint32_t first = processor_after(-1);
+    begin(&stand);
+    for (int i = 0; i < 50; i++) {
+        const unsigned before = count;
+        assert_true(stand_appoint(&stand, &first, 1, &AT(clock_now_ns() + 3 * MS, 0), NULL, count_up, &count));
+        stand_cancel(&stand);
+        usleep(i % 10 == 0 ? 5000 : 0);
+        assert_int_equal(count, before);
+        assert_true(stand_do(&stand, processor_after(-1), count_up, &count));
+        assert_int_equal(count, before + 1);
+    }
+    stand_close(&stand);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_is_done_where_it_was_asked_for),
+        cmocka_unit_test(the_caller_is_somewhere_else),
+        cmocka_unit_test(the_caller_s_waits_are_those_for_a_post),
+        cmocka_unit_test(a_processor_that_is_not_ours_is_refused),
+        cmocka_unit_test(with_one_processor_the_caller_does_it),
+        cmocka_unit_test(short_work_stays),
+        cmocka_unit_test(work_that_sleeps_has_waited),
+        cmocka_unit_test(work_that_has_waited_is_done_again),
+        cmocka_unit_test(work_that_another_interrupts_has_not_stayed),
+        cmocka_unit_test(the_post_that_has_the_work_does_it),
+        cmocka_unit_test(to_ask_may_be_to_wait),
+        cmocka_unit_test(work_of_nobody_is_not_done),
+        cmocka_unit_test(who_comes_late_has_nothing_to_do),
+        cmocka_unit_test(what_work_takes_is_counted),
+        cmocka_unit_test(nothing_is_free),
+        cmocka_unit_test(many_in_a_row),
+        cmocka_unit_test(work_begins_at_its_moment),
+        cmocka_unit_test(what_is_called_off_is_not_done),
+        cmocka_unit_test(it_can_be_closed_at_any_time),
+    };
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    return run_all(tests);
+}

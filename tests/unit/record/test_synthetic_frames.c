@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of a stack is always the stack, however it changed since last time, with its marks at their places. */
+#include "record/unwind/synthetic_frames.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MOST 40
+
+static bool take_nothing(void *self, struct event *event, struct fault *why)
+{
+    (void)self;
+    (void)event;
+    (void)why;
+    return true;
+}
+
+/* A thread, what is told of it, and the stack that a reader has. */
+struct listener {
+    struct codes codes;
+    struct marks marks;
+    struct expansion expansion;
+    struct told_frames told;
+    struct walk walk;
+    struct link links[DEPTH_MOST];
+    uint32_t heard[3 * DEPTH_MOST];
+    uint32_t heard_count;
+    bool known;
+};
+
+static void listen_to(struct listener *l, uint32_t gc)
+{
+    expand(&l->expansion, &l->marks, &l->codes, &l->walk, l->known, gc, &l->told);
+    assert_true(l->told.keep <= l->heard_count);
+    l->heard_count = l->told.keep + l->told.pushed;
+    assert_true(l->heard_count <= countof(l->heard));
+    if (l->told.pushed > 0)
+        memcpy(l->heard + l->told.keep, l->told.frames, l->told.pushed * sizeof(uint32_t));
+    l->walk.same = l->walk.depth;
+    l->known = true;
+}
+
+/* The same, straight on. */
+static uint32_t expected(const struct listener *l, uint32_t gc, uint32_t *frames)
+{
+    uint32_t count = 0;
+    const struct walk *walk = &l->walk;
+    const uint32_t above = l->marks.depth / 2, below = l->marks.depth - above;
+    for (uint32_t i = 0; i <= walk->depth; i++) {
+        if (walk->depth > l->marks.depth && i == above) {
+            frames[count++] = l->marks.truncated_frame;
+            i = walk->depth - below;
+        }
+        if (gc == i)
+            frames[count++] = l->marks.gc_frame;
+        if (i == walk->depth)
+            break;
+        if (l->marks.native && i > 0 && walk->links[i].from_c)
+            frames[count++] = l->marks.native_frame;
+        frames[count++] = walk->links[i].frame;
+    }
+    return count;
+}
+
+static void assert_heard(const struct listener *l, uint32_t gc)
+{
+    uint32_t frames[3 * DEPTH_MOST];
+    const uint32_t count = expected(l, gc, frames);
+    assert_int_equal(l->heard_count, count);
+    assert_memory_equal(l->heard, frames, count * sizeof(uint32_t));
+}
+
+static void start(struct listener *l, bool native, uint32_t depth)
+{
+    static struct layout layout;
+    static struct remote remote;
+    memset(l, 0, sizeof(*l));
+    codes_open(&l->codes, &remote, &layout, (struct sink){ .take = take_nothing });
+    l->marks = (struct marks){ .native = native, .gc = true, .depth = depth };
+    l->walk.links = l->links;
+    /* Frames of functions; the marks' numbers are others. */
+    for (int i = 0; i < 3; i++)
+        codes_mark(&l->codes, i == 0 ? TEXT("f") : TEXT("g"));
+}
+
+static void stop(struct listener *l)
+{
+    expansion_free(&l->expansion);
+    codes_close(&l->codes);
+    free(l->told.frames);
+}
+
+static unsigned random_below(unsigned most)
+{
+    static uint64_t state = 7;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state >> 33) % most;
+}
+
+static void what_is_told_is_the_stack(void **state)
+{
+    (void)state;
+    static const struct {
+        bool native;
+        uint32_t depth;
+    } rows[] = { { false, 100 }, { true, 100 }, { false, 10 }, { true, 10 }, { true, 11 } };
+    for (size_t r = 0; r < countof(rows); r++) {
+        struct listener l;
+        start(&l, rows[r].native, rows[r].depth);
+        for (int i = 0; i < 20000; i++) {
+            struct walk *walk = &l.walk;
+            if (random_below(4)) {
+                const uint32_t keep = random_below(walk->depth + 1), depth = keep + random_below(DEPTH_MOST - keep + 1);
+                for (uint32_t k = keep; k < depth; k++)
+                    walk->links[k] = (struct link){ .address = 0x1000 + 16 * (uint64_t)k,
+                                                    .frame = 10 + random_below(5),
+                                                    .from_c = random_below(3) == 0 };
+                walk->same = keep < walk->same ? keep : walk->same;
+                walk->depth = depth;
+            }
+            if (random_below(50) == 0)
+                l.known = false; /* it is another thread to the sink */
+            if (!l.known)
+                l.heard_count = 0;
+            const uint64_t starter = random_below(2) ? 0x1000 + 16 * (uint64_t)random_below(DEPTH_MOST) : 0;
+            const uint32_t gc = random_below(3) ? NO_GC : expand_gc(walk, starter);
+            const bool told = random_below(5) > 0; /* a mode may leave it out */
+            if (!told)
+                continue;
+            listen_to(&l, gc);
+            assert_heard(&l, gc);
+        }
+        stop(&l);
+    }
+}
+
+static void what_did_not_change_is_not_told_again(void **state)
+{
+    (void)state;
+    struct listener l;
+    start(&l, true, 100);
+    l.walk.depth = 3;
+    for (uint32_t i = 0; i < 3; i++)
+        l.links[i] = (struct link){ .address = 0x1000 + 16 * (uint64_t)i, .frame = 10 + i, .from_c = i == 1 };
+    for (int i = 0; i < 3; i++) {
+        const uint32_t gc = i < 2 ? 3 : NO_GC;
+        listen_to(&l, gc);
+        assert_heard(&l, gc);
+        assert_int_equal(l.told.pushed, i == 0 ? 5 : 0);
+    }
+    assert_int_equal(l.heard_count, 4); /* without <GC> */
+    l.walk.same = 2;
+    listen_to(&l, NO_GC);
+    assert_int_equal(l.told.keep, 3); /* with <native> */
+    assert_int_equal(l.told.pushed, 1);
+    stop(&l);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_told_is_the_stack),
+        cmocka_unit_test(what_did_not_change_is_not_told_again),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* Which threads there are, and which of them are read: those that may have moved. */
+#include "record/unwind/threads.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "tests/fakes/fake_python.h"
+#include "tests/fakes/fake_remote.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct scene {
+    struct fake_python *p;
+    struct roster roster;
+    uint64_t f;
+    unsigned reads[FAKE_THREADS]; /* of each thread's state, with or without its stack */
+    unsigned waited;              /* reads of thread 1 after which thread 2 takes the lock; 0: never */
+};
+
+static void count_reads(void *self, const struct piece *piece, size_t i)
+{
+    struct scene *s = self;
+    (void)i;
+    for (size_t t = 0; t < s->p->threads_count; t++)
+        s->reads[t] += piece->address == s->p->threads[t].address;
+    if (s->waited > 0 && piece->address == s->p->threads[1].address && --s->waited == 0) {
+        fake_take_lock(s->p, 2);
+        fake_stack(s->p, 2, (struct fake_frame[]){ { PLAIN, s->f, 1 }, { PLAIN, s->f, 2 } }, 2);
+    }
+}
+
+static void begin(struct scene *s, struct fake_python *p, enum threads which, bool anew)
+{
+    *s = (struct scene){ .p = p, .f = fake_code(p, "f", 20, 9) };
+    fake_thread(p, 4712);
+    fake_thread(p, 4713);
+    for (size_t t = 0; t < 3; t++)
+        fake_stack(p, t, (struct fake_frame[]){ { PLAIN, s->f, (int)t } }, 1);
+    roster_open(&s->roster, &p->target, &p->codes, which, anew);
+    fake_remote_hook(count_reads, s);
+}
+
+static void end(struct scene *s)
+{
+    fake_remote_hook(NULL, NULL);
+    roster_close(&s->roster);
+}
+
+/* One tick: the threads in their order, and what is known of their stacks. */
+static void assert_tick(struct scene *s, const char *wanted)
+{
+    char text[1000] = "";
+    memset(s->reads, 0, sizeof(s->reads));
+    assert_int_equal(roster_read(&s->roster, clock_now_ns()), ROSTER_READ);
+    for (size_t i = 0; i < s->roster.asked_count; i++) {
+        const struct member *member = &s->roster.members[s->roster.asked[i]];
+        assert_int_equal(member->tick, s->roster.tick);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u %s", text[0] ? ", " : "", member->native_id,
+                 member->state == UNWOUND ? fake_walk_text(s->p, &member->walk) : "failed");
+    }
+    if (strcmp(text, wanted) != 0)
+        fail_msg("Python %x: '%s', and should be '%s'", fake_layout(s->p)->version, text, wanted);
+}
+
+static void assert_read(struct scene *s, bool first, bool second, bool third)
+{
+    const bool wanted[] = { first, second, third };
+    for (size_t t = 0; t < 3; t++)
+        if ((s->reads[t] > 0) != wanted[t])
+            fail_msg("Python %x: thread %zu was read %u times", fake_layout(s->p)->version, t, s->reads[t]);
+}
+
+#define ALL "4713 f:22, 4712 f:21, 4711 f:20"
+
+/* ---- who did not have the lock has not moved ---- */
+
+static void pass_the_lock(struct fake_python *p)
+{
+    struct scene s;
+    if (fake_layout(p)->free_threaded)
+        return; /* without a lock each may have moved */
+    begin(&s, p, THREADS_ALL, false);
+    assert_tick(&s, ALL);
+    for (int i = 0; i < 10; i++)
+        assert_tick(&s, ALL); /* who calls whom is known by then */
+    assert_read(&s, true, false, false);
+    fake_take_lock(p, 1);
+    assert_tick(&s, ALL);
+    assert_read(&s, true, true, false); /* who had it, and who has it */
+    assert_tick(&s, ALL);
+    assert_tick(&s, ALL); /* that it did not have it before its last sample is known by now */
+    assert_read(&s, false, true, false);
+    fake_take_lock(p, 2);
+    fake_stack(p, 2, (struct fake_frame[]){ { PLAIN, s.f, 5 } }, 1);
+    assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
+    assert_read(&s, false, true, true);
+    assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
+    assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
+    assert_read(&s, false, false, true);
+    assert_true(s.roster.unwinder.figures.unmoved > 20);
+    end(&s);
+}
+
+static void only_who_had_the_lock_is_read(void **state)
+{
+    (void)state;
+    fake_each_version(pass_the_lock);
+}
+
+/* It went to and fro: nobody knows who had it. */
+static void pass_it_often(struct fake_python *p)
+{
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    for (int i = 0; i < 10; i++)
+        assert_tick(&s, ALL);
+    fake_take_lock(p, 1);
+    fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, s.f, 5 } }, 1);
+    fake_take_lock(p, 2);
+    assert_tick(&s, "4713 f:22, 4712 f:25, 4711 f:20");
+    assert_read(&s, true, true, true);
+    fake_take_lock(p, 0);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, s.f, 7 } }, 1);
+    fake_take_lock(p, 2); /* who has it is the same */
+    assert_tick(&s, "4713 f:22, 4712 f:25, 4711 f:27");
+    assert_read(&s, true, true, true);
+    end(&s);
+}
+
+static void after_two_switches_all_are_read(void **state)
+{
+    (void)state;
+    fake_each_version(pass_it_often);
+}
+
+/* The lock is read after the threads: one that took it meanwhile is read in the same tick. */
+static void take_it_meanwhile(struct fake_python *p)
+{
+    struct scene s;
+    if (fake_layout(p)->free_threaded)
+        return;
+    begin(&s, p, THREADS_ALL, false);
+    for (int i = 0; i < 10; i++)
+        assert_tick(&s, ALL);
+    fake_take_lock(p, 1);
+    s.waited = 1;
+    assert_tick(&s, "4713 f:21 f:22, 4712 f:21, 4711 f:20");
+    assert_true(s.reads[2] > 0);
+    assert_int_equal(s.waited, 0);
+    assert_tick(&s, "4713 f:21 f:22, 4712 f:21, 4711 f:20");
+    end(&s);
+}
+
+static void who_takes_the_lock_meanwhile_is_read_too(void **state)
+{
+    (void)state;
+    fake_each_version(take_it_meanwhile);
+}
+
+static void know_nothing(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL, true);
+    for (int i = 0; i < 3; i++) {
+        assert_tick(&s, ALL);
+        assert_read(&s, true, true, true);
+    }
+    end(&s);
+    if (!l->interpreter_gil)
+        return;
+    /* The lock is somewhere else. */
+    fake_poke(p, p->interpreter + l->interpreter_gil, fake_room(p, 64));
+    p->target.interpreters_count = 0;
+    roster_open(&s.roster, &p->target, &p->codes, THREADS_ALL, false);
+    fake_remote_hook(count_reads, &s);
+    for (int i = 0; i < 3; i++) {
+        assert_tick(&s, ALL);
+        assert_read(&s, true, true, true);
+    }
+    end(&s);
+}
+
+static void without_the_lock_all_are_read(void **state)
+{
+    (void)state;
+    fake_each_version(know_nothing);
+}
+
+/* With two interpreters at one lock a thread may become the other's without the lock telling. */
+static void share_the_lock(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    const uint64_t second = fake_room(p, FAKE_INTERPRETER),
+                   head = p->target.runtime.address + l->runtime_interpreters_head;
+    fake_poke(p, second + l->interpreter_next, fake_peek(p, head));
+    fake_poke(p, second + l->interpreter_id, 1);
+    if (l->interpreter_gil)
+        fake_poke(p, second + l->interpreter_gil, fake_peek(p, p->interpreter + l->interpreter_gil));
+    fake_poke(p, head, second);
+    begin(&s, p, THREADS_ALL, false);
+    for (int i = 0; i < 3; i++) {
+        assert_tick(&s, ALL);
+        assert_read(&s, true, true, true);
+    }
+    end(&s);
+}
+
+static void a_shared_lock_tells_nothing(void **state)
+{
+    (void)state;
+    fake_each_version(share_the_lock);
+}
+
+/* ---- who is there ---- */
+
+static void come_and_go(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    assert_tick(&s, ALL);
+    const size_t last = fake_thread(p, 4714);
+    fake_stack(p, last, (struct fake_frame[]){ { PLAIN, s.f, 6 } }, 1);
+    fake_take_lock(p, last);
+    assert_tick(&s, "4714 f:26, " ALL);
+    /* The second ends. */
+    fake_poke(p, p->threads[2].address + l->thread_next, p->threads[0].address);
+    fake_poke(p, p->threads[0].address + l->thread_prev, p->threads[2].address);
+    fake_poke(p, p->threads[1].address + l->thread_interpreter, 0);
+    roster_distrust(&s.roster);
+    assert_tick(&s, "4714 f:26, 4713 f:22, 4711 f:20");
+    /* The first of the list ends, which only the interpreter tells. */
+    fake_poke(p, p->interpreter + l->interpreter_threads_head, p->threads[2].address);
+    fake_poke(p, p->threads[2].address + l->thread_prev, 0);
+    fake_take_lock(p, 0);
+    assert_tick(&s, "4713 f:22, 4711 f:20");
+    assert_tick(&s, "4713 f:22, 4711 f:20");
+    end(&s);
+}
+
+static void threads_come_and_go(void **state)
+{
+    (void)state;
+    fake_each_version(come_and_go);
+}
+
+static void choose_main(struct fake_python *p)
+{
+    struct scene s;
+    begin(&s, p, THREADS_MAIN, false);
+    assert_tick(&s, "4711 f:20");
+    assert_tick(&s, "4711 f:20");
+    assert_read(&s, true, false, false);
+    end(&s);
+}
+
+static void choose_holder(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    if (l->free_threaded)
+        return;
+    begin(&s, p, THREADS_GIL, false);
+    roster_read(&s.roster, clock_now_ns()); /* the lock is known only when it was read */
+    assert_tick(&s, "4711 f:20");
+    fake_take_lock(p, 1);
+    assert_tick(&s, "4712 f:21");
+    fake_take_lock(p, 2);
+    assert_tick(&s, "4713 f:22");
+    const uint64_t gil = l->runtime_gil ? p->target.runtime.address + l->runtime_gil
+                                        : p->interpreter + l->interpreter_own_gil;
+    fake_poke4(p, gil + 8, 0); /* nobody has it */
+    assert_tick(&s, "");
+    fake_poke4(p, gil + 8, 1);
+    assert_tick(&s, "4713 f:22");
+    end(&s);
+}
+
+static void only_those_that_are_asked_for(void **state)
+{
+    (void)state;
+    fake_each_version(choose_main);
+    fake_each_version(choose_holder);
+}
+
+static void lose_the_list(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    assert_tick(&s, ALL);
+    const uint64_t next = fake_peek(p, p->threads[2].address + l->thread_next);
+    fake_poke(p, p->threads[2].address + l->thread_next, 0x1230);
+    roster_distrust(&s.roster);
+    assert_int_equal(roster_read(&s.roster, clock_now_ns()), ROSTER_TORN);
+    fake_poke(p, p->threads[2].address + l->thread_next, next);
+    assert_tick(&s, ALL);
+    fake_remote_answer(REMOTE_GONE);
+    assert_int_equal(roster_read(&s.roster, clock_now_ns()), ROSTER_GONE);
+    fake_remote_answer(REMOTE_READ);
+    roster_repeat(&s.roster);
+    for (size_t i = 0; i < s.roster.order_count; i++) {
+        assert_int_equal(s.roster.members[s.roster.order[i]].tick, s.roster.tick);
+        assert_int_equal(s.roster.members[s.roster.order[i]].state, UNWOUND);
+    }
+    end(&s);
+}
+
+static void a_torn_list_is_told(void **state)
+{
+    (void)state;
+    fake_each_version(lose_the_list);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_who_had_the_lock_is_read),
+        cmocka_unit_test(after_two_switches_all_are_read),
+        cmocka_unit_test(who_takes_the_lock_meanwhile_is_read_too),
+        cmocka_unit_test(without_the_lock_all_are_read),
+        cmocka_unit_test(a_shared_lock_tells_nothing),
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(only_those_that_are_asked_for),
+        cmocka_unit_test(a_torn_list_is_told),
+    };
+    return run_all(tests);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread that stands still has the stack that its current frame and the links above it say, whatever else lies in its
+ * memory: the states here are those in which a walk that looks for signs of life is wrong. */
+#include "record/unwind/walk.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/fake_moves.h"
+#include "tests/fakes/fake_remote.h"
+#include "tests/fakes/testing.h"
+
+#include <string.h>
+
+/* As it is seen by a program that stands still, with what is known from the sample before, and without. */
+static void assert_still(struct fake_python *p, const char *wanted)
+{
+    for (int known = 0; known < 2; known++) {
+        p->unwinder.still = true;
+        p->unwinder.walker.anew = !known;
+        fake_assert_seen(p, wanted);
+    }
+    p->unwinder.walker.anew = false;
+}
+
+/* The thread's current frame is its n-th one, whatever lies behind it. */
+static void stand_in(struct fake_python *p, size_t n)
+{
+    fake_poke(p, fake_leaf_at(p, 0), fake_frame_address(p, 0, n));
+}
+
+static void show(struct fake_python *p, struct frames frames)
+{
+    fake_stack(p, 0, frames.frames, frames.count);
+}
+
+static void assert_not_believed(struct fake_python *p)
+{
+    const char *seen = fake_bounded_sample(p);
+    if (p->threads[0].state != UNWIND_FAILED)
+        fail_msg("Python %x: '%s'", fake_layout(p)->version, seen);
+}
+
+/* ---- what is built and not current, or left and not cleared ---- */
+
+static void build_callee(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 }));
+    assert_still(p, "m:2 f:22 g:33");
+    stand_in(p, 1);
+    assert_still(p, "m:2 f:22");
+    stand_in(p, 0);
+    assert_still(p, "m:2");
+    stand_in(p, 2);
+    assert_still(p, "m:2 f:22 g:33");
+}
+
+static void a_callee_that_is_not_current_is_none(void **state)
+{
+    (void)state;
+    fake_each_version(build_callee);
+}
+
+/* Its stack of values is empty, or it stands where it returns. */
+static void empty_values(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }));
+    const uint64_t gen = fake_frame_address(p, 0, 1);
+    if (l->stack_is_pointer)
+        fake_poke(p, gen + l->frame_stack, gen + l->frame_locals);
+    else
+        fake_poke4(p, gen + l->frame_stack, 0);
+    assert_still(p, "m:2 gen:62");
+
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 8 }));
+    const uint64_t f = fake_frame_address(p, 0, 1);
+    if (l->stack_is_pointer)
+        fake_poke(p, f + l->frame_stack, f + l->frame_locals);
+    else
+        fake_poke4(p, f + l->frame_stack, 0);
+    assert_still(p, "m:2 f:28");
+}
+
+static void a_current_frame_with_nothing_on_its_stack_is_one(void **state)
+{
+    (void)state;
+    fake_each_version(empty_values);
+}
+
+/* A generator at work below another one, and one that was suspended and still has a caller noted. */
+static void chain_generators(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }, { PLAIN, s.f, 1 }));
+    assert_still(p, "m:2 gen:62 gen:63 f:21");
+    stand_in(p, 2);
+    assert_still(p, "m:2 gen:62 gen:63");
+    stand_in(p, 1);
+    assert_still(p, "m:2 gen:62");
+    if (l->thread_cframe)
+        return; /* a place on the C stack says who called */
+    /* In the middle of a step: the generator is linked, and its caller is not current any more. */
+    const uint64_t inner = fake_frame_address(p, 0, 2);
+    fake_poke(p, inner + l->frame_previous, fake_frame_address(p, 0, 0));
+    stand_in(p, 2);
+    assert_still(p, "m:2 gen:63");
+}
+
+static void generators_stand_where_links_lead(void **state)
+{
+    (void)state;
+    fake_each_version(chain_generators);
+}
+
+/* A generator where none was in the last sample is read on the spot: the thread is not read once more for it. A place
+ * where none is any more is soon not read. */
+static void meet_new_generators(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    struct snapshot *snapshot = &p->threads[0].walk.snapshot;
+    p->unwinder.still = true;
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }));
+    fake_assert_seen(p, "m:2 f:22 gen:62 gen:63");
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 1 }, { PLAIN, s.f, 2 }));
+    const uint64_t reads = p->unwinder.figures.reads;
+    fake_assert_seen(p, "m:2 gen:61 f:22");
+    assert_int_equal(p->unwinder.figures.reads - reads, 1);
+    fake_assert_seen(p, "m:2 gen:61 f:22");
+
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    for (int i = 0; i < 8; i++)
+        fake_assert_seen(p, "m:2 f:22");
+    for (size_t i = 0; i < snapshot->strays_count; i++)
+        for (size_t n = 0; n < FAKE_FRAMES; n++)
+            assert_int_not_equal(snapshot->strays[i].frame, p->threads[0].strays[n]);
+}
+
+static void a_new_generator_is_read_on_the_spot(void **state)
+{
+    (void)state;
+    fake_each_version(meet_new_generators);
+}
+
+/* A compiler may let CPython 3.12 and later take the caller from a generator that yields before the caller is current
+ * again. No thread begins in a generator: what is told then, if anything, has its root. */
+static void yield_now(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    if (fake_minor(p) < 12)
+        return; /* generators return to C, which clears them later */
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }));
+    assert_still(p, "m:2 gen:62");
+    fake_poke(p, fake_frame_address(p, 0, 1) + l->frame_previous, 0);
+    for (int known = 0; known < 2; known++) {
+        p->unwinder.still = true;
+        p->unwinder.walker.anew = !known;
+        const char *seen = fake_bounded_sample(p);
+        if (p->threads[0].state == UNWOUND && strncmp(seen, "m:2", 3) != 0)
+            fail_msg("Python %x: '%s' lacks its root", l->version, seen);
+    }
+    p->unwinder.walker.anew = false;
+}
+
+static void a_generator_that_yields_is_no_root(void **state)
+{
+    (void)state;
+    fake_each_version(yield_now);
+}
+
+/* A function that was just called is current, and its link is that of the frame that was in its place before. */
+static void call_now(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    if (!l->thread_cframe)
+        return;
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }));
+    const uint64_t gen = fake_frame_address(p, 0, 1);
+    fake_poke(p, gen + l->frame_previous, 0);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 0 }));
+    const uint64_t f = fake_frame_address(p, 0, 1);
+    fake_poke(p, f + l->frame_instruction, fake_first(p, s.f, 0) - 2);
+    assert_still(p, "m:2 f:20");
+    fake_poke(p, f + l->frame_previous, gen);
+    p->unwinder.still = true;
+    assert_not_believed(p);
+}
+
+static void a_callee_that_is_not_linked_yet_is_not_believed(void **state)
+{
+    (void)state;
+    fake_each_version(call_now);
+}
+
+/* ---- calls through C ---- */
+
+static void call_through_c(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 }, { PLAIN, s.h, 4 }));
+    assert_still(p, "m:2 f:22 g:33 h:44");
+    const struct walk *walk = &p->threads[0].walk;
+    assert_false(walk->links[1].from_c);
+    assert_true(walk->links[2].from_c);
+    assert_false(walk->links[3].from_c);
+}
+
+static void calls_through_c_are_told(void **state)
+{
+    (void)state;
+    fake_each_version(call_through_c);
+}
+
+static void have_none(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }));
+    assert_still(p, "m:2");
+    fake_stack(p, 0, NULL, 0);
+    assert_still(p, "");
+}
+
+static void a_thread_may_have_no_frames(void **state)
+{
+    (void)state;
+    fake_each_version(have_none);
+}
+
+/* ---- a current frame that was not noted yet ---- */
+
+/* The thread has a new place for its current frame, and what was there before is noted in it. */
+static void assert_unnoted(struct fake_python *p, uint64_t noted, const char *wanted)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t state = p->threads[0].address + l->thread_cframe, before = fake_peek(p, state);
+    const uint64_t fresh = fake_room(p, 32);
+    fake_poke(p, fresh + l->cframe_current_frame, noted);
+    fake_poke(p, fresh + l->cframe_current_frame + 8, before);
+    fake_poke(p, state, fresh);
+    assert_still(p, wanted);
+    fake_poke(p, state, before);
+}
+
+static void enter_from_c(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    if (!l->thread_cframe)
+        return;
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 }, { PLAIN, s.h, 4 }));
+    const uint64_t g = fake_frame_address(p, 0, 3), h = fake_frame_address(p, 0, 4);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    const uint64_t m = fake_frame_address(p, 0, 0), f = fake_frame_address(p, 0, 1);
+    /* A function that makes a generator has left the data stack, and is current still: its caller is what counts. */
+    const struct frames gone = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 });
+    const uint64_t chunk_end = p->threads[0].address + l->thread_chunk + 8;
+    const uint64_t end = fake_peek(p, chunk_end);
+    show(p, gone);
+    fake_poke(p, chunk_end, end);
+    assert_still(p, "m:2 f:22");
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    assert_unnoted(p, 0, "m:2 f:22");
+    assert_unnoted(p, 24, "m:2 f:22");                    /* no memory is there */
+    assert_unnoted(p, m, "m:2 f:22");                     /* a frame that is not the leaf */
+    assert_unnoted(p, f, "m:2 f:22");                     /* one that C did not call */
+    assert_unnoted(p, g, "m:2 f:22");                     /* one that has returned, ... */
+    assert_unnoted(p, h, "m:2 f:22");                     /* ... and one below it */
+    assert_unnoted(p, p->threads[0].address, "m:2 f:22"); /* no frame at all */
+}
+
+/* A new place for the current frame that does not say yet which one was before. */
+static void enter_now(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    if (!l->thread_cframe)
+        return;
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    const uint64_t state = p->threads[0].address + l->thread_cframe, f = fake_frame_address(p, 0, 1);
+    const uint64_t fresh = fake_room(p, 32), before[] = { 3, UINT64_C(1) << 46 };
+    for (size_t i = 0; i < countof(before); i++) {
+        fake_poke(p, fresh + l->cframe_current_frame, f);
+        fake_poke(p, fresh + l->cframe_current_frame + 8, before[i]);
+        fake_poke(p, state, fresh);
+        p->unwinder.still = true;
+        const uint64_t reads = p->unwinder.figures.reads;
+        assert_not_believed(p);
+        assert_in_range(p->unwinder.figures.reads - reads, 1, 4);
+    }
+}
+
+static void a_place_that_does_not_say_who_called_is_not_believed(void **state)
+{
+    (void)state;
+    fake_each_version(enter_now);
+}
+
+static void before_a_current_frame_is_noted_its_caller_is_current(void **state)
+{
+    (void)state;
+    fake_each_version(enter_from_c);
+}
+
+/* ---- code objects ---- */
+
+static void meet_code(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }));
+    assert_still(p, "m:2");
+    const uint64_t fresh = fake_code(p, "fresh", 200, 9);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, fresh, 3 }));
+    fake_assert_seen(p, "m:2 fresh:203");
+}
+
+static void new_code_is_read_on_the_spot(void **state)
+{
+    (void)state;
+    fake_each_version(meet_code);
+}
+
+static void lose_code(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    const uint64_t f = fake_frame_address(p, 0, 1), nowhere = FAKE_BASE + FAKE_SIZE + 4096;
+    fake_poke(p, f + l->frame_executable, nowhere);
+    const uint64_t before = p->codes.gone_count;
+    assert_still(p, "m:2 <code that was gone>:0");
+    assert_true(p->codes.gone_count > before);
+}
+
+static void a_code_object_that_is_gone_is_a_frame_in_its_caller(void **state)
+{
+    (void)state;
+    fake_each_version(lose_code);
+}
+
+/* What was freed meanwhile, and another is where it was: the frame that stands there now has the other. */
+static void replace_code(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.h, 3 }));
+    assert_still(p, "m:2 h:43");
+    fake_code_at(p, s.h, "other", 300, 9);
+    fake_assert_seen(p, "m:2 other:303");
+}
+
+static void code_that_was_replaced_is_the_new_one(void **state)
+{
+    (void)state;
+    fake_each_version(replace_code);
+}
+
+/* The frame stands behind the end of the code object that was there. */
+static void replace_by_longer_code(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    const uint64_t room = fake_code(p, "room", 500, 60);
+    fake_code_at(p, room, "short", 400, 6);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, room, 3 }));
+    assert_still(p, "m:2 short:403");
+    fake_code_at(p, room, "long", 300, 60);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, room, 50 }));
+    fake_assert_seen(p, "m:2 long:350");
+    assert_false(p->unwinder.untold);
+}
+
+static void longer_code_too(void **state)
+{
+    (void)state;
+    fake_each_version(replace_by_longer_code);
+}
+
+/* ---- memory that lies ---- */
+
+static void lie(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    p->unwinder.still = true;
+    const uint64_t f = fake_frame_address(p, 0, 1), m = fake_frame_address(p, 0, 0);
+    *fake_bytes(p, m + (l->frame_entry ? l->frame_entry : l->frame_owner)) = 0;
+    fake_poke(p, m + l->frame_previous, f);
+    assert_not_believed(p);
+    fake_poke(p, f + l->frame_previous, 8);
+    assert_not_believed(p);
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    fake_poke(p, fake_frame_address(p, 0, 1) + l->frame_instruction, s.m);
+    fake_bounded_sample(p);
+    assert_int_equal(p->threads[0].state, UNWIND_FAILED);
+}
+
+static void rings_and_nonsense_fail(void **state)
+{
+    (void)state;
+    fake_each_version(lie);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_callee_that_is_not_current_is_none),
+        cmocka_unit_test(a_current_frame_with_nothing_on_its_stack_is_one),
+        cmocka_unit_test(generators_stand_where_links_lead),
+        cmocka_unit_test(a_new_generator_is_read_on_the_spot),
+        cmocka_unit_test(a_generator_that_yields_is_no_root),
+        cmocka_unit_test(a_callee_that_is_not_linked_yet_is_not_believed),
+        cmocka_unit_test(calls_through_c_are_told),
+        cmocka_unit_test(a_thread_may_have_no_frames),
+        cmocka_unit_test(before_a_current_frame_is_noted_its_caller_is_current),
+        cmocka_unit_test(a_place_that_does_not_say_who_called_is_not_believed),
+        cmocka_unit_test(new_code_is_read_on_the_spot),
+        cmocka_unit_test(a_code_object_that_is_gone_is_a_frame_in_its_caller),
+        cmocka_unit_test(code_that_was_replaced_is_the_new_one),
+        cmocka_unit_test(longer_code_too),
+        cmocka_unit_test(rings_and_nonsense_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the rules of the architecture: which room may include which, and what every file begins with.
+
+A room is a folder. It includes its own headers and those of the rooms in its row, so dependencies run one way:
+record/ and convert/ never see each other, and formats/ sees neither.
+"""
+import collections
+import os
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(os.environ.get("PYREEL_SOURCE", pathlib.Path(__file__).parent.parent.parent))
+FILES_MOST = 25  # of a room
+
+MODEL = ("formats/model", "formats/intern", "formats/base")
+RECORDING = (*MODEL, "formats/stream", "formats/codec")
+ROOMS = {
+    "formats/base": (),
+    "formats/intern": ("formats/base",),
+    "formats/model": MODEL[1:],
+    "formats/codec": ("formats/base",),
+    "formats/stream": ("formats/codec", *MODEL),
+    "formats/collapsed": MODEL,
+    "formats/gecko": MODEL,
+    "formats/pprof": MODEL,
+    "formats/tachyon": ("formats/stream", *MODEL),
+    "record/process": MODEL,
+    "record/python": ("record/process", *MODEL),
+    "record/unwind": ("record/unwind/live", "record/python", "record/process", *MODEL),
+    "record/unwind/live": ("record/unwind", "record/python", "record/process", *MODEL),
+    "record/asyncio": ("record/unwind", "record/python", "record/process", *MODEL),
+    "record/exact": ("record/unwind", "record/process", *MODEL),
+    "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/process", *RECORDING),
+    "convert/filters": MODEL,
+    "convert": ("convert/filters", "formats/collapsed", "formats/gecko", "formats/pprof", "formats/tachyon", *RECORDING),
+}
+TESTS = "tests"  # see all rooms
+GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
+
+
+def sources():
+    for folder in ("formats", "record", "convert", TESTS):
+        for path in sorted((SOURCE / folder).rglob("*.[ch]")):
+            yield str(path.parent.relative_to(SOURCE)), path
+
+
+def check_include(room, include):
+    used = include.rpartition("/")[0]
+    if include in GENERATED:
+        return None if room == GENERATED[include] else f"is for {GENERATED[include]}/ only"
+    if not used:
+        return "names no folder"
+    if not (SOURCE / include).exists():
+        return "does not exist"
+    if room.split("/")[0] == TESTS or used == room or used in ROOMS[room]:
+        return None
+    return f"is not for {room}/, see ROOMS in tests/unit/test_architecture.py"
+
+
+def check_header(path, text):
+    guard = "PYREEL_" + re.sub(r"[^A-Za-z0-9]", "_", str(path.relative_to(SOURCE))).upper()
+    if f"#ifndef {guard}\n#define {guard}\n" not in text:
+        yield f"has no guard {guard}"
+    second = text.split("\n", 1)[1]
+    if not second.startswith("/* ") or len(second.split("*/")[0]) < 30:
+        yield "does not open with its idea"
+
+
+def check_file(room, path):
+    text = path.read_text(encoding="utf-8")
+    if not text.startswith("/* SPDX-License-Identifier: MIT */\n"):
+        yield "does not begin with the licence"
+    if path.suffix == ".h":
+        yield from check_header(path, text)
+    for include in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+        wrong = check_include(room, include)
+        if wrong:
+            yield f'"{include}" {wrong}'
+    own = str(path.relative_to(SOURCE).with_suffix(".h"))
+    if path.suffix == ".c" and (SOURCE / own).exists():
+        first = re.search(r'#include\s+["<]([^">]+)', text)
+        if not first or first[1] != own:
+            yield f"does not include {own} first"
+
+
+def check_rooms(rooms):
+    """Each folder of code is a room that has a row, and none grows beyond what a reader takes in at a glance."""
+    for room, files in rooms.items():
+        if room.split("/")[0] == TESTS:
+            continue
+        if room not in ROOMS:
+            yield SOURCE / room, "has no row in ROOMS of tests/unit/test_architecture.py"
+        if files > FILES_MOST:
+            yield SOURCE / room, f"has {files} files, and {FILES_MOST} are enough: is there a room inside?"
+
+
+def check_other_files():
+    """Scripts and build files have their licence line, too."""
+    for folder in ("formats", "record", "convert", "tests"):
+        for path in sorted((SOURCE / folder).rglob("*")):
+            script = path.is_file() and path.suffix in (".py", ".sh", ".mjs")
+            if script and "SPDX-License-Identifier: MIT" not in path.read_text(encoding="utf-8")[:200]:
+                yield path, "has no licence line"
+
+
+def main():
+    rooms = collections.Counter(room for room, _ in sources())
+    found = list(check_rooms(rooms))
+    if not found:
+        found += [(path, wrong) for room, path in sources() for wrong in check_file(room, path)]
+    found += check_other_files()
+    for path, wrong in found:
+        print(f"{path.relative_to(SOURCE)}: {wrong}")
+    count = sum(rooms.values())
+    if count < 50:
+        print(f"only {count} files were found in {SOURCE}")
+    return 1 if found or count < 50 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
