@@ -25,7 +25,7 @@ struct run {
     struct conversion conversion;
     void *self;         /* the output's state */
     struct sink output; /* the output; where a mode is wanted, what keeps samples from it. NULL: it takes nothing */
-    struct keep keep;
+    struct mode_filter keep;
     struct inputs inputs;
     const struct input *input; /* that is being read */
     bool merging;              /* there are several recordings, or a part is wanted: */
@@ -95,7 +95,7 @@ static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     const struct sink output = whole_output(run);
-    return keep_take(&run->keep, &run->conversion.tables, event, &output, why);
+    return mode_filter_take(&run->keep, &run->conversion.tables, event, &output, why);
 }
 
 /* Gives an event that the tables of the output have accepted on. */
@@ -115,7 +115,7 @@ static bool take_merged(void *self, struct event *event, struct fault *why)
 /* Its header is known. */
 static bool begin_recording(struct run *run, struct event *event, struct fault *why)
 {
-    if (!keep_fits(&run->keep, &event->recording, why))
+    if (!mode_filter_fits(&run->keep, &event->recording, why))
         return false;
     if (!run->merging)
         return true;
@@ -162,7 +162,7 @@ static bool forgive_refusal(struct run *run, struct fault *why)
     run->refused = false;
     struct block_reader *blocks = &run->conversion.source.stream.blocks;
     blocks->damage.blocks++;
-    block_note_damage(blocks, why->text, run->conversion.source.stream.at);
+    block_read_note_damage(blocks, why->text, run->conversion.source.stream.at);
     why->text[0] = '\0';
     return true;
 }
@@ -329,7 +329,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     conversion->settings.input = run->input->path;
     source_close(&conversion->source);
     tables_free(&run->own);
-    if (!run->self && !place_open(conversion, run->converter, &run->inputs, output, why)) {
+    if (!run->self && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
         input_close(fd);
         return false;
     }
@@ -367,7 +367,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (run->merging && !merge_finish(&run->merge, why))
         return false;
     conversion->tables.cut = run->merge.cut;
-    if (!keep_finish(&run->keep, &conversion->tables, &sink, &cause))
+    if (!mode_filter_finish(&run->keep, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     return run->converter->finish(run->self, why);
 }
@@ -376,7 +376,7 @@ static void drop(struct run *run)
 {
     source_close(&run->conversion.source);
     merge_free(&run->merge);
-    keep_free(&run->keep);
+    mode_filter_free(&run->keep);
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
@@ -388,7 +388,7 @@ static int convert(struct run *run)
     const struct settings *settings = &conversion->settings;
     struct fault why = { 0 };
     uint64_t written = 0;
-    char *path = place_path(settings, run->converter);
+    char *path = output_path_make(settings, run->converter);
     bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->choice, &why) &&
                 read_all(run, path, &why);
     end_progress(run);
@@ -419,10 +419,10 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct run run = { .converter = converter, .whole = true };
     struct settings *settings = &run.conversion.settings;
     int exit_code;
-    program_start(EXIT_FAILURE);
+    startup(EXIT_FAILURE);
     if (!options_read(settings, converter, argc, argv, &exit_code))
         return exit_code;
-    run.merging = settings->inputs_count > 1 || choice_is_partial(&settings->choice);
+    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->choice);
     run.merge.to = (struct sink){ .take = take_merged, .self = &run };
     run.merge.choice = &settings->choice;
     run.keep.mode = settings->mode;

@@ -19,7 +19,7 @@ struct settings {
     const char *input; /* the one that is being read; in the end all of them, for a message */
     char **inputs;
     size_t inputs_count;
-    struct choice choice;
+    struct selection choice;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
     bool strict;       /* damage is a failure */

@@ -80,7 +80,7 @@ static json_t *processes_json(const struct tables *tables)
         if (process->number == 0)
             continue;
         json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "pid", (int)process->pid, "python",
-                                              python_version_text(version, process->python_version), "executable",
+                                              event_python_version_text(version, process->python_version), "executable",
                                               json_text(process->executable), "command", json_text(process->command),
                                               "folder", json_text(process->folder), "start_s",
                                               json_seconds(process->start_ns), "end_s",
@@ -94,7 +94,7 @@ static json_t *failures_json(const struct tables *tables)
     json_t *causes = json_object();
     for (int cause = 0; cause < FAILURE_KINDS; cause++)
         if (tables->failures[cause])
-            json_object_set_new(causes, failure_text((enum failure)cause),
+            json_object_set_new(causes, event_failure_text((enum failure)cause),
                                 json_integer((json_int_t)tables->failures[cause]));
     return causes;
 }
@@ -178,7 +178,7 @@ static json_t *info_json(const struct info *info)
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
-        { "python", json_string(process->number ? python_version_text(version, process->python_version) : "") },
+        { "python", json_string(process->number ? event_python_version_text(version, process->python_version) : "") },
         { "command", json_text(process->command) },
         { "recorder_command", json_text(recording->command) },
         { "attached", json_boolean(recording->attached) },
@@ -231,7 +231,7 @@ static void print_processes(struct output *to, const struct tables *tables)
         if (row->process.number == 0)
             continue;
         output_format(to, "%-11s %" PRIu32 ", CPython %s, from %.3f s", "process", row->process.pid,
-                      python_version_text(version, row->process.python_version), seconds(row->process.start_ns));
+                      event_python_version_text(version, row->process.python_version), seconds(row->process.start_ns));
         if (row->end_ns)
             output_format(to, " to %.3f s", seconds(row->end_ns));
         output_string(to, ": ");
@@ -249,7 +249,7 @@ static void print_program(struct output *to, const struct tables *tables)
         print_line(to, "command", process->command);
     if (process->number)
         output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
-                      python_version_text(version, process->python_version), process->pid);
+                      event_python_version_text(version, process->python_version), process->pid);
     if (tables_undated(tables)) {
         print_line(to, "recorded", TEXT("by Tachyon, which does not say when or where"));
         return;
@@ -319,7 +319,7 @@ static void print_totals(struct output *to, const struct info *info)
     for (int cause = 0; cause < FAILURE_KINDS; cause++)
         if (tables->failures[cause])
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
-                          failure_text((enum failure)cause));
+                          event_failure_text((enum failure)cause));
     print_exactness(to, tables);
     if (tables->left_out)
         output_format(to, "%-11s %" PRIu64 " looks at threads, whose samples the mode does not keep\n", "left out",
@@ -343,7 +343,7 @@ static void print_figures(struct output *to, const struct figure_list *figures)
     if (figures->count > 0)
         output_string(to, "\nunwinder\n");
     for (size_t i = 0; i < figures->count; i++) {
-        char *line = figures_line(figures, i);
+        char *line = counters_line(figures, i);
         output_format(to, "  %s\n", line);
         free(line);
     }

@@ -29,25 +29,25 @@ static json_t *json_text(struct text text)
     return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
 }
 
-static json_t *task_json(const struct tables *tables, const struct owners *owners, const struct task_row *row)
+static json_t *task_json(const struct tables *tables, const struct task_owners *owners, const struct task_row *row)
 {
     const struct thread *thread = thread_of(tables, row);
     return json_pack("{s:I, s:o, s:i, s:o, s:o, s:I, s:f}", "number", (json_int_t)row->task.number, "name",
                      json_text(row->task.name), "pid", (int)tables->processes[row->task.process].process.pid, "tid",
                      thread ? json_integer(thread->tid) : json_null(), "thread",
-                     thread ? json_text(owners_name(owners, tables, row->thread)) : json_null(), "samples",
+                     thread ? json_text(task_owner_name(owners, tables, row->thread)) : json_null(), "samples",
                      (json_int_t)row->samples, "start_s", (double)(row->task.start_ns / 1000) / 1e6);
 }
 
 json_t *info_tasks_json(const struct tables *tables)
 {
-    struct owners owners = { 0 };
+    struct task_owners owners = { 0 };
     json_t *list = json_array();
-    owners_find(&owners, tables);
+    task_owner_find(&owners, tables);
     for (size_t i = 1; i < tables->tasks_count; i++)
         if (tables->tasks[i].task.number)
             json_array_append_new(list, task_json(tables, &owners, &tables->tasks[i]));
-    owners_free(&owners);
+    task_owner_free(&owners);
     return list;
 }
 
@@ -60,7 +60,7 @@ static int by_samples(const void *left, const void *right)
     return (a->task.number > b->task.number) - (a->task.number < b->task.number);
 }
 
-static void print_task(struct output *to, const struct tables *tables, const struct owners *owners,
+static void print_task(struct output *to, const struct tables *tables, const struct task_owners *owners,
                        const struct task_row *row)
 {
     const struct thread *thread = thread_of(tables, row);
@@ -73,7 +73,7 @@ static void print_task(struct output *to, const struct tables *tables, const str
     output_text(to, row->task.name);
     if (thread) {
         output_string(to, " in ");
-        output_text(to, owners_name(owners, tables, row->thread));
+        output_text(to, task_owner_name(owners, tables, row->thread));
     }
     output_string(to, "\n");
 }
@@ -83,19 +83,19 @@ void info_tasks_print(struct output *to, const struct tables *tables)
     const size_t count = (size_t)info_tasks_count(tables);
     if (count == 0)
         return;
-    struct owners owners = { 0 };
+    struct task_owners owners = { 0 };
     const struct task_row **rows = alloc_zeroed(count, sizeof(*rows));
     size_t found = 0;
     for (size_t i = 1; i < tables->tasks_count; i++)
         if (tables->tasks[i].task.number)
             rows[found++] = &tables->tasks[i];
     qsort(rows, count, sizeof(*rows), by_samples);
-    owners_find(&owners, tables);
+    task_owner_find(&owners, tables);
     output_format(to, "\n%8s %8s %10s  %s\n", "pid", "tid", "samples", "task");
     for (size_t i = 0; i < count && i < PRINTED; i++)
         print_task(to, tables, &owners, rows[i]);
     if (count > PRINTED)
         output_format(to, "%29s and %zu more tasks\n", "", count - PRINTED);
-    owners_free(&owners);
+    task_owner_free(&owners);
     free(rows);
 }

@@ -82,7 +82,7 @@ static void name_inputs(struct inputs *inputs)
 
 struct look {
     struct input *input;
-    const struct choice *choice;
+    const struct selection *choice;
     struct tables tables; /* of processes, tasks and threads only */
     bool refused;
 };
@@ -91,7 +91,7 @@ static void look_at_thread(struct look *look, uint32_t thread)
 {
     struct input *input = look->input;
     if (thread >= look->tables.threads_count || !look->tables.threads[thread].thread.number ||
-        !choice_has_thread(look->choice, &look->tables, thread))
+        !selection_has_thread(look->choice, &look->tables, thread))
         return;
     input->wanted = alloc_grow(input->wanted, &input->wanted_room, (size_t)thread + 1, sizeof(*input->wanted));
     input->wanted[thread] = true;
@@ -131,7 +131,7 @@ static void look_at_events(struct look *look, struct source *source, const struc
     }
 }
 
-static void look_at(struct look *look, int fd)
+static void await_chain_look(struct look *look, int fd)
 {
     struct source source;
     const struct sink sink = { .take = take, .self = look };
@@ -182,13 +182,13 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const int fd = input_open(input->path, &bytes, why);
     if (fd < 0)
         return false;
-    look_at(look, fd);
+    await_chain_look(look, fd);
     input_close(fd);
     add_to_all(inputs, input);
     return true;
 }
 
-static bool look_into_all(struct inputs *inputs, const struct choice *choice, struct fault *why)
+static bool look_into_all(struct inputs *inputs, const struct selection *choice, struct fault *why)
 {
     struct text mode = { 0 }; /* of the first; ours */
     bool good = true;
@@ -206,7 +206,7 @@ static bool look_into_all(struct inputs *inputs, const struct choice *choice, st
     return good;
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct choice *choice, struct fault *why)
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *choice, struct fault *why)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
     for (size_t i = 0; i < count; i++)

@@ -78,12 +78,12 @@ static bool apply(struct settings *settings, enum option_number number)
         settings->output = optarg;
         return true;
     case OPTION_MODE:
-        settings->mode = mode_named((struct text){ optarg, strlen(optarg) });
+        settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
         return settings->mode != MODE_AS_RECORDED;
     case OPTION_FROM:
-        return parse_seconds(optarg, &settings->choice.from_ns);
+        return selection_parse_seconds(optarg, &settings->choice.from_ns);
     case OPTION_TO:
-        return parse_seconds(optarg, &settings->choice.to_ns) && settings->choice.to_ns > 0;
+        return selection_parse_seconds(optarg, &settings->choice.to_ns) && settings->choice.to_ns > 0;
     case OPTION_THREADS:
         settings->choice.threads = optarg;
         return *optarg != '\0';
@@ -126,7 +126,7 @@ static bool apply(struct settings *settings, enum option_number number)
 /* What is wrong with the options together; NULL: nothing. */
 static const char *problem_of(const struct settings *settings, const struct converter *converter)
 {
-    const struct choice *choice = &settings->choice;
+    const struct selection *choice = &settings->choice;
     if (settings->inputs_count == 0)
         return "no recording was named";
     if (choice->to_ns && choice->to_ns <= choice->from_ns)

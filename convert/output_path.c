@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *place_path(const struct settings *settings, const struct converter *converter)
+char *output_path_make(const struct settings *settings, const struct converter *converter)
 {
     if (settings->output)
         return alloc_copy(settings->output, strlen(settings->output));
@@ -36,8 +36,8 @@ static bool is_input(const struct inputs *inputs, const struct stat *output)
     return false;
 }
 
-bool place_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
-                const char *path, struct fault *why)
+bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
+                      const char *path, struct fault *why)
 {
     struct stat output;
     const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;

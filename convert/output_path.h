@@ -8,10 +8,10 @@
 
 /* The output that was asked for, or INPUT.suffix; what comes from standard input goes to standard output. The caller
  * frees it. */
-char *place_path(const struct settings *settings, const struct converter *converter);
+char *output_path_make(const struct settings *settings, const struct converter *converter);
 
 /* Opens the output at `path`, which must live as long. Not over a recording, and nothing binary on a terminal. */
-bool place_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
-                const char *path, struct fault *why);
+bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
+                      const char *path, struct fault *why);
 
 #endif

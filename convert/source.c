@@ -6,7 +6,7 @@ static bool open_tachyon(struct source *source, int fd, const struct sink *to, s
 {
     struct block_reader *blocks = &source->stream.blocks;
     const struct text begun = { (const char *)blocks->window + blocks->start, blocks->end - blocks->start };
-    if (!tachyon_recognised(begun.bytes, begun.size))
+    if (!tachyon_header_recognised(begun.bytes, begun.size))
         return false;
     if (why)
         why->text[0] = '\0';
@@ -43,6 +43,6 @@ const char *source_ending(const struct source *source, enum end_reason reason)
     if (source->of_tachyon)
         return "it does not say what ended it";
     if (source->stream.ended)
-        return end_reason_text(reason);
+        return event_end_reason_text(reason);
     return source->stream.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
 }

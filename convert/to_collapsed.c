@@ -11,7 +11,7 @@
 
 struct to_collapsed {
     struct conversion *conversion;
-    struct tally tally;
+    struct aggregate tally;
 };
 
 static bool needs_status(const struct settings *settings)
@@ -36,7 +36,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     (void)why;
     struct to_collapsed *to = self;
     if (event->kind == EVENT_SAMPLE)
-        tally_sample(&to->tally, &event->sample);
+        aggregate_sample(&to->tally, &event->sample);
     return true;
 }
 
@@ -44,9 +44,9 @@ static bool take(void *self, struct event *event, struct fault *why)
 static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
-    const struct tally *tally = &to->tally;
+    const struct aggregate *tally = &to->tally;
     const enum tally_sum sum = collapsed_weight_sum(settings->weight);
-    if (tally->samples > 0 && !tally_knows(tally, sum))
+    if (tally->samples > 0 && !aggregate_knows(tally, sum))
         return fault(why, "no sample of %s says %s", settings->input,
                      sum == SUM_CPU_NS ? "how much CPU time its thread used: record with pyreel-record -m cpu"
                                        : "what its thread did with the interpreter's lock: record it with this "
@@ -70,7 +70,7 @@ static bool finish(void *self, struct fault *why)
         .full_paths = conversion->settings.full_paths,
         .opcodes = conversion->settings.opcodes,
     };
-    tally_sort(&to->tally);
+    aggregate_sort(&to->tally);
     collapsed_write(&conversion->output, &conversion->tables, &to->tally, &style);
     return true;
 }
@@ -78,7 +78,7 @@ static bool finish(void *self, struct fault *why)
 static void drop(void *self)
 {
     struct to_collapsed *to = self;
-    tally_free(&to->tally);
+    aggregate_free(&to->tally);
     free(to);
 }
 

@@ -13,7 +13,7 @@
 
 struct to_pprof {
     struct conversion *conversion;
-    struct tally tally;
+    struct aggregate tally;
 };
 
 static void *start(struct conversion *conversion)
@@ -28,7 +28,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     (void)why;
     struct to_pprof *to = self;
     if (event->kind == EVENT_SAMPLE)
-        tally_sample(&to->tally, &event->sample);
+        aggregate_sample(&to->tally, &event->sample);
     return true;
 }
 
@@ -38,13 +38,13 @@ static bool finish(void *self, struct fault *why)
     struct to_pprof *to = self;
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
-    const bool of_cpu = settings->mode == MODE_CPU || mode_named(conversion->tables.recording.mode) == MODE_CPU;
+    const bool of_cpu = settings->mode == MODE_CPU || mode_filter_named(conversion->tables.recording.mode) == MODE_CPU;
     const struct pprof_style style = {
         .functions = settings->functions,
         .cpu_first = of_cpu,
         .opcodes = settings->opcodes,
     };
-    tally_sort(&to->tally);
+    aggregate_sort(&to->tally);
     const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->tally, &style);
     if (stacks > MANY_STACKS && !settings->quiet)
         fprintf(stderr, "pyreel-pprof: %zu distinct stacks: pprof will need much time and memory%s\n", stacks,
@@ -55,7 +55,7 @@ static bool finish(void *self, struct fault *why)
 static void drop(void *self)
 {
     struct to_pprof *to = self;
-    tally_free(&to->tally);
+    aggregate_free(&to->tally);
     free(to);
 }
 

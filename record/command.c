@@ -38,7 +38,7 @@ static void run_child(char **arguments, int gate, int verdict, bool to_stderr)
     _exit(EXIT_NOT_FOUND);
 }
 
-bool launch_prepare(struct command *command, char **arguments, bool to_stderr, struct fault *why)
+bool command_prepare(struct command *command, char **arguments, bool to_stderr, struct fault *why)
 {
     int gate[2], verdict[2];
     *command = (struct command){ .gate = -1, .verdict = -1 };
@@ -65,7 +65,7 @@ static void open_gate(struct command *command)
     command->gate = -1;
 }
 
-int launch_run(struct command *command, char **arguments, struct fault *why)
+int command_run(struct command *command, char **arguments, struct fault *why)
 {
     int cause = 0;
     ssize_t got;
@@ -77,19 +77,19 @@ int launch_run(struct command *command, char **arguments, struct fault *why)
     command->verdict = -1;
     if (got != sizeof(cause))
         return 0; /* it was closed by a successful exec */
-    launch_wait(command);
+    command_wait(command);
     fault(why, "cannot run %s: %s", arguments[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-void launch_cancel(struct command *command)
+void command_cancel(struct command *command)
 {
     if (command->pid == 0 || command->ended)
         return;
     close(command->gate); /* it ends when it sees that nobody will open it */
     close(command->verdict);
     command->gate = command->verdict = -1;
-    launch_wait(command);
+    command_wait(command);
 }
 
 static bool is_end(const siginfo_t *info)
@@ -116,18 +116,18 @@ static bool wait_for(struct command *command, int options)
     return true;
 }
 
-bool launch_ended(struct command *command)
+bool command_ended(struct command *command)
 {
     return wait_for(command, WNOHANG);
 }
 
-void launch_wait(struct command *command)
+void command_wait(struct command *command)
 {
     while (!wait_for(command, 0))
         clock_sleep_until(clock_now_ns() + LOOK_AGAIN_NS);
 }
 
-int launch_exit_code(const struct command *command)
+int command_exit_code(const struct command *command)
 {
     if (WIFSIGNALED(command->wait_status))
         return 128 + WTERMSIG(command->wait_status);

@@ -21,24 +21,24 @@ struct command {
     int wait_status; /* as waitpid() gave it, once ended */
 };
 
-/* Starts a process that will run the command once launch_run() says so. `to_stderr`: its standard output goes to
+/* Starts a process that will run the command once command_run() says so. `to_stderr`: its standard output goes to
  * standard error, as ours is taken by the recording. False when no process could be made. */
-bool launch_prepare(struct command *command, char **arguments, bool to_stderr, struct fault *why);
+bool command_prepare(struct command *command, char **arguments, bool to_stderr, struct fault *why);
 
 /* Lets it run. 0 when it does; else the exit code for us, 126 (not executable) or 127 (not found), with the reason. */
-int launch_run(struct command *command, char **arguments, struct fault *why);
+int command_run(struct command *command, char **arguments, struct fault *why);
 
 /* Ends a process that was prepared and never ran. */
-void launch_cancel(struct command *command);
+void command_cancel(struct command *command);
 
 /* Whether the command has ended; looks without waiting. */
-bool launch_ended(struct command *command);
+bool command_ended(struct command *command);
 
 /* Waits for its end. */
-void launch_wait(struct command *command);
+void command_wait(struct command *command);
 
 /* The exit code a shell would give for it: its own, or 128 + N for signal N. */
-int launch_exit_code(const struct command *command);
+int command_exit_code(const struct command *command);
 
 /* From now on signals are handled as told above. `command` may be NULL. */
 void signals_handle(const struct command *command);

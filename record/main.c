@@ -5,7 +5,6 @@
 #include "formats/base/startup.h"
 #include "formats/stream/stream_write.h"
 #include "record/command.h"
-#include "record/counters.h"
 #include "record/exact/budget.h"
 #include "record/options.h"
 #include "record/process/clock.h"
@@ -16,6 +15,7 @@
 #include "record/recording_file.h"
 #include "record/recording_info.h"
 #include "record/sampler.h"
+#include "record/sampler_counters.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -111,7 +111,7 @@ static bool asked_to_stop(struct session *session)
 static bool target_ended(struct session *session)
 {
     if (session->command.pid)
-        return launch_ended(&session->command);
+        return command_ended(&session->command);
     if (session->pidfd < 0)
         return kill(session->pid, 0) != 0 && errno == ESRCH;
     struct pollfd end = { .fd = session->pidfd, .events = POLLIN };
@@ -141,9 +141,9 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
 /* Waits for the end of the command, which must not wait for us meanwhile. */
 static void wait_for_command(struct session *session)
 {
-    while (freeze_settle(&session->freeze) && !launch_ended(&session->command))
+    while (freeze_settle(&session->freeze) && !command_ended(&session->command))
         clock_sleep_until(clock_now_ns() + SETTLE_NS);
-    launch_wait(&session->command);
+    command_wait(&session->command);
 }
 
 /* ---- finding the target ---- */
@@ -267,7 +267,7 @@ static void sample(struct session *session, struct target *target)
     for (;;) {
         char version[32];
         say(session, "process %d runs CPython %s", (int)target->pid,
-            python_version_text(version, target->runtime.layout.version));
+            event_python_version_text(version, target->runtime.layout.version));
         sampler_attach(&session->sampler, target);
         if (session->sampler.stands)
             sampler_warm_up(&session->sampler);
@@ -321,10 +321,10 @@ static bool begin_recording(struct session *session, char **argv)
         session->deadline_ns = session->sampler.start_ns + options->duration_ns;
 
     struct event event = { .kind = EVENT_RECORDING };
-    recording_describe(&event.recording, options, argv, session->sampler.start_ns);
+    recording_info_describe(&event.recording, options, argv, session->sampler.start_ns);
     const bool good = recording_file_begin(&session->file, &session->why) &&
                       stream_write(&session->writer, &event, &session->why);
-    recording_forget(&event.recording);
+    recording_info_forget(&event.recording);
     return good;
 }
 
@@ -333,7 +333,7 @@ static bool end_recording(struct session *session)
     const struct sink sink = stream_writer_sink(&session->writer);
     session->sampler.figures.ticks_left_out = budget_left_out(&session->budget);
     session->sampler.figures.limit_ppm = (uint64_t)(session->budget.limit * 1e6 + 0.5);
-    if (!figures_tell(&session->sampler, &sink, &session->why))
+    if (!sampler_counters_emit(&session->sampler, &sink, &session->why))
         return false;
     const struct event event = {
         .kind = EVENT_END,
@@ -368,7 +368,7 @@ static bool finish(struct session *session)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
     if (session->options.stats && !session->options.quiet)
-        figures_print(&session->sampler, &session->writer.blocks);
+        sampler_counters_print(&session->sampler, &session->writer.blocks);
     free(path);
     return good;
 }
@@ -438,19 +438,19 @@ static int record_command(struct session *session, char **argv)
     const struct options *options = &session->options;
     struct command *command = &session->command;
     const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
-    if (!launch_prepare(command, options->command, to_pipe, &session->why))
+    if (!command_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
     session->pid = command->pid;
-    const struct text line = quote_command(options->command);
+    const struct text line = procfs_quote_command(options->command);
     const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
                                             &session->why);
     text_free(line);
     signals_handle(command);
     if (!opened) {
-        launch_cancel(command);
+        command_cancel(command);
         return fail(session, EXIT_OURS);
     }
-    const int refused = launch_run(command, options->command, &session->why);
+    const int refused = command_run(command, options->command, &session->why);
     if (refused) {
         recording_file_discard(&session->file);
         return fail(session, refused);
@@ -458,7 +458,7 @@ static int record_command(struct session *session, char **argv)
     if (!begin_recording(session, argv)) {
         fail(session, EXIT_OURS); /* it runs, so it is left to run to its end */
         recording_file_discard(&session->file);
-        launch_wait(command);
+        command_wait(command);
         return EXIT_OURS;
     }
     sample_command(session);
@@ -468,17 +468,17 @@ static int record_command(struct session *session, char **argv)
     if ((session->reason == END_DURATION || session->reason == END_SIZE) && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     wait_for_command(session);
-    return good ? launch_exit_code(command) : EXIT_OURS;
+    return good ? command_exit_code(command) : EXIT_OURS;
 }
 
 int main(int argc, char **argv)
 {
-    program_start(EXIT_OURS);
+    startup(EXIT_OURS);
     struct session session = { .deadline_ns = UINT64_MAX, .pidfd = -1, .command = { .gate = -1, .verdict = -1 } };
     int exit_code;
     if (!options_read(&session.options, argc, argv, &exit_code))
         return exit_code;
-    if (recording_is_for_terminal(session.options.output)) {
+    if (recording_file_is_for_terminal(session.options.output)) {
         fprintf(stderr, "pyreel-record: a recording is not for a terminal: name a file with -o, or pipe it on\n");
         return EXIT_MISUSE;
     }

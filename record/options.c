@@ -114,7 +114,7 @@ static bool parse_number(const char *text, const struct unit *units, size_t coun
     return false;
 }
 
-bool parse_rate(const char *text, uint64_t *interval_ns)
+bool options_parse_rate(const char *text, uint64_t *interval_ns)
 {
     static const struct unit units[] = { { "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 } };
     double rate;
@@ -124,7 +124,7 @@ bool parse_rate(const char *text, uint64_t *interval_ns)
     return true;
 }
 
-bool parse_duration(const char *text, uint64_t *duration_ns)
+bool options_parse_duration(const char *text, uint64_t *duration_ns)
 {
     static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
     double seconds;
@@ -141,7 +141,7 @@ static bool parse_percent(const char *text, double *part)
     return parse_number(text, units, countof(units), part) && *part >= 0 && *part <= 1;
 }
 
-bool parse_size(const char *text, uint64_t *bytes)
+bool options_parse_size(const char *text, uint64_t *bytes)
 {
     static const struct unit units[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
     double size;
@@ -184,9 +184,9 @@ static bool apply(struct options *options, enum option_number number, const char
         options->pid = (pid_t)whole;
         return good;
     case OPTION_RATE:
-        return parse_rate(value, &options->interval_ns);
+        return options_parse_rate(value, &options->interval_ns);
     case OPTION_DURATION:
-        return parse_duration(value, &options->duration_ns);
+        return options_parse_duration(value, &options->duration_ns);
     case OPTION_THREADS:
         good = one_of(value, threads_names, THREADS_KINDS, &which);
         options->which = (enum threads)which;
@@ -221,7 +221,7 @@ static bool apply(struct options *options, enum option_number number, const char
         options->blocking = true;
         return true;
     case OPTION_MAX_SIZE:
-        return parse_size(value, &options->size_limit);
+        return options_parse_size(value, &options->size_limit);
     case OPTION_FORCE:
         options->force = true;
         return true;

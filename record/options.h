@@ -42,12 +42,12 @@ struct options {
 bool options_read(struct options *options, int argc, char **argv, int *exit_code);
 
 /* "1000", "10k", "5khz", "0.5" → the time between two samples. False when it is no rate from 0.01 to 1,000,000. */
-bool parse_rate(const char *text, uint64_t *interval_ns);
+bool options_parse_rate(const char *text, uint64_t *interval_ns);
 
 /* "30", "1.5s", "5m", "1h", "200ms". */
-bool parse_duration(const char *text, uint64_t *duration_ns);
+bool options_parse_duration(const char *text, uint64_t *duration_ns);
 
 /* "20000", "500k", "1.5G" → bytes. False when it is no size from 16k on. */
-bool parse_size(const char *text, uint64_t *bytes);
+bool options_parse_size(const char *text, uint64_t *bytes);
 
 #endif

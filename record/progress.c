@@ -14,7 +14,7 @@ void progress_start(struct progress *progress, bool quiet)
     *progress = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO) };
 }
 
-const char *size_text(char *room, uint64_t bytes)
+const char *progress_size_text(char *room, uint64_t bytes)
 {
     static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
     double size = (double)bytes;
@@ -43,7 +43,8 @@ void progress_update(struct progress *progress, const struct figures *f)
     char line[256];
     snprintf(line, sizeof(line),
              "recording %.1f s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s", seconds,
-             f->samples, seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed, size_text(size, f->bytes));
+             f->samples, seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed,
+             progress_size_text(size, f->bytes));
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
@@ -90,7 +91,7 @@ void progress_summary(const struct figures *f, const char *path, enum end_reason
             "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
             " missed, %" PRIu64 " failed), %s; %s\n",
             path, f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks, f->missed,
-            f->failed, size_text(size, f->bytes), end_reason_text(reason));
+            f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_exactness(f);
     summarise_missed(f);
     if (f->samples == 0 && reason != END_ERROR)

@@ -38,6 +38,6 @@ void progress_clear(struct progress *progress);
 void progress_summary(const struct figures *figures, const char *path, enum end_reason reason);
 
 /* "12.3 MB" in `room`, which has 32 bytes. */
-const char *size_text(char *room, uint64_t bytes);
+const char *progress_size_text(char *room, uint64_t bytes);
 
 #endif

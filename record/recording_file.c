@@ -25,7 +25,7 @@ static char *default_path(pid_t pid, struct text command)
     return path;
 }
 
-bool recording_is_for_terminal(const char *path)
+bool recording_file_is_for_terminal(const char *path)
 {
     return path && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
 }
@@ -39,7 +39,7 @@ static bool holds_recording(int fd)
         return false;
     const ssize_t size = read(readable, bytes, sizeof(bytes));
     close(readable);
-    return size > 0 && stream_recognised(bytes, (size_t)size);
+    return size > 0 && block_read_recognised(bytes, (size_t)size);
 }
 
 /* Whether the open file, which was there before us, may be used. */
@@ -74,7 +74,7 @@ static bool open_new(struct recording_file *file)
 
 static bool open_there(struct recording_file *file, bool force, struct fault *why)
 {
-    const bool shared = in_shared_folder(file->path);
+    const bool shared = sticky_dir_holds(file->path);
     file->fd = open(file->path, O_WRONLY | O_CLOEXEC | (shared ? O_NOFOLLOW : O_CREAT), 0666);
     if (file->fd < 0 && errno == ELOOP && shared)
         return fault(why,

@@ -34,7 +34,7 @@ void recording_file_discard(struct recording_file *file);
 bool recording_file_removed(const struct recording_file *file, struct fault *why);
 
 /* Whether recordings can't go there: standard output that is a terminal. */
-bool recording_is_for_terminal(const char *path);
+bool recording_file_is_for_terminal(const char *path);
 
 /* False when what was written could not be kept, or was removed. */
 bool recording_file_close(struct recording_file *file, struct fault *why);

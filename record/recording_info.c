@@ -4,8 +4,8 @@
 #include "record/process/clock.h"
 #include "record/process/host.h"
 #include "record/process/procfs.h"
+#include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
-#include "record/unwind/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +27,13 @@ static struct text name(const char *const *names, size_t which)
     return (struct text){ names[which], strlen(names[which]) };
 }
 
-void recording_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns)
+void recording_info_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns)
 {
     *recording = (struct recording){
         .pyreel_version = TEXT(PYREEL_VERSION),
         .mode = name(mode_names, options->mode),
         .threads_option = name(threads_names, options->which),
-        .command = quote_command(argv),
+        .command = procfs_quote_command(argv),
         .start_unix_ns = clock_unix_ns(),
         .start_monotonic_ns = start_ns,
         .interval_ns = options->interval_ns,
@@ -44,7 +44,7 @@ void recording_describe(struct recording *recording, const struct options *optio
     host_describe(recording);
 }
 
-void recording_forget(struct recording *recording)
+void recording_info_forget(struct recording *recording)
 {
     text_free(recording->command);
     host_forget(recording);

@@ -7,9 +7,10 @@
 #include "record/options.h"
 
 /* The description of a recording that starts now, `start_ns` on the monotonic clock. `argv` is our command line. */
-void recording_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns);
+void recording_info_describe(struct recording *recording, const struct options *options, char **argv,
+                             uint64_t start_ns);
 
 /* Frees its texts. */
-void recording_forget(struct recording *recording);
+void recording_info_forget(struct recording *recording);
 
 #endif

@@ -40,7 +40,7 @@ static void tell_left_out(struct sampler *sampler, struct told *told)
     if (left_out->ticks == 0)
         return;
     left_out->thread = told->number;
-    sampler_note(sampler, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = *left_out });
+    sampler_emit_note(sampler, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = *left_out });
     *left_out = (struct left_out){ 0 };
 }
 
@@ -62,10 +62,10 @@ static void end_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns
     if (!told->number)
         return;
     tell_left_out(sampler, told);
-    watch_close(&told->watch);
-    expansion_free(&told->expansion);
+    thread_status_watch_close(&told->watch);
+    synthetic_frames_free(&told->expansion);
     told->told.count = 0;
-    sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
+    sampler_emit_note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { told->number, time_ns, { 0 } } });
     told->number = 0;
     text_free(told->name);
     told->name = (struct text){ 0 };
@@ -79,11 +79,11 @@ pid_t sampler_host_thread(struct sampler *sampler, uint32_t native_id)
     if (target->same_pids)
         return (pid_t)native_id;
     if (sampler->mapped_tick != sampler->tick) {
-        pairs_free(&sampler->host_threads);
+        intern_pairs_free(&sampler->host_threads);
         procfs_map_threads(target->pid, &sampler->host_threads);
         sampler->mapped_tick = sampler->tick;
     }
-    const uint32_t tid = pairs_find(&sampler->host_threads, native_id, 0);
+    const uint32_t tid = intern_pairs_find(&sampler->host_threads, native_id, 0);
     return tid ? (pid_t)tid : (pid_t)native_id;
 }
 
@@ -96,14 +96,15 @@ static void begin_thread(struct sampler *sampler, struct told *told, const struc
     told->name = procfs_thread_name(sampler->target.pid, told->tid);
     told->name_wait_ns = NAME_WAIT_NS;
     told->name_due_ns = time_ns + NAME_WAIT_NS;
-    sampler_note(sampler, (struct event){ .kind = EVENT_THREAD,
-                                          .thread = { .number = told->number,
-                                                      .process = sampler->process,
-                                                      .tid = (uint32_t)told->tid,
-                                                      .main = member->native_id == (uint32_t)sampler->target.ns_pid,
-                                                      .interpreter = told->interpreter_id,
-                                                      .start_ns = time_ns,
-                                                      .name = told->name } });
+    sampler_emit_note(sampler,
+                      (struct event){ .kind = EVENT_THREAD,
+                                      .thread = { .number = told->number,
+                                                  .process = sampler->process,
+                                                  .tid = (uint32_t)told->tid,
+                                                  .main = member->native_id == (uint32_t)sampler->target.ns_pid,
+                                                  .interpreter = told->interpreter_id,
+                                                  .start_ns = time_ns,
+                                                  .name = told->name } });
 }
 
 /* A thread gets its name when it already runs, and may get another later. */
@@ -120,7 +121,7 @@ static void refresh_name(struct sampler *sampler, struct told *told, uint64_t ti
     }
     text_free(told->name);
     told->name = name;
-    sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
+    sampler_emit_note(sampler, (struct event){ .kind = EVENT_THREAD_NAME, .change = { told->number, time_ns, name } });
 }
 
 /* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it: until it runs, it is to
@@ -153,18 +154,18 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
     sample->status = status;
     sample->cpu_ns = told->watch.cpu_ns;
     if (sampler->asyncio.which == ASYNC_RUNNING) {
-        if (!sampler_running_stack(sampler, told, place, sample))
-            return sampler_tell_failed(sampler, told->number, FAILURE_CHANGED, time_ns, why);
+        if (!sampler_tasks_running_stack(sampler, told, place, sample))
+            return sampler_emit_failed(sampler, told->number, FAILURE_CHANGED, time_ns, why);
     } else {
         struct told_frames *frames = &sampler->frames;
-        expand(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
-               expand_collecting(&sampler->marks, &sampler->roster, member), frames);
+        synthetic_frames_insert(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
+                                synthetic_frames_collecting(&sampler->marks, &sampler->roster, member), frames);
         sample->keep = frames->keep;
         sample->pushed = frames->pushed;
         sample->frames = frames->pushed ? frames->frames : NULL;
     }
     member->walk.same = member->walk.depth;
-    return sampler_tell_sample(sampler, &event, why);
+    return sampler_emit_sample(sampler, &event, why);
 }
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -182,23 +183,24 @@ static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_n
     }
     refresh_name(sampler, told, time_ns);
     if (member->state == UNWOUND) {
-        const uint32_t status = sampler->with_status ? status_of(&sampler->statuses, &told->watch, &sampler->roster,
-                                                                 member, told->tid, sampler->start_ns + time_ns)
-                                                     : 0;
-        if (sampler->with_status && !status_kept(&sampler->statuses, status)) {
+        const uint32_t status = sampler->with_status
+                                    ? thread_status_of(&sampler->statuses, &told->watch, &sampler->roster, member,
+                                                       told->tid, sampler->start_ns + time_ns)
+                                    : 0;
+        if (sampler->with_status && !thread_status_kept(&sampler->statuses, status)) {
             leave_out(sampler, told, time_ns);
             return true;
         }
         tell_left_out(sampler, told);
         return tell_stack(sampler, place, known, status, time_ns, why);
     }
-    return sampler_tell_failed(sampler, told->number, member->cause, time_ns, why);
+    return sampler_emit_failed(sampler, told->number, member->cause, time_ns, why);
 }
 
 /* Threads that are in no list any more have ended; what is remembered of them must not be taken for another's. */
 static void end_unlisted(struct sampler *sampler, uint64_t time_ns)
 {
-    struct roster *roster = &sampler->roster;
+    struct thread_list *roster = &sampler->roster;
     if (sampler->list == roster->list)
         return;
     sampler->list = roster->list;
@@ -213,29 +215,29 @@ static void end_unlisted(struct sampler *sampler, uint64_t time_ns)
 /* The lists could not be read to their end: the threads that were not reached are failed samples. */
 static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
-    struct roster *roster = &sampler->roster;
+    struct thread_list *roster = &sampler->roster;
     bool any = false;
     if (sampler->asyncio.which == ASYNC_ALL)
-        return sampler_tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
+        return sampler_emit_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
     for (uint32_t i = 0; i < roster->members_count; i++) {
-        const bool read = roster->members[i].tick == roster->tick && roster_placed(roster, &roster->members[i]);
+        const bool read = roster->members[i].tick == roster->tick && thread_list_placed(roster, &roster->members[i]);
         const uint32_t number = told_of(sampler, i)->number;
         any |= read || number;
         if (read ? !tell_thread(sampler, i, time_ns, why)
-                 : number && !sampler_tell_failed(sampler, number, FAILURE_THREADS, time_ns, why))
+                 : number && !sampler_emit_failed(sampler, number, FAILURE_THREADS, time_ns, why))
             return false;
     }
-    return any || sampler_tell_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
+    return any || sampler_emit_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
 }
 
 static bool tell_all(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
-    const struct roster *roster = &sampler->roster;
+    const struct thread_list *roster = &sampler->roster;
     end_unlisted(sampler, time_ns);
     if (sampler->asyncio.which == ASYNC_ALL)
-        return sampler_tell_tasks(sampler, time_ns, why);
+        return sampler_tasks_emit(sampler, time_ns, why);
     if (sampler->with_status)
-        status_tick(&sampler->statuses, roster->asked_count);
+        thread_status_tick(&sampler->statuses, roster->asked_count);
     for (size_t i = 0; i < roster->asked_count; i++)
         if (!tell_thread(sampler, roster->asked[i], time_ns, why))
             return false;
@@ -253,7 +255,7 @@ static bool same_program(struct sampler *sampler, uint64_t time_ns)
     if (!target_head(&sampler->target, &head))
         return false;
     if (sampler->target.interpreters_count == 0 || head != sampler->target.interpreters[0].address)
-        roster_distrust(&sampler->roster);
+        thread_list_distrust(&sampler->roster);
     return true;
 }
 
@@ -263,11 +265,11 @@ static enum roster_state look_now(void *self, uint64_t now_ns)
     struct sampler *sampler = self;
     sampler->slept = sampler->idle_looked && idle_still(&sampler->idle);
     if (sampler->slept) {
-        roster_repeat(&sampler->roster);
+        thread_list_repeat(&sampler->roster);
         return ROSTER_SLEPT;
     }
     return sampler->asyncio.which ? asyncio_read(&sampler->asyncio, now_ns, now_ns - sampler->start_ns)
-                                  : roster_read(&sampler->roster, now_ns);
+                                  : thread_list_read(&sampler->roster, now_ns);
 }
 
 static enum roster_state look_frozen(struct sampler *sampler, uint64_t now_ns)
@@ -283,7 +285,7 @@ static enum roster_state look_frozen(struct sampler *sampler, uint64_t now_ns)
 
 void sampler_warm_up(struct sampler *sampler)
 {
-    roster_read(&sampler->roster, clock_now_ns());
+    thread_list_read(&sampler->roster, clock_now_ns());
     sampler->roster.unwinder.figures = (struct unwind_figures){ 0 };
 }
 
@@ -294,7 +296,7 @@ static bool has_waited(const struct stay *before, uint64_t known, uint64_t began
     const uint64_t took_ns = clock_now_ns() - began_ns;
     if (took_ns < WAIT_LEAST_NS)
         return false;
-    return stay_now().waits - before->waits > known;
+    return stand_stay_now().waits - before->waits > known;
 }
 
 /* What is asked about the target before a look, which must not have to wait for it. */
@@ -329,7 +331,7 @@ static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
     sampler->prepared = false;
     sampler->roster.moved = 0;
     const bool slept = sampler->slept;
-    const struct stay before = stay_now();
+    const struct stay before = stand_stay_now();
     const uint64_t waits = sampler->exact.stand.waits, taken_ns = stand_taken_ns(&sampler->exact.stand);
     sampler->moment_ns = now_ns;
     enum roster_state state = sampler->freeze   ? look_frozen(sampler, now_ns)
@@ -344,7 +346,7 @@ static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
     sampler->waited = !sampler->freeze && (sampler->exact.waited ||
                                            has_waited(&before, sampler->exact.stand.waits - waits, sampler->moment_ns));
     if (state == ROSTER_READ && sampler->roster.rests)
-        state = roster_rest(&sampler->roster, clock_now_ns());
+        state = thread_list_rest(&sampler->roster, clock_now_ns());
     /* What failed says nothing of the ticks that fell into the wait. */
     sampler->waited &= state == ROSTER_READ && sampler->roster.failed == 0;
     sampler->figures.idle_ticks += sampler->slept;
@@ -371,7 +373,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64
 {
     const enum roster_state state = look(sampler, now_ns); /* nothing is told before: a look tells of tasks itself */
     if (missed > 0)
-        sampler_note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
+        sampler_emit_note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
     sampler->missed += missed;
     sampler->tick++;
     const uint64_t time_ns = sampler->moment_ns - sampler->start_ns;
@@ -383,7 +385,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64
     const bool lost = state == ROSTER_GONE || (state == ROSTER_TORN && !target_same_program(&sampler->target));
     if (state == ROSTER_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
         return SAMPLER_STUCK;
-    if (!sampler_tell_tick(sampler, time_ns, why))
+    if (!sampler_emit_tick(sampler, time_ns, why))
         return SAMPLER_STUCK;
     count_exact(sampler, sampler->samples - samples);
     return lost ? SAMPLER_LOST : SAMPLER_GOING;
@@ -394,8 +396,8 @@ static bool tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *
     const uint64_t samples = sampler->samples;
     sampler->tick++;
     sampler->figures.blocked++;
-    roster_repeat(&sampler->roster);
-    const bool good = tell_all(sampler, time_ns, why) && sampler_tell_tick(sampler, time_ns, why);
+    thread_list_repeat(&sampler->roster);
+    const bool good = tell_all(sampler, time_ns, why) && sampler_emit_tick(sampler, time_ns, why);
     sampler->figures.live += sampler->samples - samples;
     return good;
 }
@@ -424,38 +426,38 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
         sampler->marks.depth = DEPTH_LIMIT;
     struct target *ours = &sampler->target;
     if (sampler->last_process == 0) {
-        definitions_open(&sampler->definitions, sampler->sink);
-        codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, definitions_sink(&sampler->definitions));
+        lazy_definitions_open(&sampler->definitions, sampler->sink);
+        codes_open(&sampler->codes, &ours->remote, &ours->runtime.layout, lazy_definitions_sink(&sampler->definitions));
     } else {
         codes_follow(&sampler->codes, &ours->remote, &ours->runtime.layout);
     }
     sampler->codes.instructions = sampler->instructions;
-    roster_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
+    thread_list_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
     sampler->roster.unwinder.statuses = sampler->with_status;
     if (sampler->stands)
         exact_open(&sampler->exact, &sampler->roster, sampler->raise);
     sampler->roster.defers = !sampler->asyncio.which && !sampler->freeze;
-    status_open(&sampler->statuses, ours->pid);
+    thread_status_open(&sampler->statuses, ours->pid);
     idle_open(&sampler->idle, ours->pid);
     sampler->attached = true;
     sampler->list = 0;
     sampler->process = ++sampler->last_process;
     sampler->asyncio.marks = &sampler->marks;
-    sampler->asyncio.sink = definitions_sink(&sampler->definitions);
+    sampler->asyncio.sink = lazy_definitions_sink(&sampler->definitions);
     sampler->asyncio.process = sampler->process;
     asyncio_open(&sampler->asyncio, &sampler->roster, &sampler->codes);
     sampler->checked_ns = now_ns(sampler);
     const struct text executable = procfs_executable(ours->pid);
     const struct text command = procfs_command(ours->pid);
     const struct text folder = procfs_folder(ours->pid);
-    sampler_note(sampler, (struct event){ .kind = EVENT_PROCESS,
-                                          .process = { .number = sampler->process,
-                                                       .pid = (uint32_t)ours->pid,
-                                                       .start_ns = sampler->checked_ns,
-                                                       .python_version = ours->runtime.layout.version,
-                                                       .executable = executable,
-                                                       .command = command,
-                                                       .folder = folder } });
+    sampler_emit_note(sampler, (struct event){ .kind = EVENT_PROCESS,
+                                               .process = { .number = sampler->process,
+                                                            .pid = (uint32_t)ours->pid,
+                                                            .start_ns = sampler->checked_ns,
+                                                            .python_version = ours->runtime.layout.version,
+                                                            .executable = executable,
+                                                            .command = command,
+                                                            .folder = folder } });
     text_free(executable);
     text_free(command);
     text_free(folder);
@@ -499,8 +501,9 @@ void sampler_detach(struct sampler *sampler)
     const uint64_t time_ns = now_ns(sampler);
     for (uint32_t i = 0; i < sampler->told_count; i++)
         end_thread(sampler, i, time_ns);
-    sampler_end_tasks(sampler, time_ns);
-    sampler_note(sampler, (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
+    sampler_tasks_end(sampler, time_ns);
+    sampler_emit_note(sampler,
+                      (struct event){ .kind = EVENT_PROCESS_END, .change = { sampler->process, time_ns, { 0 } } });
     sampler->told_count = 0;
     sampler->figures = sampler_figures(sampler);
     for (size_t i = 0; i < sampler->told_room; i++) {
@@ -508,9 +511,9 @@ void sampler_detach(struct sampler *sampler)
         free(sampler->told[i].told.frames);
         sampler->told[i].stack = sampler->told[i].told = (struct frames){ 0 };
     }
-    pairs_free(&sampler->host_threads);
+    intern_pairs_free(&sampler->host_threads);
     asyncio_close(&sampler->asyncio);
-    roster_close(&sampler->roster);
+    thread_list_close(&sampler->roster);
     idle_close(&sampler->idle);
     target_close(&sampler->target);
     sampler->attached = false;
@@ -521,7 +524,7 @@ void sampler_close(struct sampler *sampler)
     sampler_detach(sampler);
     exact_close(&sampler->exact);
     codes_close(&sampler->codes);
-    definitions_close(&sampler->definitions);
+    lazy_definitions_close(&sampler->definitions);
     free(sampler->told);
     free(sampler->frames.frames);
     sampler->told = NULL;

@@ -13,8 +13,8 @@
 #include "record/exact/freeze.h"
 #include "record/process/idle.h"
 #include "record/unwind/synthetic_frames.h"
+#include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
-#include "record/unwind/threads.h"
 
 /* What the sink was told of a thread state of the roster, with the same place. */
 struct told {
@@ -63,10 +63,10 @@ struct sampler {
     uint64_t stands_ns;       /* how long the samples of the next tick stand for; 0: an interval */
     struct sink sink;
 
-    struct definitions definitions; /* wait here, on their way to the sink */
+    struct lazy_definitions definitions; /* wait here, on their way to the sink */
     struct target target;
     struct codes codes;
-    struct roster roster;
+    struct thread_list roster;
     struct exact exact;
     struct idle idle;
     bool attached;    /* to a process */
@@ -75,9 +75,9 @@ struct sampler {
 
     struct told *told;
     size_t told_count, told_room;
-    struct told_frames frames; /* of the sample that is being told */
-    struct pairs host_threads; /* of a target in another pid namespace, see procfs_map_threads() */
-    uint64_t mapped_tick;      /* when they were last asked for */
+    struct told_frames frames;        /* of the sample that is being told */
+    struct intern_pairs host_threads; /* of a target in another pid namespace, see procfs_map_threads() */
+    uint64_t mapped_tick;             /* when they were last asked for */
     uint64_t tick;
     uint64_t list;       /* of the roster, as far as its threads were told */
     uint64_t start_ns;   /* of the recording, monotonic */

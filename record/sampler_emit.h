@@ -5,14 +5,14 @@
 
 #include "record/sampler.h"
 
-bool sampler_tell(struct sampler *sampler, struct event event, struct fault *why);
+bool sampler_emit(struct sampler *sampler, struct event event, struct fault *why);
 /* What is told by a note only waits in the open block, and can't fail. */
-void sampler_note(struct sampler *sampler, struct event event);
+void sampler_emit_note(struct sampler *sampler, struct event event);
 
 /* What is told is counted, too. A sample is made in its event, by sampler_begin_sample(): to copy it takes longer
  * than all else that is done for a thread which has not moved. */
-bool sampler_tell_sample(struct sampler *sampler, struct event *event, struct fault *why);
-bool sampler_tell_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
+bool sampler_emit_sample(struct sampler *sampler, struct event *event, struct fault *why);
+bool sampler_emit_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,
                          struct fault *why);
 
 /* Makes the event one sample of this moment, with all else 0. Gives the sample. */
@@ -24,6 +24,6 @@ static inline struct sample *sampler_begin_sample(struct event *event, uint32_t 
 }
 
 /* A tick has ended. */
-bool sampler_tell_tick(struct sampler *sampler, uint64_t time_ns, struct fault *why);
+bool sampler_emit_tick(struct sampler *sampler, uint64_t time_ns, struct fault *why);
 
 #endif

@@ -13,7 +13,7 @@ static void truncate_middle(struct sampler *sampler, struct frames *stack)
     const size_t depth = sampler->marks.depth, above = depth / 2, below = depth - above;
     if (stack->count <= depth)
         return;
-    stack->frames[above] = expand_truncated_frame(&sampler->marks, &sampler->codes);
+    stack->frames[above] = synthetic_frames_truncated_frame(&sampler->marks, &sampler->codes);
     memmove(stack->frames + above + 1, stack->frames + stack->count - below, below * sizeof(*stack->frames));
     stack->count = above + 1 + below;
 }
@@ -40,7 +40,7 @@ static void take_stack(struct frames *stack, struct frames *before, struct sampl
 
 /* ---- the tasks that threads run ---- */
 
-bool sampler_running_stack(struct sampler *sampler, struct told *told, uint32_t place, struct sample *sample)
+bool sampler_tasks_running_stack(struct sampler *sampler, struct told *told, uint32_t place, struct sample *sample)
 {
     struct asyncio *asyncio = &sampler->asyncio;
     const struct thread_task *thread = asyncio_thread(asyncio, place);
@@ -58,8 +58,8 @@ bool sampler_running_stack(struct sampler *sampler, struct told *told, uint32_t 
 static void end_task(struct sampler *sampler, struct known_task *task, uint64_t time_ns)
 {
     if (task->entry && task->entry->thread)
-        sampler_note(sampler,
-                     (struct event){ .kind = EVENT_THREAD_END, .change = { task->entry->thread, time_ns, { 0 } } });
+        sampler_emit_note(
+            sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { task->entry->thread, time_ns, { 0 } } });
     asyncio_forget_entry(task);
 }
 
@@ -71,15 +71,16 @@ static void begin_task(struct sampler *sampler, const struct known_task *task, u
     entry->number = task->number;
     entry->owner = task->owner;
     entry->told.count = 0;
-    sampler_note(sampler, (struct event){
-                              .kind = EVENT_THREAD,
-                              .thread = { .number = entry->thread,
-                                          .process = sampler->process,
-                                          .tid = owner ? (uint32_t)sampler_host_thread(sampler, owner->native_id) : 0,
-                                          .interpreter = sampler->target.interpreters[task->interpreter].id,
-                                          .start_ns = time_ns,
-                                          .name = task->name,
-                                          .task = task->number } });
+    sampler_emit_note(
+        sampler,
+        (struct event){ .kind = EVENT_THREAD,
+                        .thread = { .number = entry->thread,
+                                    .process = sampler->process,
+                                    .tid = owner ? (uint32_t)sampler_host_thread(sampler, owner->native_id) : 0,
+                                    .interpreter = sampler->target.interpreters[task->interpreter].id,
+                                    .start_ns = time_ns,
+                                    .name = task->name,
+                                    .task = task->number } });
 }
 
 static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
@@ -89,9 +90,10 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
     if (!entry || task->listed == 0)
         return true; /* it was never known for sure, or has ended in this tick */
     if (entry->settled != sampler->asyncio.tasks.tick)
-        return !entry->thread || sampler_tell_failed(sampler, entry->thread, entry->cause, time_ns, why);
+        return !entry->thread || sampler_emit_failed(sampler, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
-        sampler_note(sampler, (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
+        sampler_emit_note(sampler,
+                          (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
         entry->thread = 0;
     }
     if (!entry->thread)
@@ -106,10 +108,10 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
         take_stack(&entry->stack, &entry->told, sample);
         entry->same = true; /* when the tick is repeated */
     }
-    return sampler_tell_sample(sampler, &event, why);
+    return sampler_emit_sample(sampler, &event, why);
 }
 
-bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+bool sampler_tasks_emit(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
     struct asyncio *asyncio = &sampler->asyncio;
     if (!asyncio->ready)
@@ -123,7 +125,7 @@ bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault 
     return true;
 }
 
-void sampler_end_tasks(struct sampler *sampler, uint64_t time_ns)
+void sampler_tasks_end(struct sampler *sampler, uint64_t time_ns)
 {
     for (size_t i = 0; i < sampler->asyncio.tasks.count; i++)
         end_task(sampler, &sampler->asyncio.tasks.rows[i], time_ns);

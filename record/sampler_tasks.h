@@ -6,13 +6,13 @@
 #include "record/sampler.h"
 
 /* The stack of a thread with the task that it runs, as this tick's sample. False when that could not be found out. */
-bool sampler_running_stack(struct sampler *sampler, struct told *told, uint32_t place, struct sample *sample);
+bool sampler_tasks_running_stack(struct sampler *sampler, struct told *told, uint32_t place, struct sample *sample);
 
 /* The samples of all tasks, and the ends of those that are no more. */
-bool sampler_tell_tasks(struct sampler *sampler, uint64_t time_ns, struct fault *why);
+bool sampler_tasks_emit(struct sampler *sampler, uint64_t time_ns, struct fault *why);
 
 /* All tasks have ended for the sink. */
-void sampler_end_tasks(struct sampler *sampler, uint64_t time_ns);
+void sampler_tasks_end(struct sampler *sampler, uint64_t time_ns);
 
 /* From sampler.c: what we call the thread that the process calls `native_id`. */
 pid_t sampler_host_thread(struct sampler *sampler, uint32_t native_id);

@@ -135,7 +135,7 @@ static uint32_t process_number(const struct merge *merge, uint32_t process)
 
 static bool is_wanted(const struct merge *merge, uint64_t time_ns)
 {
-    return choice_has_time(merge->choice, time_ns + merge->offset_ns);
+    return selection_has_time(merge->choice, time_ns + merge->offset_ns);
 }
 
 /* Puts the frames of a stack from `keep` on into merge->stack. */
@@ -210,7 +210,7 @@ static bool take_change(struct merge *merge, struct event *event, uint32_t numbe
 static void look_at_name(struct merge *merge, uint32_t thread)
 {
     if (thread < merge->from->threads_count && merge->from->threads[thread].thread.number &&
-        choice_has_thread(merge->choice, merge->from, thread))
+        selection_has_thread(merge->choice, merge->from, thread))
         merge_want(merge, thread);
 }
 

@@ -25,7 +25,7 @@ struct merged_thread {
 /* Set `to` and `choice`; the rest starts as zeros. */
 struct merge {
     struct sink to;
-    const struct choice *choice;
+    const struct selection *choice;
     struct intern strings, functions, frames; /* of the whole; their bytes are what defines them */
     uint32_t last_process, last_thread, last_task;
     struct end end;   /* of the whole so far; .reason 0: none yet */

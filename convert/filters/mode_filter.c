@@ -19,7 +19,7 @@ static const struct {
     [MODE_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
 };
 
-enum mode mode_named(struct text name)
+enum mode mode_filter_named(struct text name)
 {
     for (size_t i = MODE_WALL; i < countof(modes); i++)
         if (strlen(modes[i].name) == name.size && memcmp(modes[i].name, name.bytes, name.size) == 0)
@@ -27,9 +27,9 @@ enum mode mode_named(struct text name)
     return MODE_AS_RECORDED;
 }
 
-bool keep_fits(const struct keep *keep, const struct recording *recording, struct fault *why)
+bool mode_filter_fits(const struct mode_filter *keep, const struct recording *recording, struct fault *why)
 {
-    const enum mode recorded = recording->mode.size ? mode_named(recording->mode) : MODE_WALL;
+    const enum mode recorded = recording->mode.size ? mode_filter_named(recording->mode) : MODE_WALL;
     if (keep->mode == MODE_AS_RECORDED || keep->mode == recorded || recorded == MODE_WALL)
         return true;
     const char *wanted = modes[keep->mode].name;
@@ -42,7 +42,7 @@ bool keep_fits(const struct keep *keep, const struct recording *recording, struc
 }
 
 /* Tells what was left out of a thread so far. */
-static bool tell(struct keep *keep, uint32_t thread, const struct sink *output, struct fault *why)
+static bool tell(struct mode_filter *keep, uint32_t thread, const struct sink *output, struct fault *why)
 {
     if (thread >= keep->room || keep->left_out[thread].ticks == 0)
         return true;
@@ -51,7 +51,7 @@ static bool tell(struct keep *keep, uint32_t thread, const struct sink *output, 
     return sink_take(output, &event, why);
 }
 
-static bool tell_all(struct keep *keep, const struct sink *output, struct fault *why)
+static bool tell_all(struct mode_filter *keep, const struct sink *output, struct fault *why)
 {
     for (uint32_t thread = 1; thread < keep->room; thread++)
         if (!tell(keep, thread, output, why))
@@ -59,7 +59,7 @@ static bool tell_all(struct keep *keep, const struct sink *output, struct fault 
     return true;
 }
 
-static void leave_out(struct keep *keep, struct tables *tables, const struct sample *sample)
+static void leave_out(struct mode_filter *keep, struct tables *tables, const struct sample *sample)
 {
     keep->left_out = alloc_grow(keep->left_out, &keep->room, (size_t)sample->thread + 1, sizeof(*keep->left_out));
     struct left_out *left_out = &keep->left_out[sample->thread];
@@ -80,7 +80,7 @@ static void leave_out(struct keep *keep, struct tables *tables, const struct sam
     keep->dropped += count;
 }
 
-static bool keeps(struct keep *keep, const struct sample *sample)
+static bool keeps(struct mode_filter *keep, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const bool says = (status & modes[keep->mode].says) == modes[keep->mode].says &&
@@ -89,8 +89,8 @@ static bool keeps(struct keep *keep, const struct sample *sample)
     return says && (status & modes[keep->mode].keeps);
 }
 
-bool keep_take(struct keep *keep, struct tables *tables, struct event *event, const struct sink *output,
-               struct fault *why)
+bool mode_filter_take(struct mode_filter *keep, struct tables *tables, struct event *event, const struct sink *output,
+                      struct fault *why)
 {
     if (keep->mode == MODE_AS_RECORDED || keep->mode == MODE_WALL)
         return sink_take(output, event, why);
@@ -109,7 +109,8 @@ bool keep_take(struct keep *keep, struct tables *tables, struct event *event, co
     return told && sink_take(output, event, why);
 }
 
-bool keep_finish(struct keep *keep, const struct tables *tables, const struct sink *output, struct fault *why)
+bool mode_filter_finish(struct mode_filter *keep, const struct tables *tables, const struct sink *output,
+                        struct fault *why)
 {
     if (keep->unknown > 0 && keep->unknown == tables->samples + keep->dropped) {
         const char *name = modes[keep->mode].name;
@@ -119,8 +120,8 @@ bool keep_finish(struct keep *keep, const struct tables *tables, const struct si
     return tell_all(keep, output, why);
 }
 
-void keep_free(struct keep *keep)
+void mode_filter_free(struct mode_filter *keep)
 {
     free(keep->left_out);
-    *keep = (struct keep){ 0 };
+    *keep = (struct mode_filter){ 0 };
 }

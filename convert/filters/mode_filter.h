@@ -14,10 +14,10 @@
 enum mode { MODE_AS_RECORDED, MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION };
 
 /* The mode of this name; MODE_AS_RECORDED when there is none. */
-enum mode mode_named(struct text name);
+enum mode mode_filter_named(struct text name);
 
 /* Set `mode`; the rest starts as zeros. */
-struct keep {
+struct mode_filter {
     enum mode mode;
     struct left_out *left_out; /* by thread: not told yet */
     size_t room;
@@ -26,17 +26,18 @@ struct keep {
 };
 
 /* Whether a recording may have the samples of the mode: not one that was made for another. */
-bool keep_fits(const struct keep *keep, const struct recording *recording, struct fault *why);
+bool mode_filter_fits(const struct mode_filter *keep, const struct recording *recording, struct fault *why);
 
 /* Hands an event that the tables have accepted to the output, or leaves it out. A sample that is left out counts as
  * that in the tables, too, and no longer as a sample. */
-bool keep_take(struct keep *keep, struct tables *tables, struct event *event, const struct sink *output,
-               struct fault *why);
+bool mode_filter_take(struct mode_filter *keep, struct tables *tables, struct event *event, const struct sink *output,
+                      struct fault *why);
 
 /* At the end: tells what was left out and not told yet. False with the reason when no sample said what the mode asks
  * for. */
-bool keep_finish(struct keep *keep, const struct tables *tables, const struct sink *output, struct fault *why);
+bool mode_filter_finish(struct mode_filter *keep, const struct tables *tables, const struct sink *output,
+                        struct fault *why);
 
-void keep_free(struct keep *keep);
+void mode_filter_free(struct mode_filter *keep);
 
 #endif

@@ -7,12 +7,12 @@
 
 #define SECONDS_LIMIT 1e9
 
-bool choice_is_partial(const struct choice *choice)
+bool selection_is_partial(const struct selection *choice)
 {
     return choice->threads || choice->from_ns || choice->to_ns;
 }
 
-bool choice_has_time(const struct choice *choice, uint64_t time_ns)
+bool selection_has_time(const struct selection *choice, uint64_t time_ns)
 {
     return time_ns >= choice->from_ns && (choice->to_ns == 0 || time_ns < choice->to_ns);
 }
@@ -35,7 +35,7 @@ static bool is_meant(const char *word, size_t size, const struct thread *thread,
     return strtoul(digits, &end, 10) == thread->tid && *end == '\0';
 }
 
-bool choice_has_thread(const struct choice *choice, const struct tables *tables, uint32_t number)
+bool selection_has_thread(const struct selection *choice, const struct tables *tables, uint32_t number)
 {
     if (!choice->threads)
         return true;
@@ -49,7 +49,7 @@ bool choice_has_thread(const struct choice *choice, const struct tables *tables,
     return false;
 }
 
-bool parse_seconds(const char *text, uint64_t *time_ns)
+bool selection_parse_seconds(const char *text, uint64_t *time_ns)
 {
     char *end;
     const double seconds = strtod(text, &end);

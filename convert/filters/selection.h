@@ -5,21 +5,21 @@
 
 #include "formats/model/tables.h"
 
-struct choice {
+struct selection {
     const char *threads;     /* names and numbers with commas between; NULL: all */
     uint64_t from_ns, to_ns; /* since the start; to_ns 0: to the end */
 };
 
 /* Whether anything is left out. */
-bool choice_is_partial(const struct choice *choice);
+bool selection_is_partial(const struct selection *choice);
 
 /* Whether the time is wanted. */
-bool choice_has_time(const struct choice *choice, uint64_t time_ns);
+bool selection_has_time(const struct selection *choice, uint64_t time_ns);
 
 /* Whether the thread, by its number or by the name that it has now, is among those that are wanted. */
-bool choice_has_thread(const struct choice *choice, const struct tables *tables, uint32_t thread);
+bool selection_has_thread(const struct selection *choice, const struct tables *tables, uint32_t thread);
 
 /* "2.5" → nanoseconds. False when it is no time from 0 on. */
-bool parse_seconds(const char *text, uint64_t *time_ns);
+bool selection_parse_seconds(const char *text, uint64_t *time_ns);
 
 #endif

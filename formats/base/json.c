@@ -46,14 +46,14 @@ void emit_integer(struct emitter *json, const char *key, int64_t value)
     unsigned char *at = output_room(json->to);
     if (value < 0)
         at[size++] = '-';
-    size += put_digits(at + size, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    size += output_put_digits(at + size, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     output_filled(json->to, size);
 }
 
 void emit_again(struct emitter *json, uint64_t value, uint64_t count)
 {
     unsigned char text[24] = ",";
-    const size_t size = 1 + put_digits(text + 1, value);
+    const size_t size = 1 + output_put_digits(text + 1, value);
     if (count > 0 && !json->comma) {
         emit_integer(json, NULL, (int64_t)value);
         count--;
@@ -82,7 +82,7 @@ void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigne
     size_t size = begin_number(json, key);
     unsigned char *at = output_room(json->to);
     const uint64_t whole = value / powers[digits], rest = value % powers[digits];
-    size += put_digits(at + size, whole);
+    size += output_put_digits(at + size, whole);
     if (rest)
         size += put_fraction(at + size, rest, digits);
     output_filled(json->to, size);

@@ -92,7 +92,7 @@ static bool open_nameless(struct output *output, struct fault *why)
 static bool open_file(struct output *output, struct fault *why)
 {
     struct stat there;
-    if (is_strange_link(output->path))
+    if (sticky_dir_is_strange_link(output->path))
         return fault(why,
                      "cannot write %s: it is a symbolic link of somebody else, in a folder where everyone may make "
                      "one; name another file",
@@ -204,7 +204,7 @@ static size_t digits_of(uint64_t number)
 }
 
 /* Two digits at a time, from the end. */
-size_t put_digits(unsigned char *to, uint64_t number)
+size_t output_put_digits(unsigned char *to, uint64_t number)
 {
     const size_t size = digits_of(number);
     unsigned char *at = to + size;
@@ -219,7 +219,7 @@ size_t put_digits(unsigned char *to, uint64_t number)
 
 void output_number(struct output *output, uint64_t number)
 {
-    output_filled(output, put_digits(output_room(output), number));
+    output_filled(output, output_put_digits(output_room(output), number));
 }
 
 void output_format(struct output *output, const char *format, ...)

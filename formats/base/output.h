@@ -53,7 +53,7 @@ void output_text(struct output *output, struct text text);
 void output_number(struct output *output, uint64_t number);
 #define DIGITS_MOST 20
 /* The digits of a number, DIGITS_MOST at most: puts them at `to`. Returns how many. */
-size_t put_digits(unsigned char *to, uint64_t number);
+size_t output_put_digits(unsigned char *to, uint64_t number);
 void output_format(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Finishes the file and gives it its name; *written, if not NULL, is told its size. False with the reason when anything

@@ -13,7 +13,7 @@
 
 static bool create_file(struct spool *spool)
 {
-    spool->fd = scratch_create(&spool->failure);
+    spool->fd = tempfile_create(&spool->failure);
     spool->on_disk = spool->fd >= 0;
     return spool->on_disk;
 }
@@ -22,7 +22,7 @@ static void write_tail(struct spool *spool)
 {
     if (!spool->on_disk && !create_file(spool))
         return;
-    if (!scratch_write(spool->fd, spool->file_size, spool->tail.at, spool->tail.size, &spool->failure))
+    if (!tempfile_write(spool->fd, spool->file_size, spool->tail.at, spool->tail.size, &spool->failure))
         return;
     spool->file_size += spool->tail.size;
     spool->tail.size = 0;
@@ -87,7 +87,7 @@ static bool load_chunk(struct spool_reader *reader, const struct spool_chunk *ch
 {
     struct bytes *loaded = &reader->loaded;
     loaded->at = alloc_grow(loaded->at, &loaded->room, chunk->size, 1);
-    if (!scratch_read(reader->spool->fd, chunk->at, loaded->at, chunk->size, &reader->spool->failure))
+    if (!tempfile_read(reader->spool->fd, chunk->at, loaded->at, chunk->size, &reader->spool->failure))
         return false;
     reader->from = cursor_of(loaded->at, chunk->size);
     return true;

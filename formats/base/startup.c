@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-void program_start(int failure)
+void startup(int failure)
 {
     alloc_failure_exit_code = failure;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -7,6 +7,6 @@
 
 /* Makes sure that files 0 to 2 are open, so that no file of ours gets one of these numbers and is taken for standard
  * output or written messages into. `failure` is the exit code when memory runs out. */
-void program_start(int failure);
+void startup(int failure);
 
 #endif

@@ -18,13 +18,13 @@ static bool find_shared(const char *path, struct stat *folder)
     return shared;
 }
 
-bool in_shared_folder(const char *path)
+bool sticky_dir_holds(const char *path)
 {
     struct stat folder;
     return find_shared(path, &folder);
 }
 
-bool is_strange_link(const char *path)
+bool sticky_dir_is_strange_link(const char *path)
 {
     struct stat folder, link;
     return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && find_shared(path, &folder) && link.st_uid != geteuid() &&

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /* Whether the file of this path is, or would be, in such a folder. */
-bool in_shared_folder(const char *path);
+bool sticky_dir_holds(const char *path);
 
 /* Whether the path is a symbolic link in such a folder that is neither ours nor made by the folder's owner. */
-bool is_strange_link(const char *path);
+bool sticky_dir_is_strange_link(const char *path);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int scratch_create(struct fault *why)
+int tempfile_create(struct fault *why)
 {
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder)
@@ -28,7 +28,7 @@ int scratch_create(struct fault *why)
     return fd;
 }
 
-bool scratch_write(int fd, uint64_t at, const void *bytes, size_t size, struct fault *why)
+bool tempfile_write(int fd, uint64_t at, const void *bytes, size_t size, struct fault *why)
 {
     for (size_t done = 0; done < size;) {
         const ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(at + done));
@@ -42,7 +42,7 @@ bool scratch_write(int fd, uint64_t at, const void *bytes, size_t size, struct f
     return true;
 }
 
-bool scratch_read(int fd, uint64_t at, void *bytes, size_t size, struct fault *why)
+bool tempfile_read(int fd, uint64_t at, void *bytes, size_t size, struct fault *why)
 {
     for (size_t done = 0; done < size;) {
         const ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(at + done));

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 /* Creates one, open for reading and writing; the caller closes it. -1 with the reason when it can't. */
-int scratch_create(struct fault *why);
+int tempfile_create(struct fault *why);
 
 /* Writes all of the bytes at this place. False with the reason. */
-bool scratch_write(int fd, uint64_t at, const void *bytes, size_t size, struct fault *why);
+bool tempfile_write(int fd, uint64_t at, const void *bytes, size_t size, struct fault *why);
 
 /* Reads as many bytes, which must be there. False with the reason. */
-bool scratch_read(int fd, uint64_t at, void *bytes, size_t size, struct fault *why);
+bool tempfile_read(int fd, uint64_t at, void *bytes, size_t size, struct fault *why);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void callees_begin(struct callees *callees)
+void call_mtf_begin(struct call_mtf *callees)
 {
     memset(callees->recent, 0, sizeof(callees->recent));
     callees->repeats_left = CALLEES_REPEATS;
@@ -14,33 +14,33 @@ void callees_begin(struct callees *callees)
         callees->stacks[i].depth = 0;
 }
 
-void callees_free(struct callees *callees)
+void call_mtf_free(struct call_mtf *callees)
 {
     for (size_t i = 0; i < CALLEES_THREADS; i++)
         free(callees->stacks[i].frames);
 }
 
-void callees_remember(struct callees_stack *stack)
+void call_mtf_remember(struct callees_stack *stack)
 {
     stack->frames = alloc_zeroed(CALLEES_DEPTH, sizeof(*stack->frames));
 }
 
-uint64_t callees_tell(struct callees *callees, uint32_t frame)
+uint64_t call_mtf_tell(struct call_mtf *callees, uint32_t frame)
 {
-    const uint32_t caller = callees_top(callees->stack);
+    const uint32_t caller = call_mtf_top(callees->stack);
     uint32_t *const recent = callees->recent[caller % CALLEES_CALLERS];
     size_t rank = 0;
     while (rank < CALLEES_RECENT && recent[rank] != frame)
         rank++;
-    callees_note(recent, rank, frame);
-    callees_push(callees->stack, frame);
+    call_mtf_note(recent, rank, frame);
+    call_mtf_push(callees->stack, frame);
     if (rank < CALLEES_RECENT)
         return 1 + rank;
     const int64_t ahead = (int64_t)frame - caller - 1;
     return 1 + CALLEES_RECENT + signed_to_number(ahead);
 }
 
-bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length)
+bool call_mtf_repeat(struct call_mtf *callees, uint64_t distance, uint64_t length)
 {
     struct callees_stack *const stack = callees->stack;
     for (; length > 0 && stack->depth < CALLEES_DEPTH; length--) {
@@ -48,7 +48,7 @@ bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length)
             return false;
         callees->repeats_left--;
         const bool there = distance > 0 && distance <= stack->depth;
-        callees_push(stack, there ? callees_frame_at(stack, stack->depth + 1 - distance) : 0);
+        call_mtf_push(stack, there ? call_mtf_frame_at(stack, stack->depth + 1 - distance) : 0);
     }
     stack->depth = length < UINT64_MAX - stack->depth ? stack->depth + length : UINT64_MAX;
     return true;

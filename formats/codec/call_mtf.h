@@ -22,7 +22,7 @@ struct callees_stack {
     uint64_t depth;   /* may be more than are remembered */
 };
 
-struct callees {
+struct call_mtf {
     uint32_t recent[CALLEES_CALLERS][CALLEES_RECENT]; /* latest first; 0: none */
     struct callees_stack stacks[CALLEES_THREADS];
     struct callees_stack *stack; /* of the thread that is being told of */
@@ -30,60 +30,60 @@ struct callees {
 };
 
 /* A block begins: no stack is known. */
-void callees_begin(struct callees *callees);
+void call_mtf_begin(struct call_mtf *callees);
 
 /* A thread's stack changes: so many frames of it stay, or so many go. What is told next is pushed. */
-static inline void callees_keep(struct callees *callees, uint64_t thread, uint64_t keep);
-static inline void callees_pop(struct callees *callees, uint64_t thread, uint64_t pop);
+static inline void call_mtf_keep(struct call_mtf *callees, uint64_t thread, uint64_t keep);
+static inline void call_mtf_pop(struct call_mtf *callees, uint64_t thread, uint64_t pop);
 
 /* Pushes a frame, 1 to UINT32_MAX, and gives what stands for it, at least 1. */
-uint64_t callees_tell(struct callees *callees, uint32_t frame);
+uint64_t call_mtf_tell(struct call_mtf *callees, uint32_t frame);
 
 /* Pushes frames, each the one that stands `distance` before it. False when a block has more of them than any
  * program: they take no bytes, and would keep a reader busy for long. */
-bool callees_repeat(struct callees *callees, uint64_t distance, uint64_t length);
+bool call_mtf_repeat(struct call_mtf *callees, uint64_t distance, uint64_t length);
 
-void callees_free(struct callees *callees);
+void call_mtf_free(struct call_mtf *callees);
 
 /* ---- what is done for each stack and each frame of a recording ---- */
 
 /* Gives a stack its room. */
-void callees_remember(struct callees_stack *stack);
+void call_mtf_remember(struct callees_stack *stack);
 
-static inline struct callees_stack *callees_turn_to(struct callees *callees, uint64_t thread)
+static inline struct callees_stack *call_mtf_turn_to(struct call_mtf *callees, uint64_t thread)
 {
     callees->stack = &callees->stacks[thread % CALLEES_THREADS];
     if (!callees->stack->frames)
-        callees_remember(callees->stack);
+        call_mtf_remember(callees->stack);
     return callees->stack;
 }
 
-static inline void callees_keep(struct callees *callees, uint64_t thread, uint64_t keep)
+static inline void call_mtf_keep(struct call_mtf *callees, uint64_t thread, uint64_t keep)
 {
-    struct callees_stack *stack = callees_turn_to(callees, thread);
+    struct callees_stack *stack = call_mtf_turn_to(callees, thread);
     stack->depth = keep < stack->depth ? keep : stack->depth;
 }
 
-static inline void callees_pop(struct callees *callees, uint64_t thread, uint64_t pop)
+static inline void call_mtf_pop(struct call_mtf *callees, uint64_t thread, uint64_t pop)
 {
-    struct callees_stack *stack = callees_turn_to(callees, thread);
+    struct callees_stack *stack = call_mtf_turn_to(callees, thread);
     stack->depth -= pop < stack->depth ? pop : stack->depth;
 }
 
 /* The frame at a depth; 0: none that is remembered. */
-static inline uint32_t callees_frame_at(const struct callees_stack *stack, uint64_t depth)
+static inline uint32_t call_mtf_frame_at(const struct callees_stack *stack, uint64_t depth)
 {
     return depth > 0 && depth <= CALLEES_DEPTH ? stack->frames[depth - 1] : 0;
 }
 
 /* The caller of what is pushed next. */
-static inline uint32_t callees_top(const struct callees_stack *stack)
+static inline uint32_t call_mtf_top(const struct callees_stack *stack)
 {
-    return callees_frame_at(stack, stack->depth);
+    return call_mtf_frame_at(stack, stack->depth);
 }
 
-/* Returns callees_top() as it is then. */
-static inline uint32_t callees_push(struct callees_stack *stack, uint32_t frame)
+/* Returns call_mtf_top() as it is then. */
+static inline uint32_t call_mtf_push(struct callees_stack *stack, uint32_t frame)
 {
     if (stack->depth++ >= CALLEES_DEPTH)
         return 0;
@@ -92,7 +92,7 @@ static inline uint32_t callees_push(struct callees_stack *stack, uint32_t frame)
 }
 
 /* One of two without a branch: which it is nobody can foretell here, and guessing wrong takes longer than both. */
-static inline uint64_t callees_either(bool first, uint64_t one, uint64_t other)
+static inline uint64_t call_mtf_either(bool first, uint64_t one, uint64_t other)
 {
     return other ^ ((one ^ other) & -(uint64_t)first);
 }
@@ -100,26 +100,26 @@ static inline uint64_t callees_either(bool first, uint64_t one, uint64_t other)
 _Static_assert(CALLEES_RECENT == 4, "each is named below");
 
 /* Makes the one at `rank` the latest; the last one goes when none of them is it. */
-static inline void callees_note(uint32_t *recent, uint64_t rank, uint32_t frame)
+static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame)
 {
     const uint32_t first = recent[0], second = recent[1], third = recent[2], fourth = recent[3];
     recent[0] = frame;
-    recent[1] = (uint32_t)callees_either(rank >= 1, first, second);
-    recent[2] = (uint32_t)callees_either(rank >= 2, second, third);
-    recent[3] = (uint32_t)callees_either(rank >= 3, third, fourth);
+    recent[1] = (uint32_t)call_mtf_either(rank >= 1, first, second);
+    recent[2] = (uint32_t)call_mtf_either(rank >= 2, second, third);
+    recent[3] = (uint32_t)call_mtf_either(rank >= 3, third, fourth);
 }
 
 /* The frame for which `told` stands when `caller` calls it, and which is to be pushed; 0 when it stands for none. */
-static inline uint32_t callees_called(struct callees *callees, uint32_t caller, uint64_t told)
+static inline uint32_t call_mtf_called(struct call_mtf *callees, uint32_t caller, uint64_t told)
 {
     uint32_t *const recent = callees->recent[caller % CALLEES_CALLERS];
     const uint64_t rank = told - 1; /* a large one for 0 */
     /* One that is none of those is told by how far it is ahead of the one behind its caller. */
     const uint64_t ahead = (uint64_t)caller + 1 + (uint64_t)number_to_signed(rank - CALLEES_RECENT);
-    const uint64_t frame = callees_either(rank < CALLEES_RECENT, recent[rank % CALLEES_RECENT], ahead);
+    const uint64_t frame = call_mtf_either(rank < CALLEES_RECENT, recent[rank % CALLEES_RECENT], ahead);
     if (frame == 0 || frame > UINT32_MAX)
         return 0;
-    callees_note(recent, rank, (uint32_t)frame);
+    call_mtf_note(recent, rank, (uint32_t)frame);
     return (uint32_t)frame;
 }
 

@@ -15,11 +15,11 @@ struct walk {
     uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
 };
 
-void grouping_free(struct grouping *grouping)
+void codec_group_free(struct grouping *grouping)
 {
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         bytes_free(&grouping->columns[i]);
-    callees_free(&grouping->callees);
+    call_mtf_free(&grouping->callees);
 }
 
 /* A number of the payload. One that takes more bytes than it needs would come back with fewer. */
@@ -78,7 +78,7 @@ static uint64_t move_frame(struct walk *w)
 {
     const uint64_t frame = take(w);
     w->bad |= frame > UINT32_MAX;
-    put(w, COLUMN_FRAME, frame && !w->bad ? callees_tell(&w->grouping->callees, (uint32_t)frame) : 0);
+    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_tell(&w->grouping->callees, (uint32_t)frame) : 0);
     return frame;
 }
 
@@ -92,18 +92,18 @@ static void move_frames(struct walk *w)
         }
         const uint64_t distance = move(w, COLUMN_DISTANCE);
         const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
-        w->bad |= !callees_repeat(&w->grouping->callees, distance, length);
+        w->bad |= !call_mtf_repeat(&w->grouping->callees, distance, length);
         i += length;
     }
 }
 
 static void move_stack(struct walk *w, uint64_t tag)
 {
-    struct callees *const callees = &w->grouping->callees;
+    struct call_mtf *const callees = &w->grouping->callees;
     if ((tag & 7) == RECORD_SUFFIX)
-        callees_keep(callees, tag >> 3, move(w, COLUMN_KEEP));
+        call_mtf_keep(callees, tag >> 3, move(w, COLUMN_KEEP));
     else
-        callees_pop(callees, tag >> 3, move(w, COLUMN_POP));
+        call_mtf_pop(callees, tag >> 3, move(w, COLUMN_POP));
     move_frames(w);
 }
 
@@ -185,14 +185,14 @@ static void move_record(struct walk *w)
     }
 }
 
-bool group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
+bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
 {
     struct walk w = { .grouping = grouping,
                       .payload = cursor_of(payload->at, payload->size),
                       .most = GROUP_MOST(payload->size) };
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
-    callees_begin(&grouping->callees);
+    call_mtf_begin(&grouping->callees);
     const uint64_t base = take(&w);
     while (!w.bad && cursor_left(&w.payload) > 0)
         move_record(&w);

@@ -14,7 +14,7 @@
 /* Room that is used again for each block. `= {0}` is empty. */
 struct grouping {
     struct bytes columns[GROUP_COLUMNS];
-    struct callees callees;
+    struct call_mtf callees;
 };
 
 /* What a grouped payload may take: a record of a byte is split in two, and the columns have their sizes. */
@@ -22,13 +22,13 @@ struct grouping {
 
 /* Appends the grouped payload. False, and nothing appended, when it has something in it that would not come back as it
  * was, or would take more than GROUP_MOST. */
-bool group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to);
+bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to);
 
 /* In block_ungroup.c. Appends the payload that was grouped, of `size` bytes. Nothing in `grouped` is trusted. False
  * when it is not the grouping of so many bytes; what was appended is then of no use. */
-bool ungroup_payload(struct grouping *grouping, const void *grouped, size_t grouped_size, size_t size,
-                     struct bytes *to);
+bool codec_ungroup_payload(struct grouping *grouping, const void *grouped, size_t grouped_size, size_t size,
+                           struct bytes *to);
 
-void grouping_free(struct grouping *grouping);
+void codec_group_free(struct grouping *grouping);
 
 #endif

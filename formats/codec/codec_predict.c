@@ -99,7 +99,7 @@ static uint64_t move_round(struct walk *w, struct predicted_stack *stack)
         return 0;
     w->repeated_left -= (uint32_t)length;
     for (uint64_t i = 0; i < length; i++)
-        w->bad |= !predicted_push(stack, stack->frames[stack->depth - distance]);
+        w->bad |= !predicted_stacks_push(stack, stack->frames[stack->depth - distance]);
     put_frame(w, 0);
     put_frame(w, distance);
     put_frame(w, length);
@@ -122,7 +122,7 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
     uint64_t done = 0;
     while (!w->bad) {
         const uint32_t told = take_frame(w, !w->reads && done < count);
-        const uint32_t frame = predict_call(w->predictor, w->prediction->stacks, stack, before, told);
+        const uint32_t frame = predicted_stacks_call(w->predictor, w->prediction->stacks, stack, before, told);
         if (frame == PREDICTED_LEAF)
             break;
         before = (struct predicted_before){ UINT32_MAX, 0 };
@@ -130,7 +130,7 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
             done += move_round(w, stack);
             continue;
         }
-        w->bad |= !predicted_push(stack, frame);
+        w->bad |= !predicted_stacks_push(stack, frame);
         put_frame(w, frame);
         done++;
     }
@@ -156,12 +156,12 @@ static void move_stack(struct walk *w, uint64_t tag)
     const uint64_t count = take(w);
     if (w->bad)
         return;
-    pop = predict_pop(w->predictor, stack, pop);
+    pop = predicted_stacks_pop(w->predictor, stack, pop);
     if (pop > depth) {
         w->bad = true;
         return;
     }
-    const uint64_t keep = depth - pop, pushed = move_frames(w, stack, predicted_before(stack, pop), count);
+    const uint64_t keep = depth - pop, pushed = move_frames(w, stack, predicted_stacks_before(stack, pop), count);
     w->bad |= !w->reads && pushed != count;
     put(w, thread << 3 | (pop < keep ? RECORD_POP_PUSH : RECORD_SUFFIX));
     put(w, pop < keep ? pop : keep);
@@ -236,7 +236,7 @@ static void move_inside(struct walk *w, uint64_t note)
         move_byte(w, note, &before);
 }
 
-static void take_note(struct walk *w, uint64_t note)
+static void stream_notes_take(struct walk *w, uint64_t note)
 {
     const unsigned char *const end = w->payload.end;
     const uint64_t size = take(w);
@@ -323,7 +323,7 @@ static void move_record(struct walk *w)
         if (w->reads)
             put_note(w, shape - SHAPE_NOTE);
         else
-            take_note(w, shape - SHAPE_NOTE);
+            stream_notes_take(w, shape - SHAPE_NOTE);
         break;
     }
 }
@@ -342,7 +342,7 @@ static struct walk begin(struct prediction *prediction)
         struct walk){ .prediction = prediction, .predictor = prediction->predictor, .repeated_left = REPEATED_MOST };
 }
 
-bool predict_payload(struct prediction *prediction, const struct bytes *payload, struct bytes *to)
+bool codec_predict_payload(struct prediction *prediction, const struct bytes *payload, struct bytes *to)
 {
     if (payload->size > PREDICT_MOST)
         return false;
@@ -360,7 +360,7 @@ bool predict_payload(struct prediction *prediction, const struct bytes *payload,
     return false;
 }
 
-bool unpredict_payload(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to)
+bool codec_predict_undo(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to)
 {
     if (size == 0 || size > PREDICT_MOST || size > cursor_left(&from) * PREDICT_RATIO)
         return false;
@@ -376,7 +376,7 @@ bool unpredict_payload(struct prediction *prediction, struct cursor from, size_t
     return !w.bad && range_coder_read_all(&w.predictor->coder);
 }
 
-void prediction_free(struct prediction *prediction)
+void codec_predict_free(struct prediction *prediction)
 {
     free(prediction->predictor);
     if (prediction->stacks)

@@ -20,13 +20,13 @@ struct prediction {
 
 /* Appends the predicted payload. False, and nothing appended, when it is larger than PREDICT_MOST or PREDICT_RATIO
  * allow, or has something in it that would not come back as it was. */
-bool predict_payload(struct prediction *prediction, const struct bytes *payload, struct bytes *to);
+bool codec_predict_payload(struct prediction *prediction, const struct bytes *payload, struct bytes *to);
 
 /* Appends the payload of `size` bytes that was predicted. Nothing in `from` is trusted. False when it can't have been
  * so many bytes; what was appended is then of no use. Whether it was these, only the block's checksum tells: a coder
  * that reads on finds something. */
-bool unpredict_payload(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to);
+bool codec_predict_undo(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to);
 
-void prediction_free(struct prediction *prediction);
+void codec_predict_free(struct prediction *prediction);
 
 #endif

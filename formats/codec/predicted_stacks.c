@@ -62,7 +62,7 @@ static bool predict_gone(struct predictor *predictor, const struct predicted_sta
     return predictor_bit(predictor, contexts, countof(contexts), goes);
 }
 
-uint64_t predict_pop(struct predictor *predictor, struct predicted_stack *stack, uint64_t pop)
+uint64_t predicted_stacks_pop(struct predictor *predictor, struct predicted_stack *stack, uint64_t pop)
 {
     uint32_t gone = 0;
     while (stack->depth > 0 && gone < POP_BY_ONES && predict_gone(predictor, stack, gone, gone < pop)) {
@@ -80,7 +80,7 @@ uint64_t predict_pop(struct predictor *predictor, struct predicted_stack *stack,
 
 /* ---- what is called ---- */
 
-struct predicted_before predicted_before(const struct predicted_stack *stack, uint64_t popped)
+struct predicted_before predicted_stacks_before(const struct predicted_stack *stack, uint64_t popped)
 {
     if (popped == 0)
         return (struct predicted_before){ 0, 0 };
@@ -126,8 +126,8 @@ static uint32_t predict_new(struct predictor *predictor, uint32_t caller, uint32
     return (uint32_t)(caller + 1 + (uint64_t)number_to_signed(found - 2));
 }
 
-uint32_t predict_call(struct predictor *predictor, struct predicted_stacks *stacks, const struct predicted_stack *stack,
-                      struct predicted_before before, uint32_t frame)
+uint32_t predicted_stacks_call(struct predictor *predictor, struct predicted_stacks *stacks,
+                               const struct predicted_stack *stack, struct predicted_before before, uint32_t frame)
 {
     const uint32_t number = frame_at(stack, stack->depth);
     struct predicted_caller *caller = &stacks->callers[number % PREDICTED_CALLERS];
@@ -148,7 +148,7 @@ uint32_t predict_call(struct predictor *predictor, struct predicted_stacks *stac
     return frame;
 }
 
-bool predicted_push(struct predicted_stack *stack, uint32_t frame)
+bool predicted_stacks_push(struct predicted_stack *stack, uint32_t frame)
 {
     if (stack->depth == PREDICTED_DEPTH)
         return false;

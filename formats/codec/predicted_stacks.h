@@ -43,7 +43,7 @@ struct predicted_stack *predicted_stack_of(struct predicted_stacks *stacks, uint
 
 /* Tells how many frames go from the leaf, and takes them off: 0 to the stack's depth, or more where the file is
  * damaged, and then the stack is of no use. */
-uint64_t predict_pop(struct predictor *predictor, struct predicted_stack *stack, uint64_t pop);
+uint64_t predicted_stacks_pop(struct predictor *predictor, struct predicted_stack *stack, uint64_t pop);
 
 /* What stood where the first frame is going to be called. */
 struct predicted_before {
@@ -51,13 +51,13 @@ struct predicted_before {
     uint32_t gone;  /* frames, it and those that it had called, as far as that matters */
 };
 
-struct predicted_before predicted_before(const struct predicted_stack *stack, uint64_t popped);
+struct predicted_before predicted_stacks_before(const struct predicted_stack *stack, uint64_t popped);
 
 /* Tells what the leaf calls: a frame, PREDICTED_LEAF or PREDICTED_ROUND. It is not pushed. */
-uint32_t predict_call(struct predictor *predictor, struct predicted_stacks *stacks, const struct predicted_stack *stack,
-                      struct predicted_before before, uint32_t frame);
+uint32_t predicted_stacks_call(struct predictor *predictor, struct predicted_stacks *stacks,
+                               const struct predicted_stack *stack, struct predicted_before before, uint32_t frame);
 
 /* False when there is no room. */
-bool predicted_push(struct predicted_stack *stack, uint32_t frame);
+bool predicted_stacks_push(struct predicted_stack *stack, uint32_t frame);
 
 #endif

@@ -34,7 +34,7 @@ struct collapsed {
     const struct collapsed_style *style;
     bool processes; /* several: each is named */
     struct paths paths;
-    struct owners owners;
+    struct task_owners owners;
 
     struct intern frames; /* every frame as it is shown */
     struct bytes frame;   /* one in the making */
@@ -86,7 +86,7 @@ static void put_string(struct bytes *to, const char *string)
 
 static void put_decimal(struct bytes *to, uint64_t number)
 {
-    to->size += put_digits(bytes_reserve(to, DIGITS_MOST), number);
+    to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), number);
 }
 
 /* Ends the frame in the making and gives its mark. */
@@ -104,7 +104,7 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
     struct bytes *to = &collapsed->frame;
     const struct text name = tables_function_name(tables, frame->function);
     const bool bare = tables->functions[frame->function].file == 0;
-    put_name(to, bare && collapsed->style->no_threads ? task_mark_merged(name) : name);
+    put_name(to, bare && collapsed->style->no_threads ? task_frame_merged(name) : name);
     if (bare)
         return frame_mark(collapsed);
     const struct text file = tables_function_file(tables, frame->function);
@@ -167,7 +167,7 @@ static uint32_t mark_interpreter(struct collapsed *collapsed, uint64_t interpret
 
 static uint32_t mark_thread(struct collapsed *collapsed, uint32_t number)
 {
-    put_name(&collapsed->frame, owners_name(&collapsed->owners, collapsed->tables, number));
+    put_name(&collapsed->frame, task_owner_name(&collapsed->owners, collapsed->tables, number));
     put_string(&collapsed->frame, " (");
     put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
     put_string(&collapsed->frame, ")");
@@ -232,7 +232,7 @@ static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t s
     return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
 }
 
-static void count_samples(struct collapsed *collapsed, const struct tally *tally)
+static void count_samples(struct collapsed *collapsed, const struct aggregate *tally)
 {
     const struct tables *tables = collapsed->tables;
     uint32_t *nodes = alloc_zeroed(tally->count + 1, sizeof(*nodes));          /* by row */
@@ -348,7 +348,7 @@ static bool several_processes(const struct tables *tables)
 static void drop(struct collapsed *collapsed)
 {
     paths_free(&collapsed->paths);
-    owners_free(&collapsed->owners);
+    task_owner_free(&collapsed->owners);
     intern_free(&collapsed->frames);
     bytes_free(&collapsed->frame);
     outline_free(&collapsed->outline);
@@ -357,12 +357,12 @@ static void drop(struct collapsed *collapsed)
     free(collapsed->nodes);
 }
 
-void collapsed_write(struct output *to, const struct tables *tables, const struct tally *tally,
+void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
                      const struct collapsed_style *style)
 {
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
     paths_find(&collapsed.paths, tables);
-    owners_find(&collapsed.owners, tables);
+    task_owner_find(&collapsed.owners, tables);
     mark_frames(&collapsed);
     count_samples(&collapsed, tally);
 

@@ -55,7 +55,7 @@ struct collapsed_style {
 };
 
 /* Writes all lines. The tally has been sorted. Failures of writing stay in `to`. */
-void collapsed_write(struct output *to, const struct tables *tables, const struct tally *tally,
+void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
                      const struct collapsed_style *style);
 
 #endif

@@ -69,8 +69,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     uint64_t time = in_units_of_tick(gecko, sample->time_ns);
     if (time < samples->last.time)
         time = samples->last.time;
-    gecko_take_status(gecko, thread, sample, time);
-    gecko_take_weight(gecko, thread, sample);
+    gecko_cpu_take_status(gecko, thread, sample, time);
+    gecko_weights_take(gecko, thread, sample);
     gecko_opcodes_take(gecko, sample->stack);
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
 }
@@ -92,11 +92,11 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        gecko_take_tick(gecko);
+        gecko_cpu_take_tick(gecko);
     else if (event->kind == EVENT_LEFT_OUT)
-        gecko_take_left_out(gecko, &event->left_out);
+        gecko_cpu_take_left_out(gecko, &event->left_out);
     else if (event->kind == EVENT_FAILED)
-        gecko_take_failed(gecko, &event->failed);
+        gecko_cpu_take_failed(gecko, &event->failed);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
@@ -107,15 +107,15 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
-    gecko_lines_make(gecko);
+    gecko_threads_make_lines(gecko);
     gecko_opcodes_settle(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
-    gecko_emit_threads(gecko);
-    gecko_emit_shared(gecko);
+    gecko_threads_emit(gecko);
+    gecko_tables_emit(gecko);
     emit_literal(json, "counters", "[]");
-    gecko_emit_meta(gecko);
+    gecko_meta_emit(gecko);
     emit_close(json, '}');
     output_bytes(json->to, "\n", 1);
     if (gecko->spool.failure.text[0])
@@ -140,6 +140,6 @@ void gecko_drop(struct gecko *gecko)
     gecko_opcodes_free(&gecko->opcodes);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
-    gecko_lines_free(gecko);
+    gecko_threads_free_lines(gecko);
     free(gecko);
 }

@@ -100,7 +100,7 @@ struct gecko_leaf {
 /* `= {0}` is empty, and shows none. */
 struct gecko_opcodes {
     bool shown;
-    struct pairs numbers; /* of (instruction, base): row + 1 */
+    struct intern_pairs numbers; /* of (instruction, base): row + 1 */
     struct gecko_opcode *rows;
     size_t rows_room;
     uint32_t *leaf_of; /* by stack: its place in `leaves` + 1 */
@@ -153,19 +153,20 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
 struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
 
 /* Takes what a sample says beside its stack; `time` is the sample's, which the thread does not have yet. */
-void gecko_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
-void gecko_take_left_out(struct gecko *gecko, const struct left_out *left_out);
-void gecko_take_failed(struct gecko *gecko, const struct failed *failed);
-void gecko_take_tick(struct gecko *gecko);
+void gecko_cpu_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample,
+                           uint64_t time);
+void gecko_cpu_take_left_out(struct gecko *gecko, const struct left_out *left_out);
+void gecko_cpu_take_failed(struct gecko *gecko, const struct failed *failed);
+void gecko_cpu_take_tick(struct gecko *gecko);
 /* How long a sample lasts that stands for so many ns; 0: for an interval. */
-uint64_t gecko_width_units(const struct gecko *gecko, uint64_t stands_ns);
+uint64_t gecko_cpu_width_units(const struct gecko *gecko, uint64_t stands_ns);
 /* Writes the column of CPU times of a thread's samples; none when no sample of the recording has one. */
-void gecko_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
+void gecko_cpu_emit(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
 
 /* Takes how long a sample stands for, which the thread does not have yet. */
-void gecko_take_weight(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
+void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
 /* Writes how long the samples of a thread stand for. */
-void gecko_emit_weights(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
+void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* What the samples of a thread are part of: its own line, or one that many tasks share. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
@@ -224,33 +225,34 @@ extern const struct gecko_marker_kind gecko_state_markers, gecko_task_markers, g
 
 /* For the kinds: the stack of the sample at a time that does not go back; the members that the data of all have; the
  * parts of a schema, in which the field `shown` is the label. */
-uint32_t gecko_stack_at(struct gecko_marker_reader *reader, uint64_t time);
-void gecko_emit_type(struct gecko *gecko, const char *type, const char *color);
-void gecko_emit_place(struct gecko *gecko, const struct gecko_marker *marker);
-void gecko_add_field(json_t *fields, const char *key, const char *label, const char *format);
-void gecko_add_place_field(json_t *fields);
-json_t *gecko_schema(const char *name, const char *description, bool overview, const char *shown, json_t *fields);
+uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t time);
+void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *color);
+void gecko_markers_emit_source(struct gecko *gecko, const struct gecko_marker *marker);
+void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format);
+void gecko_markers_add_source_field(json_t *fields);
+json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
+                             json_t *fields);
 
 /* Writes the markers of a thread. */
-void gecko_emit_markers(struct gecko *gecko, const struct gecko_thread *thread);
+void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread);
 /* What the viewer should know of markers: [] when there are none. */
 json_t *gecko_marker_schema(const struct gecko *gecko);
 /* The states that a status stands for. */
-uint32_t gecko_states_of(uint32_t status);
+uint32_t gecko_state_markers_of(uint32_t status);
 /* The place of a text among the strings, which has it from now on. The sources have been found. */
-size_t gecko_string(struct gecko *gecko, struct text text);
+size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
 /* Decides which threads are shown, in which order and under which names. */
-void gecko_lines_make(struct gecko *gecko);
-void gecko_lines_free(struct gecko *gecko);
+void gecko_threads_make_lines(struct gecko *gecko);
+void gecko_threads_free_lines(struct gecko *gecko);
 /* Writes the list of threads with their samples. */
-void gecko_emit_threads(struct gecko *gecko);
+void gecko_threads_emit(struct gecko *gecko);
 /* The lines that are visible at first, and the one that is selected, as lists of places. */
-json_t *gecko_visible_lines(const struct gecko *gecko);
-json_t *gecko_selected_lines(const struct gecko *gecko);
+json_t *gecko_threads_visible_lines(const struct gecko *gecko);
+json_t *gecko_threads_selected_lines(const struct gecko *gecko);
 
 /* Writes the tables that all threads share, and the recording's description. */
-void gecko_emit_shared(struct gecko *gecko);
-void gecko_emit_meta(struct gecko *gecko);
+void gecko_tables_emit(struct gecko *gecko);
+void gecko_meta_emit(struct gecko *gecko);
 
 #endif

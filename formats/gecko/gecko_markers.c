@@ -15,7 +15,7 @@ static const struct gecko_marker_kind *const kinds[] = {
 /* ---- what the kinds have in common ---- */
 
 /* Changes and samples go on together. */
-uint32_t gecko_stack_at(struct gecko_marker_reader *reader, uint64_t time)
+uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t time)
 {
     while (reader->stacks && reader->sample.time < time && spool_next(&reader->samples, &reader->sample)) {
     }
@@ -30,7 +30,7 @@ static void emit_own(struct emitter *json, const char *key, const char *text)
     emit_literal(json, key, quoted);
 }
 
-void gecko_emit_type(struct gecko *gecko, const char *type, const char *color)
+void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *color)
 {
     emit_own(&gecko->json, "type", type);
     emit_own(&gecko->json, "color", color);
@@ -43,7 +43,7 @@ static uint32_t leaf_name(const struct tables *tables, uint32_t stack)
     return frame ? tables->functions[tables->frames[frame].function].name : 0;
 }
 
-void gecko_emit_place(struct gecko *gecko, const struct gecko_marker *marker)
+void gecko_markers_emit_source(struct gecko *gecko, const struct gecko_marker *marker)
 {
     struct emitter *json = &gecko->json;
     emit_integer(json, "function", leaf_name(gecko->tables, marker->stack));
@@ -53,17 +53,18 @@ void gecko_emit_place(struct gecko *gecko, const struct gecko_marker *marker)
     emit_close(json, '}');
 }
 
-void gecko_add_field(json_t *fields, const char *key, const char *label, const char *format)
+void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format)
 {
     json_array_append_new(fields, json_pack("{s:s, s:s, s:s}", "key", key, "label", label, "format", format));
 }
 
-void gecko_add_place_field(json_t *fields)
+void gecko_markers_add_source_field(json_t *fields)
 {
-    gecko_add_field(fields, "function", "Began in", "unique-string");
+    gecko_markers_add_field(fields, "function", "Began in", "unique-string");
 }
 
-json_t *gecko_schema(const char *name, const char *description, bool overview, const char *shown, json_t *fields)
+json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
+                             json_t *fields)
 {
     char tooltip[96], label[48];
     snprintf(label, sizeof(label), "{marker.data.%s}", shown);
@@ -88,7 +89,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker_kind *kind,
 
 static void emit_name(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
 {
-    emit_integer(&gecko->json, NULL, (int64_t)gecko_string(gecko, kind->name(marker)));
+    emit_integer(&gecko->json, NULL, (int64_t)gecko_tables_string(gecko, kind->name(marker)));
 }
 
 static void emit_start(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
@@ -151,11 +152,11 @@ static int64_t emit_column(struct gecko_marker_reader *reader, size_t column)
     return count;
 }
 
-void gecko_emit_markers(struct gecko *gecko, const struct gecko_thread *thread)
+void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread)
 {
     struct gecko_marker_reader reader = { .gecko = gecko, .thread = thread };
     if (thread->samples.count)
-        reader.end = thread->samples.last.time + gecko_width_units(gecko, thread->stands_ns);
+        reader.end = thread->samples.last.time + gecko_cpu_width_units(gecko, thread->stands_ns);
     int64_t count = 0;
     emit_open(&gecko->json, "markers", '{');
     for (size_t i = 0; i < countof(columns); i++)

@@ -64,7 +64,7 @@ static json_t *category_values(const struct gecko *gecko)
 static void emit_product(struct emitter *json, uint32_t version_hex)
 {
     char version[32], value[48];
-    python_version_text(version, version_hex);
+    event_python_version_text(version, version_hex);
     const bool plain = strspn(version, "0123456789.") == strlen(version);
     snprintf(value, sizeof(value), plain ? "rv:%s" : "Python %s", version);
     const char *const misc = plain && version_hex ? value : "";
@@ -81,7 +81,7 @@ static uint64_t end_ns(const struct gecko *gecko)
         if (thread->samples.count == 0)
             continue;
         const uint64_t drawn_ns = thread->samples.last.time * gecko->unit_ns;
-        const uint64_t width_ns = gecko_width_units(gecko, thread->stands_ns) * gecko->unit_ns;
+        const uint64_t width_ns = gecko_cpu_width_units(gecko, thread->stands_ns) * gecko->unit_ns;
         const uint64_t stands_ns = thread->stands_ns ? thread->stands_ns : gecko->tables->recording.interval_ns;
         const uint64_t ends_ns = drawn_ns + (width_ns > stands_ns ? width_ns : stands_ns);
         last_ns = ends_ns > last_ns ? ends_ns : last_ns;
@@ -182,7 +182,7 @@ static json_t *ending(const struct tables *tables)
     if (!tables->end.reason)
         return json_string("cut off: the recorder did not come to its end");
     const char *how_much = tables->end.reason == END_UNWRITTEN ? "cut off" : "complete";
-    return json_sprintf("%s: %s", how_much, end_reason_text(tables->end.reason));
+    return json_sprintf("%s: %s", how_much, event_end_reason_text(tables->end.reason));
 }
 
 /* Rows of our own, under "show more" in the viewer. */
@@ -227,7 +227,7 @@ static const struct fixed {
     { "keepProfileThreadOrder", "true" },
 };
 
-void gecko_emit_meta(struct gecko *gecko)
+void gecko_meta_emit(struct gecko *gecko)
 {
     struct emitter *json = &gecko->json;
     const struct process *process = tables_first_process(gecko->tables);
@@ -243,8 +243,8 @@ void gecko_emit_meta(struct gecko *gecko)
     emit_value(json, "markerSchema", gecko_marker_schema(gecko));
     if (gecko->cpu_known)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
-    emit_value(json, "initialVisibleThreads", gecko_visible_lines(gecko));
-    emit_value(json, "initialSelectedThreads", gecko_selected_lines(gecko));
+    emit_value(json, "initialVisibleThreads", gecko_threads_visible_lines(gecko));
+    emit_value(json, "initialSelectedThreads", gecko_threads_selected_lines(gecko));
     emit_value(json, "categories", category_values(gecko));
     emit_value(json, "extra", extra_values(gecko));
     emit_close(json, '}');

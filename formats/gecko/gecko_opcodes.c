@@ -12,7 +12,7 @@ static uint32_t opcode_of(struct gecko_opcodes *opcodes, const struct frame *fra
 {
     bool added;
     const uint32_t base = frame->base ? frame->base : frame->instruction;
-    const uint32_t number = pairs_number(&opcodes->numbers, frame->instruction, base, &added);
+    const uint32_t number = intern_pairs_number(&opcodes->numbers, frame->instruction, base, &added);
     if (added) {
         opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
         opcodes->rows[number - 1] = (struct gecko_opcode){ .instruction = frame->instruction, .base = base };
@@ -52,7 +52,7 @@ static size_t quoted_name(struct gecko *gecko, uint32_t instruction)
     put_bytes(&name, "[", 1);
     put_bytes(&name, text.bytes, text.size);
     put_bytes(&name, "]", 1);
-    const size_t string = gecko_string(gecko, (struct text){ (const char *)name.at, name.size });
+    const size_t string = gecko_tables_string(gecko, (struct text){ (const char *)name.at, name.size });
     bytes_free(&name);
     return string;
 }
@@ -80,7 +80,7 @@ void gecko_opcodes_settle(struct gecko *gecko)
 
 void gecko_opcodes_free(struct gecko_opcodes *opcodes)
 {
-    pairs_free(&opcodes->numbers);
+    intern_pairs_free(&opcodes->numbers);
     free(opcodes->rows);
     free(opcodes->leaf_of);
     free(opcodes->leaves);
@@ -101,7 +101,7 @@ static uint64_t take_width(struct gecko_marker_reader *reader)
         reader->usual--;
     else
         spool_next(&reader->changes, &reader->change);
-    return gecko_width_units(reader->gecko, reader->change.time - before);
+    return gecko_cpu_width_units(reader->gecko, reader->change.time - before);
 }
 
 static void begin(struct gecko_marker_reader *reader)
@@ -159,10 +159,10 @@ static struct text name(const struct gecko_marker *marker)
 static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct frame *frame = &gecko->tables->frames[marker->subject];
-    gecko_emit_type(gecko, "Opcode", frame->base && frame->base != frame->instruction ? "teal" : "ink");
+    gecko_markers_emit_type(gecko, "Opcode", frame->base && frame->base != frame->instruction ? "teal" : "ink");
     emit_integer(&gecko->json, "opcode", frame->instruction);
     emit_integer(&gecko->json, "base", frame->base ? frame->base : frame->instruction);
-    gecko_emit_place(gecko, marker);
+    gecko_markers_emit_source(gecko, marker);
 }
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
@@ -170,11 +170,12 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     if (gecko->opcodes.numbers.count == 0)
         return;
     json_t *fields = json_array();
-    gecko_add_field(fields, "opcode", "Instruction", "unique-string");
-    gecko_add_field(fields, "base", "Specialised from", "unique-string");
-    gecko_add_place_field(fields);
-    json_array_append_new(schemas, gecko_schema("Opcode", "Two samples or more found the thread at this instruction.",
-                                                false, "opcode", fields));
+    gecko_markers_add_field(fields, "opcode", "Instruction", "unique-string");
+    gecko_markers_add_field(fields, "base", "Specialised from", "unique-string");
+    gecko_markers_add_source_field(fields);
+    json_array_append_new(schemas,
+                          gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.",
+                                               false, "opcode", fields));
 }
 
 const struct gecko_marker_kind gecko_opcode_markers = { begin, next, name, emit_data, add_schemas };

@@ -22,7 +22,7 @@ static const struct state {
                           "An exception was raised, or being handled." },
 };
 
-uint32_t gecko_states_of(uint32_t status)
+uint32_t gecko_state_markers_of(uint32_t status)
 {
     uint32_t set = 0;
     for (size_t i = 0; i < STATES && status & STATUS_RECORDED; i++)
@@ -59,7 +59,7 @@ static void read_change(struct gecko_marker_reader *reader)
         const uint32_t state = (uint32_t)__builtin_ctz(begun);
         reader->open[state] = (struct gecko_marker){ .subject = state,
                                                      .start = reader->now,
-                                                     .stack = gecko_stack_at(reader, reader->now) };
+                                                     .stack = gecko_markers_stack_at(reader, reader->now) };
     }
 }
 
@@ -85,16 +85,16 @@ static struct text name(const struct gecko_marker *marker)
 
 static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
-    gecko_emit_type(gecko, states[marker->subject].name, states[marker->subject].color);
-    gecko_emit_place(gecko, marker);
+    gecko_markers_emit_type(gecko, states[marker->subject].name, states[marker->subject].color);
+    gecko_markers_emit_source(gecko, marker);
     gecko->state_units[marker->subject] += marker->end - marker->start;
 }
 
 static json_t *schema_of(const struct state *state)
 {
     json_t *fields = json_array();
-    gecko_add_place_field(fields);
-    return gecko_schema(state->name, state->description, state->overview, "function", fields);
+    gecko_markers_add_source_field(fields);
+    return gecko_markers_schema(state->name, state->description, state->overview, "function", fields);
 }
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)

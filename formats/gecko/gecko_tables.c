@@ -164,7 +164,7 @@ static int64_t frame_category(const struct gecko *gecko, size_t row)
     for (size_t i = 0; i < countof(marks); i++)
         if (text_equal(name, marks[i].name))
             return marks[i].category;
-    if (gecko->tables->functions[function].file == 0 && task_mark(name))
+    if (gecko->tables->functions[function].file == 0 && task_frame_name(name))
         return CATEGORY_TASK;
     return CATEGORY_PYTHON;
 }
@@ -196,7 +196,7 @@ static int64_t package_name(const struct gecko *gecko, size_t row)
 }
 
 /* And behind those, what else there is. */
-size_t gecko_string(struct gecko *gecko, struct text text)
+size_t gecko_tables_string(struct gecko *gecko, struct text text)
 {
     bool added;
     const char *bytes = text.size ? text.bytes : "";
@@ -341,7 +341,7 @@ static void emit_strings(struct gecko *gecko)
     emit_close(json, ']');
 }
 
-void gecko_emit_shared(struct gecko *gecko)
+void gecko_tables_emit(struct gecko *gecko)
 {
     emit_open(&gecko->json, "shared", '{');
     for (size_t i = 0; i < countof(tables_shared); i++)

@@ -92,7 +92,7 @@ static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker
         *marker = (struct gecko_marker){ .subject = change.stack,
                                          .start = change.time,
                                          .end = reader->over ? reader->end : reader->change.time,
-                                         .stack = gecko_stack_at(reader, change.time) };
+                                         .stack = gecko_markers_stack_at(reader, change.time) };
         return true;
     }
     return false;
@@ -107,10 +107,10 @@ static struct text name(const struct gecko_marker *marker)
 static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct text task = tables_task(gecko->tables, marker->subject)->task.name;
-    gecko_emit_type(gecko, "Task", colors[marker->subject % countof(colors)]);
-    emit_integer(&gecko->json, "task", (int64_t)gecko_string(gecko, task));
+    gecko_markers_emit_type(gecko, "Task", colors[marker->subject % countof(colors)]);
+    emit_integer(&gecko->json, "task", (int64_t)gecko_tables_string(gecko, task));
     emit_integer(&gecko->json, "number", marker->subject);
-    gecko_emit_place(gecko, marker);
+    gecko_markers_emit_source(gecko, marker);
 }
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
@@ -118,11 +118,11 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     if (!gecko->tasks.run)
         return;
     json_t *fields = json_array();
-    gecko_add_field(fields, "task", "Task", "unique-string");
-    gecko_add_field(fields, "number", "Number", "integer");
-    gecko_add_place_field(fields);
+    gecko_markers_add_field(fields, "task", "Task", "unique-string");
+    gecko_markers_add_field(fields, "number", "Number", "integer");
+    gecko_markers_add_source_field(fields);
     json_array_append_new(
-        schemas, gecko_schema("Task", "The thread's event loop ran this asyncio task.", false, "task", fields));
+        schemas, gecko_markers_schema("Task", "The thread's event loop ran this asyncio task.", false, "task", fields));
 }
 
 const struct gecko_marker_kind gecko_task_markers = { begin, next, name, emit_data, add_schemas };

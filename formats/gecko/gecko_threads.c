@@ -36,7 +36,7 @@ static void again_free(struct again *again)
 static char *title_of(const struct process_row *row)
 {
     const struct process *process = &row->process;
-    char *title = program_title(process->command.size ? process->command : process->executable), *full;
+    char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
     if (row->recording.size == 0 ||
         asprintf(&full, "%s (%.*s)", title, (int)row->recording.size, row->recording.bytes) < 0)
         return title;
@@ -135,7 +135,7 @@ static void name_processes(struct gecko *gecko)
     again_free(&pids);
 }
 
-void gecko_lines_make(struct gecko *gecko)
+void gecko_threads_make_lines(struct gecko *gecko)
 {
     name_processes(gecko);
     make_lines(gecko);
@@ -143,7 +143,7 @@ void gecko_lines_make(struct gecko *gecko)
         make_empty_line(gecko);
 }
 
-void gecko_lines_free(struct gecko *gecko)
+void gecko_threads_free_lines(struct gecko *gecko)
 {
     for (size_t i = 0; i < gecko->processes_count; i++) {
         free(gecko->processes[i].title);
@@ -254,13 +254,13 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
         emit_decimal(json, NULL, sample.time, gecko->digits);
     emit_close(json, ']');
-    gecko_emit_cpu(gecko, thread, reader);
-    gecko_emit_weights(gecko, number, reader);
+    gecko_cpu_emit(gecko, thread, reader);
+    gecko_weights_emit(gecko, number, reader);
     emit_integer(json, "length", (int64_t)samples->count);
     emit_close(json, '}');
 }
 
-void gecko_emit_threads(struct gecko *gecko)
+void gecko_threads_emit(struct gecko *gecko)
 {
     struct emitter *json = &gecko->json;
     struct spool_reader reader = { 0 };
@@ -271,7 +271,7 @@ void gecko_emit_threads(struct gecko *gecko)
         emit_open(json, NULL, '{');
         emit_identity(gecko, line, &tids);
         emit_samples(gecko, line->thread, &reader);
-        gecko_emit_markers(gecko, gecko_thread(gecko, line->thread));
+        gecko_markers_emit(gecko, gecko_thread(gecko, line->thread));
         emit_close(json, '}');
     }
     emit_close(json, ']');
@@ -310,7 +310,7 @@ static struct ranked *rank_lines(const struct gecko *gecko)
     return ranked;
 }
 
-json_t *gecko_visible_lines(const struct gecko *gecko)
+json_t *gecko_threads_visible_lines(const struct gecko *gecko)
 {
     struct ranked *ranked = rank_lines(gecko);
     json_t *visible = json_array();
@@ -321,7 +321,7 @@ json_t *gecko_visible_lines(const struct gecko *gecko)
 }
 
 /* The first line, the main thread of the program; when that was never seen running, the one with most samples. */
-json_t *gecko_selected_lines(const struct gecko *gecko)
+json_t *gecko_threads_selected_lines(const struct gecko *gecko)
 {
     struct ranked *ranked = rank_lines(gecko);
     const bool first = gecko_samples(gecko, gecko->lines[0].thread)->count > 0;

@@ -4,7 +4,7 @@
 #include "formats/gecko/gecko_internal.h"
 
 /* The column has the time of all samples so far, so that samples which stand for the same time are a count. */
-void gecko_take_weight(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     const bool usual = sample->stands_ns == tables_interval_ns(gecko->tables, sample->thread);
     thread->stands_ns = usual ? 0 : sample->stands_ns;
@@ -30,7 +30,7 @@ static void emit_weights(struct gecko *gecko, uint32_t number, struct spool_read
         gecko_emit_ms(&gecko->json, NULL, row.time - before);
 }
 
-void gecko_emit_weights(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
 {
     struct emitter *json = &gecko->json;
     const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);

@@ -3,7 +3,7 @@
 
 #include <sys/random.h>
 
-struct spread spread_anew(void)
+struct spread hash_anew(void)
 {
     uint64_t factors[3];
     if (getrandom(factors, sizeof(factors), GRND_NONBLOCK) != sizeof(factors))

@@ -22,7 +22,7 @@ struct spread {
 #define SPREAD_USUAL ((struct spread){ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u, 0xC2B2AE3D27D4EB4Fu, false })
 
 /* Spreads the bits of a word over the whole of it: multiply, fold, multiply. */
-static inline uint64_t spread_mix(uint64_t word)
+static inline uint64_t hash_mix(uint64_t word)
 {
     word *= 0x9E3779B97F4A7C15u;
     word ^= word >> 32;
@@ -31,18 +31,18 @@ static inline uint64_t spread_mix(uint64_t word)
 }
 
 /* Its upper bits tell where (a, b, c) is looked for. */
-static inline uint64_t spread_three(const struct spread *spread, uint32_t a, uint32_t b, uint32_t c)
+static inline uint64_t hash_three(const struct spread *spread, uint32_t a, uint32_t b, uint32_t c)
 {
     const uint64_t sum = a * spread->a + b * spread->b + c * spread->c;
-    return spread->mixes ? spread_mix(sum) : sum;
+    return spread->mixes ? hash_mix(sum) : sum;
 }
 
-static inline uint64_t spread_pair(const struct spread *spread, uint32_t a, uint32_t b)
+static inline uint64_t hash_pair(const struct spread *spread, uint32_t a, uint32_t b)
 {
-    return spread_three(spread, a, b, 0);
+    return hash_three(spread, a, b, 0);
 }
 
 /* Others, by chance; the usual ones where there is none. */
-struct spread spread_anew(void);
+struct spread hash_anew(void);
 
 #endif

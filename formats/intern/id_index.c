@@ -9,7 +9,7 @@
 #define ROOM_LEAST_BITS 8
 
 /* How many places were looked at in vain. */
-static size_t take_in(struct number_index *index, const void *things, uint32_t number, number_index_hash *hash)
+static size_t take_in(struct id_index *index, const void *things, uint32_t number, number_index_hash *hash)
 {
     const size_t mask = index->room - 1, first = hash(&index->spread, things, number) >> index->shift;
     size_t i = first;
@@ -19,14 +19,14 @@ static size_t take_in(struct number_index *index, const void *things, uint32_t n
     return (i - first) & mask;
 }
 
-static void take_in_all(struct number_index *index, const void *things, uint32_t end, number_index_hash *hash)
+static void take_in_all(struct id_index *index, const void *things, uint32_t end, number_index_hash *hash)
 {
     for (uint32_t i = 1; i < end; i++)
         take_in(index, things, i, hash);
 }
 
 /* Twice the room. */
-static void grow(struct number_index *index)
+static void grow(struct id_index *index)
 {
     free(index->slots);
     if (index->room == 0)
@@ -34,26 +34,26 @@ static void grow(struct number_index *index)
     index->shift = index->room ? index->shift - 1 : 64 - ROOM_LEAST_BITS;
     index->room = index->room ? index->room * 2 : 1 << ROOM_LEAST_BITS;
     index->slots = alloc_zeroed(index->room, sizeof(*index->slots));
-    index->spread_anew = false;
+    index->hash_anew = false;
 }
 
 /* At most half of the slots are taken: searches stay short. */
-void number_index_add(struct number_index *index, const void *things, uint32_t number, number_index_hash *hash)
+void id_index_add(struct id_index *index, const void *things, uint32_t number, number_index_hash *hash)
 {
     if ((size_t)number * 2 > index->room) {
         grow(index);
         take_in_all(index, things, number, hash);
     }
-    if (take_in(index, things, number, hash) < SPREAD_FAR || index->spread_anew)
+    if (take_in(index, things, number, hash) < SPREAD_FAR || index->hash_anew)
         return;
-    index->spread_anew = true; /* once: if that does not help, nothing does */
-    index->spread = spread_anew();
+    index->hash_anew = true; /* once: if that does not help, nothing does */
+    index->spread = hash_anew();
     memset(index->slots, 0, index->room * sizeof(*index->slots));
     take_in_all(index, things, number + 1, hash);
 }
 
-void number_index_free(struct number_index *index)
+void id_index_free(struct id_index *index)
 {
     free(index->slots);
-    *index = (struct number_index){ 0 };
+    *index = (struct id_index){ 0 };
 }

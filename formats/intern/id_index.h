@@ -11,12 +11,12 @@
 
 #include <stdbool.h>
 
-struct number_index {
+struct id_index {
     uint32_t *slots; /* numbers; 0: free */
     size_t room;     /* a power of two, or 0 */
     uint32_t shift;  /* leaves as many bits of a hash as a place in `slots` has */
     struct spread spread;
-    bool spread_anew; /* since it last grew */
+    bool hash_anew; /* since it last grew */
 };
 
 /* Whether things[number] is the one that is looked for. */
@@ -26,8 +26,8 @@ typedef bool number_index_same(const void *things, uint32_t number, const void *
 typedef uint64_t number_index_hash(const struct spread *spread, const void *things, uint32_t number);
 
 /* The slot that has the thing of this hash, or the free one in which it would be. There must be room. */
-static inline uint32_t *number_index_slot(const struct number_index *index, uint64_t hash, number_index_same *same,
-                                          const void *things, const void *wanted)
+static inline uint32_t *id_index_slot(const struct id_index *index, uint64_t hash, number_index_same *same,
+                                      const void *things, const void *wanted)
 {
     const size_t mask = index->room - 1;
     for (size_t i = hash >> index->shift;; i = (i + 1) & mask) {
@@ -38,21 +38,21 @@ static inline uint32_t *number_index_slot(const struct number_index *index, uint
 }
 
 /* The thing of this hash will be looked for soon: its place is fetched from memory in the meantime. */
-static inline void number_index_expect(const struct number_index *index, uint64_t hash)
+static inline void id_index_expect(const struct id_index *index, uint64_t hash)
 {
     if (index->room)
         __builtin_prefetch(&index->slots[hash >> index->shift]);
 }
 
 /* The number that is there, when it is looked for now: most likely that of the thing; 0: there is none. */
-static inline uint32_t number_index_guess(const struct number_index *index, uint64_t hash)
+static inline uint32_t id_index_guess(const struct id_index *index, uint64_t hash)
 {
     return index->room ? index->slots[hash >> index->shift] : 0;
 }
 
 /* Takes in things[number], which comes next: it can be found from now on, as all before it. */
-void number_index_add(struct number_index *index, const void *things, uint32_t number, number_index_hash *hash);
+void id_index_add(struct id_index *index, const void *things, uint32_t number, number_index_hash *hash);
 
-void number_index_free(struct number_index *index);
+void id_index_free(struct id_index *index);
 
 #endif

@@ -12,11 +12,11 @@ static uint64_t hash_bytes(uint64_t secret, const unsigned char *bytes, size_t s
     for (; size >= 8; bytes += 8, size -= 8) {
         uint64_t word;
         memcpy(&word, bytes, sizeof(word));
-        hash = spread_mix(hash ^ word);
+        hash = hash_mix(hash ^ word);
     }
     uint64_t rest = 0;
     memcpy(&rest, bytes, size);
-    return spread_mix(hash ^ rest);
+    return hash_mix(hash ^ rest);
 }
 
 /* Tables are kept at most 5/8 full: probes stay short. */
@@ -26,58 +26,58 @@ static bool crowded(uint32_t count, size_t room)
 }
 
 /* Takes what it has into new slots. */
-static void pairs_rebuild(struct pairs *pairs, size_t room)
+static void pairs_rebuild(struct intern_pairs *pairs, size_t room)
 {
-    const struct pairs old = *pairs;
+    const struct intern_pairs old = *pairs;
     pairs->room = room;
     pairs->slots = alloc_zeroed(room, sizeof(*pairs->slots));
     for (size_t i = 0; i < old.room; i++)
         if (old.slots[i].number)
-            *pairs_slot(pairs, old.slots[i].a, old.slots[i].b) = old.slots[i];
+            *intern_pairs_slot(pairs, old.slots[i].a, old.slots[i].b) = old.slots[i];
     free(old.slots);
 }
 
-static void pairs_grow(struct pairs *pairs)
+static void pairs_grow(struct intern_pairs *pairs)
 {
     if (pairs->room == 0)
         pairs->spread = SPREAD_USUAL;
     pairs->shift = pairs->room ? pairs->shift - 1 : 64 - 6;
-    pairs->spread_anew = false;
+    pairs->hash_anew = false;
     pairs_rebuild(pairs, pairs->room ? pairs->room * 2 : 64);
 }
 
 /* Whether the slot is so far from where its pair is looked for first that other factors are worth a try. */
-static bool is_far(const struct pairs *pairs, const struct pair_slot *slot)
+static bool is_far(const struct intern_pairs *pairs, const struct pair_slot *slot)
 {
-    const size_t steps = (size_t)(slot - pairs->slots) - pairs_place(pairs, slot->a, slot->b);
-    return (steps & (pairs->room - 1)) >= SPREAD_FAR && !pairs->spread_anew;
+    const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_place(pairs, slot->a, slot->b);
+    return (steps & (pairs->room - 1)) >= SPREAD_FAR && !pairs->hash_anew;
 }
 
-void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
+void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
 {
     if (crowded(pairs->count, pairs->room))
         pairs_grow(pairs);
-    struct pair_slot *slot = pairs_slot(pairs, a, b);
+    struct pair_slot *slot = intern_pairs_slot(pairs, a, b);
     *slot = (struct pair_slot){ a, b, number };
     pairs->count++;
     if (!is_far(pairs, slot))
         return;
-    pairs->spread_anew = true; /* once: if that does not help, nothing does */
-    pairs->spread = spread_anew();
+    pairs->hash_anew = true; /* once: if that does not help, nothing does */
+    pairs->spread = hash_anew();
     pairs_rebuild(pairs, pairs->room);
 }
 
-uint32_t pairs_add_next(struct pairs *pairs, uint32_t a, uint32_t b)
+uint32_t intern_pairs_add_next(struct intern_pairs *pairs, uint32_t a, uint32_t b)
 {
     const uint32_t number = pairs->count + 1;
-    pairs_add(pairs, a, b, number);
+    intern_pairs_add(pairs, a, b, number);
     return number;
 }
 
-void pairs_free(struct pairs *pairs)
+void intern_pairs_free(struct intern_pairs *pairs)
 {
     free(pairs->slots);
-    *pairs = (struct pairs){ 0 };
+    *pairs = (struct intern_pairs){ 0 };
 }
 
 static struct intern_slot *intern_slot(const struct intern *intern, uint64_t hash, const void *bytes, size_t size)
@@ -107,8 +107,8 @@ static void intern_rebuild(struct intern *intern, size_t room)
 
 static void intern_spread_anew(struct intern *intern)
 {
-    intern->spread_anew = true; /* once: if that does not help, nothing does */
-    intern->secret = spread_anew().a;
+    intern->hash_anew = true; /* once: if that does not help, nothing does */
+    intern->secret = hash_anew().a;
     for (size_t i = 0; i < intern->room; i++) {
         struct intern_slot *slot = &intern->slots[i];
         if (slot->number)
@@ -121,14 +121,14 @@ static void intern_add(struct intern *intern, struct intern_slot *slot, uint64_t
 {
     const size_t mask = intern->room - 1, steps = ((size_t)(slot - intern->slots) - (size_t)hash) & mask;
     *slot = (struct intern_slot){ hash, alloc_copy(bytes, size), size, ++intern->count };
-    if (steps >= SPREAD_FAR && !intern->spread_anew)
+    if (steps >= SPREAD_FAR && !intern->hash_anew)
         intern_spread_anew(intern);
 }
 
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
 {
     if (crowded(intern->count, intern->room)) {
-        intern->spread_anew = false;
+        intern->hash_anew = false;
         intern_rebuild(intern, intern->room ? intern->room * 2 : 64);
     }
     const uint64_t hash = hash_bytes(intern->secret, bytes, size);

@@ -15,26 +15,26 @@ struct pair_slot {
     uint32_t number; /* 0: free */
 };
 
-struct pairs {
+struct intern_pairs {
     struct pair_slot *slots;
     size_t room; /* a power of two, or 0 */
     uint32_t count;
     uint32_t shift; /* leaves as many bits of a word as a place in `slots` has */
     struct spread spread;
-    bool spread_anew; /* since it last grew */
+    bool hash_anew; /* since it last grew */
 };
 
 /* Where (a, b) is looked for first. */
-static inline size_t pairs_place(const struct pairs *pairs, uint32_t a, uint32_t b)
+static inline size_t intern_pairs_place(const struct intern_pairs *pairs, uint32_t a, uint32_t b)
 {
-    return spread_pair(&pairs->spread, a, b) >> pairs->shift;
+    return hash_pair(&pairs->spread, a, b) >> pairs->shift;
 }
 
 /* The slot that (a, b) has, or the free one in which it would be looked for. There must be room. */
-static inline struct pair_slot *pairs_slot(const struct pairs *pairs, uint32_t a, uint32_t b)
+static inline struct pair_slot *intern_pairs_slot(const struct intern_pairs *pairs, uint32_t a, uint32_t b)
 {
     const size_t mask = pairs->room - 1;
-    for (size_t i = pairs_place(pairs, a, b);; i = (i + 1) & mask) {
+    for (size_t i = intern_pairs_place(pairs, a, b);; i = (i + 1) & mask) {
         struct pair_slot *slot = &pairs->slots[i];
         if ((slot->a == a && slot->b == b) || slot->number == 0)
             return slot;
@@ -42,25 +42,25 @@ static inline struct pair_slot *pairs_slot(const struct pairs *pairs, uint32_t a
 }
 
 /* Remembers `number` for (a, b), which has none yet. */
-void pairs_add(struct pairs *pairs, uint32_t a, uint32_t b, uint32_t number);
+void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32_t number);
 /* Gives (a, b), which has none yet, the number count + 1. */
-uint32_t pairs_add_next(struct pairs *pairs, uint32_t a, uint32_t b);
+uint32_t intern_pairs_add_next(struct intern_pairs *pairs, uint32_t a, uint32_t b);
 
 /* The number of (a, b), 0 when it has none. */
-static inline uint32_t pairs_find(const struct pairs *pairs, uint32_t a, uint32_t b)
+static inline uint32_t intern_pairs_find(const struct intern_pairs *pairs, uint32_t a, uint32_t b)
 {
-    return pairs->room ? pairs_slot(pairs, a, b)->number : 0;
+    return pairs->room ? intern_pairs_slot(pairs, a, b)->number : 0;
 }
 
 /* The number of (a, b); a new one is count + 1, and *added says so. Mostly it has one. */
-static inline uint32_t pairs_number(struct pairs *pairs, uint32_t a, uint32_t b, bool *added)
+static inline uint32_t intern_pairs_number(struct intern_pairs *pairs, uint32_t a, uint32_t b, bool *added)
 {
-    const uint32_t known = pairs_find(pairs, a, b);
+    const uint32_t known = intern_pairs_find(pairs, a, b);
     *added = known == 0;
-    return known ? known : pairs_add_next(pairs, a, b);
+    return known ? known : intern_pairs_add_next(pairs, a, b);
 }
 
-void pairs_free(struct pairs *pairs);
+void intern_pairs_free(struct intern_pairs *pairs);
 
 struct intern_slot {
     uint64_t hash;
@@ -73,8 +73,8 @@ struct intern {
     struct intern_slot *slots;
     size_t room;
     uint32_t count;
-    uint64_t secret;  /* what hashes begin with; 0 until some were found far from their places */
-    bool spread_anew; /* since it last grew */
+    uint64_t secret; /* what hashes begin with; 0 until some were found far from their places */
+    bool hash_anew;  /* since it last grew */
 };
 
 /* The number of the `size` bytes at `bytes`; a new one is count + 1, and *added says so. */

@@ -8,7 +8,7 @@
 static uint64_t hash_of(const struct spread *spread, const void *stacks, uint32_t number)
 {
     const struct stack *stack = (const struct stack *)stacks + number;
-    return spread_pair(spread, stack->caller, stack->frame);
+    return hash_pair(spread, stack->caller, stack->frame);
 }
 
 /* What is new is not zeroed: memory that nobody has touched costs nothing. */
@@ -21,11 +21,10 @@ static void make_room(struct stack **stacks, size_t *room)
         (*stacks)[0] = (struct stack){ 0 };
 }
 
-void stack_index_add(struct number_index *index, struct stack **stacks, size_t *room, uint32_t number,
-                     struct stack stack)
+void stack_index_add(struct id_index *index, struct stack **stacks, size_t *room, uint32_t number, struct stack stack)
 {
     if (number >= *room)
         make_room(stacks, room);
     (*stacks)[number] = stack;
-    number_index_add(index, *stacks, number, hash_of);
+    id_index_add(index, *stacks, number, hash_of);
 }

@@ -17,17 +17,16 @@ static inline bool stack_index_same(const void *stacks, uint32_t number, const v
 }
 
 /* The number of the stack, 0 when there is none. */
-static inline uint32_t stack_index_find(const struct number_index *index, const struct stack *stacks, uint32_t caller,
+static inline uint32_t stack_index_find(const struct id_index *index, const struct stack *stacks, uint32_t caller,
                                         uint32_t frame)
 {
     const struct stack wanted = { caller, frame };
-    const uint64_t hash = spread_pair(&index->spread, caller, frame);
-    return index->room ? *number_index_slot(index, hash, stack_index_same, stacks, &wanted) : 0;
+    const uint64_t hash = hash_pair(&index->spread, caller, frame);
+    return index->room ? *id_index_slot(index, hash, stack_index_same, stacks, &wanted) : 0;
 }
 
 /* Makes `stack` the one with this number, which comes next, in an array that has *room and may move: it can be found
  * from now on, as all before it. Entry 0 is none. */
-void stack_index_add(struct number_index *index, struct stack **stacks, size_t *room, uint32_t number,
-                     struct stack stack);
+void stack_index_add(struct id_index *index, struct stack **stacks, size_t *room, uint32_t number, struct stack stack);
 
 #endif

@@ -17,7 +17,7 @@ static bool same_row(const void *rows, uint32_t number, const void *wanted)
 
 static uint64_t hash_of(const struct spread *spread, const struct tally_row *row)
 {
-    return spread_three(spread, row->thread, row->stack, row->task);
+    return hash_three(spread, row->thread, row->stack, row->task);
 }
 
 static uint64_t hash_of_row(const struct spread *spread, const void *rows, uint32_t number)
@@ -25,23 +25,23 @@ static uint64_t hash_of_row(const struct spread *spread, const void *rows, uint3
     return hash_of(spread, (const struct tally_row *)rows + number - 1);
 }
 
-static struct tally_row *add_row(struct tally *tally, const struct tally_row *given)
+static struct tally_row *add_row(struct aggregate *tally, const struct tally_row *given)
 {
     if (tally->count == tally->room) {
         tally->room = tally->room ? tally->room * 2 : ROOM_LEAST;
         tally->rows = alloc_resize(tally->rows, tally->room, sizeof(*tally->rows));
     }
     tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
-    number_index_add(&tally->index, tally->rows, (uint32_t)tally->count, hash_of_row);
+    id_index_add(&tally->index, tally->rows, (uint32_t)tally->count, hash_of_row);
     return &tally->rows[tally->count - 1];
 }
 
 /* The row for what is given, which is made if there is none. */
-static struct tally_row *row_for(struct tally *tally, const struct tally_row *given)
+static struct tally_row *row_for(struct aggregate *tally, const struct tally_row *given)
 {
-    const struct number_index *index = &tally->index;
+    const struct id_index *index = &tally->index;
     const uint64_t hash = hash_of(&index->spread, given);
-    const uint32_t number = index->room ? *number_index_slot(index, hash, same_row, tally->rows, given) : 0;
+    const uint32_t number = index->room ? *id_index_slot(index, hash, same_row, tally->rows, given) : 0;
     return number ? &tally->rows[number - 1] : add_row(tally, given);
 }
 
@@ -51,7 +51,7 @@ static void add(struct tally_row *row, const struct tally_row *given)
         row->sums[i] += given->sums[i];
 }
 
-void tally_add(struct tally *tally, const struct tally_row *given)
+void aggregate_add(struct aggregate *tally, const struct tally_row *given)
 {
     add(row_for(tally, given), given);
 }
@@ -59,21 +59,21 @@ void tally_add(struct tally *tally, const struct tally_row *given)
 /* ---- samples ---- */
 
 /* Samples that wait are counted in, in their order. By now it is known where to look for their rows, ... */
-static void count_in(struct tally *tally)
+static void count_in(struct aggregate *tally)
 {
     for (size_t i = 0; i < tally->waiting_count; i++) {
         const uint64_t hash = hash_of(&tally->index.spread, &tally->waiting[i]);
-        const uint32_t number = number_index_guess(&tally->index, hash);
+        const uint32_t number = id_index_guess(&tally->index, hash);
         if (number)
             __builtin_prefetch(&tally->rows[number - 1], 1);
     }
     for (size_t i = 0; i < tally->waiting_count; i++) /* ... and here they are */
-        tally_add(tally, &tally->waiting[i]);
+        aggregate_add(tally, &tally->waiting[i]);
     tally->waiting_count = 0;
 }
 
 /* What the sample is added to until it is counted in. A thread is mostly where it was, and then that is there. */
-static struct tally_row *waiting_row(struct tally *tally, const struct sample *sample)
+static struct tally_row *waiting_row(struct aggregate *tally, const struct sample *sample)
 {
     uint32_t *const latest = &tally->latest[sample->thread % TALLY_THREADS];
     const struct tally_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
@@ -83,12 +83,12 @@ static struct tally_row *waiting_row(struct tally *tally, const struct sample *s
         count_in(tally);
     *latest = tally->waiting_count++;
     tally->waiting[*latest] = wanted;
-    number_index_expect(&tally->index, hash_of(&tally->index.spread, &wanted));
+    id_index_expect(&tally->index, hash_of(&tally->index.spread, &wanted));
     return &tally->waiting[*latest];
 }
 
 /* Where no status was recorded, its bits say nothing. */
-void tally_sample(struct tally *tally, const struct sample *sample)
+void aggregate_sample(struct aggregate *tally, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
@@ -104,7 +104,7 @@ void tally_sample(struct tally *tally, const struct sample *sample)
     tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
 }
 
-bool tally_knows(const struct tally *tally, enum tally_sum sum)
+bool aggregate_knows(const struct aggregate *tally, enum tally_sum sum)
 {
     if (sum == SUM_SAMPLES || sum == SUM_WALL_NS)
         return true;
@@ -182,7 +182,7 @@ static void move_rows(struct tally_row *rows, struct sorted *sorted, size_t coun
     }
 }
 
-static void sort_rows(struct tally *tally)
+static void sort_rows(struct aggregate *tally)
 {
     struct sorted *const room = alloc_resize(NULL, 2 * tally->count, sizeof(*room));
     for (size_t i = 0; i < tally->count; i++) {
@@ -193,19 +193,19 @@ static void sort_rows(struct tally *tally)
     free(room);
 }
 
-void tally_sort(struct tally *tally)
+void aggregate_sort(struct aggregate *tally)
 {
     count_in(tally);
-    number_index_free(&tally->index);
+    id_index_free(&tally->index);
     if (tally->count > 0)
         sort_rows(tally);
 }
 
-void tally_free(struct tally *tally)
+void aggregate_free(struct aggregate *tally)
 {
-    number_index_free(&tally->index);
+    id_index_free(&tally->index);
     free(tally->rows);
-    *tally = (struct tally){ 0 };
+    *tally = (struct aggregate){ 0 };
 }
 
 /* ---- outlines ---- */
@@ -246,7 +246,7 @@ uint32_t outline_place(struct outline *outline, const struct tables *tables, con
 
 void outline_free(struct outline *outline)
 {
-    number_index_free(&outline->index);
+    id_index_free(&outline->index);
     free(outline->nodes);
     free(outline->places);
     free(outline->climb);

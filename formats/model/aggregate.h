@@ -39,8 +39,8 @@ struct tally_row {
 #define TALLY_WAITING 64
 #define TALLY_THREADS 64 /* whose latest row that waits is remembered, by the low bits of their numbers */
 
-struct tally {
-    struct number_index index; /* of rows, whose numbers are their places + 1 */
+struct aggregate {
+    struct id_index index; /* of rows, whose numbers are their places + 1 */
     struct tally_row *rows;
     size_t count, room;
     struct tally_row waiting[TALLY_WAITING]; /* what samples add, that is in no row yet */
@@ -51,19 +51,19 @@ struct tally {
 };
 
 /* Counts a sample. Rows have all of them, and may be looked at, once they are sorted. */
-void tally_sample(struct tally *tally, const struct sample *sample);
+void aggregate_sample(struct aggregate *tally, const struct sample *sample);
 
 /* Adds to all sums of the row that has the thread, task and stack of `given`, at once, and to nothing else. Rows stand
  * in the order of first sight. */
-void tally_add(struct tally *tally, const struct tally_row *given);
+void aggregate_add(struct aggregate *tally, const struct tally_row *given);
 
 /* Whether something is known of a sum: of some samples at least. */
-bool tally_knows(const struct tally *tally, enum tally_sum sum);
+bool aggregate_knows(const struct aggregate *tally, enum tally_sum sum);
 
 /* Ends the counting: rows are sorted by thread, task, then stack, and nothing can be added any more. */
-void tally_sort(struct tally *tally);
+void aggregate_sort(struct aggregate *tally);
 
-void tally_free(struct tally *tally);
+void aggregate_free(struct aggregate *tally);
 
 /* Where a stack is: its node under the root it was last placed under. Node 0: nowhere yet. */
 struct outline_place {
@@ -74,7 +74,7 @@ struct outline {
     struct stack *nodes; /* by number; each is a stack of marks. Entry 0 is the root of all; NULL while there is none */
     size_t nodes_room;
     uint32_t count; /* of nodes but that one */
-    struct number_index index;
+    struct id_index index;
     struct outline_place *places; /* by stack */
     size_t places_room;
     uint32_t *climb; /* stacks on the way up to one that is placed */

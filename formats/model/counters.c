@@ -81,7 +81,7 @@ static struct figure *find(const struct figure_list *list, const char *name, siz
     return NULL;
 }
 
-bool figures_set(struct figure_list *list, struct text name, uint64_t value, struct fault *why)
+bool counters_set(struct figure_list *list, struct text name, uint64_t value, struct fault *why)
 {
     if (!is_name(name))
         return fault(why, "a figure has no proper name");
@@ -97,14 +97,14 @@ bool figures_set(struct figure_list *list, struct text name, uint64_t value, str
     return true;
 }
 
-const struct figure *figures_find(const struct figure_list *list, const char *name)
+const struct figure *counters_find(const struct figure_list *list, const char *name)
 {
     return find(list, name, strlen(name));
 }
 
-uint64_t figures_get(const struct figure_list *list, const char *name)
+uint64_t counters_get(const struct figure_list *list, const char *name)
 {
-    const struct figure *figure = figures_find(list, name);
+    const struct figure *figure = counters_find(list, name);
     return figure ? figure->value : 0;
 }
 
@@ -122,15 +122,15 @@ static void compare(char *room, size_t size, const struct figure_list *list, con
 {
     double whole = 0;
     for (size_t i = 0; i < countof(wording->part_of) && wording->part_of[i]; i++)
-        whole += (double)figures_get(list, wording->part_of[i]);
-    const uint64_t each = wording->for_each ? figures_get(list, wording->for_each) : 0;
+        whole += (double)counters_get(list, wording->part_of[i]);
+    const uint64_t each = wording->for_each ? counters_get(list, wording->for_each) : 0;
     if (whole > 0)
         snprintf(room, size, "%9.1f %%", 100 * (double)value / whole);
     else if (each > 0)
         snprintf(room, size, "%10.2f %s", (double)value / (double)each, wording->unit);
 }
 
-char *figures_line(const struct figure_list *list, size_t row)
+char *counters_line(const struct figure_list *list, size_t row)
 {
     const struct figure *figure = &list->rows[row];
     const struct wording *wording = wording_of(figure->name.bytes);
@@ -143,7 +143,7 @@ char *figures_line(const struct figure_list *list, size_t row)
     return size < 0 ? alloc_copy("", 0) : line;
 }
 
-void figures_free(struct figure_list *list)
+void counters_free(struct figure_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         text_free(list->rows[i].name);

@@ -21,17 +21,17 @@ static const char *const end_reason_texts[END_REASONS] = {
     [END_UNWRITTEN] = "the file could not be written any further",
 };
 
-const char *failure_text(enum failure cause)
+const char *event_failure_text(enum failure cause)
 {
     return (size_t)cause < FAILURE_KINDS && failure_texts[cause] ? failure_texts[cause] : "unknown";
 }
 
-const char *end_reason_text(enum end_reason reason)
+const char *event_end_reason_text(enum end_reason reason)
 {
     return (size_t)reason < END_REASONS && end_reason_texts[reason] ? end_reason_texts[reason] : "unknown";
 }
 
-const char *python_version_text(char *room, uint32_t version)
+const char *event_python_version_text(char *room, uint32_t version)
 {
     static const char *const levels[16] = { [0xA] = "a", [0xB] = "b", [0xC] = "rc" };
     const char *level = levels[version >> 4 & 15];

@@ -230,10 +230,10 @@ struct event {
 };
 
 /* "3.15.2", "3.15.0rc1" from a PY_VERSION_HEX; `room` has 32 bytes. Returns it. */
-const char *python_version_text(char *room, uint32_t version);
+const char *event_python_version_text(char *room, uint32_t version);
 
 /* A failure's cause and the end's reason in words: "changed while read", "the target ended". */
-const char *failure_text(enum failure cause);
-const char *end_reason_text(enum end_reason reason);
+const char *event_failure_text(enum failure cause);
+const char *event_end_reason_text(enum end_reason reason);
 
 #endif

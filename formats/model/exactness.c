@@ -16,7 +16,7 @@ static double percent(double part, double whole)
 /* The share that a figure is; -1 when it is not told. */
 static double share_told(const struct tables *tables, const char *name, double whole)
 {
-    const struct figure *figure = figures_find(&tables->figures, name);
+    const struct figure *figure = counters_find(&tables->figures, name);
     return figure ? percent((double)figure->value, whole) : -1;
 }
 
@@ -30,13 +30,13 @@ static double at_most_all(double percent)
 /* Samples as the recorder counted them: some may be lost, or not wanted. */
 static double samples_told(const struct tables *tables)
 {
-    const struct figure *told = figures_find(&tables->figures, "samples");
+    const struct figure *told = counters_find(&tables->figures, "samples");
     return (double)(told ? told->value : tables->samples);
 }
 
 struct exactness exactness_of(const struct tables *tables)
 {
-    const struct figure *left_out = figures_find(&tables->figures, "ticks_left_out");
+    const struct figure *left_out = counters_find(&tables->figures, "ticks_left_out");
     const double duration_ns = (double)tables_end_ns(tables);
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {

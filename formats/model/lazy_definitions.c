@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-void definitions_open(struct definitions *definitions, struct sink to)
+void lazy_definitions_open(struct lazy_definitions *definitions, struct sink to)
 {
-    *definitions = (struct definitions){ .to = to };
+    *definitions = (struct lazy_definitions){ .to = to };
 }
 
-void definitions_close(struct definitions *definitions)
+void lazy_definitions_close(struct lazy_definitions *definitions)
 {
     for (size_t i = 0; i < definitions->strings_room; i++)
         text_free(definitions->strings[i].text);
@@ -18,25 +18,25 @@ void definitions_close(struct definitions *definitions)
     free(definitions->functions);
     free(definitions->frames);
     free(definitions->pushed);
-    *definitions = (struct definitions){ 0 };
+    *definitions = (struct lazy_definitions){ 0 };
 }
 
 /* ---- held ---- */
 
-static void hold_string(struct definitions *d, const struct string *string)
+static void hold_string(struct lazy_definitions *d, const struct string *string)
 {
     d->strings = alloc_grow(d->strings, &d->strings_room, (size_t)string->number + 1, sizeof(*d->strings));
     const struct text text = { alloc_copy(string->text.bytes, string->text.size), string->text.size };
     d->strings[string->number] = (struct held_string){ .text = text };
 }
 
-static void hold_function(struct definitions *d, const struct function *function)
+static void hold_function(struct lazy_definitions *d, const struct function *function)
 {
     d->functions = alloc_grow(d->functions, &d->functions_room, (size_t)function->number + 1, sizeof(*d->functions));
     d->functions[function->number] = (struct held_function){ .function = *function };
 }
 
-static void hold_frame(struct definitions *d, const struct frame *frame)
+static void hold_frame(struct lazy_definitions *d, const struct frame *frame)
 {
     d->frames = alloc_grow(d->frames, &d->frames_room, (size_t)frame->number + 1, sizeof(*d->frames));
     d->frames[frame->number] = (struct held_frame){ .frame = *frame };
@@ -46,7 +46,7 @@ static void hold_frame(struct definitions *d, const struct frame *frame)
 
 /* Each of these makes `number`, that of the definition as it came, the one as it was told. */
 
-static bool tell_string(struct definitions *d, uint32_t *number, struct fault *why)
+static bool tell_string(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
     if (*number == 0)
         return true;
@@ -62,7 +62,7 @@ static bool tell_string(struct definitions *d, uint32_t *number, struct fault *w
     return good;
 }
 
-static bool tell_function(struct definitions *d, uint32_t *number, struct fault *why)
+static bool tell_function(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
     struct held_function *held = &d->functions[*number];
     *number = held->told;
@@ -76,7 +76,7 @@ static bool tell_function(struct definitions *d, uint32_t *number, struct fault 
     return sink_take(&d->to, &event, why);
 }
 
-static bool tell_frame(struct definitions *d, uint32_t *number, struct fault *why)
+static bool tell_frame(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
     struct held_frame *held = &d->frames[*number];
     *number = held->told;
@@ -91,7 +91,7 @@ static bool tell_frame(struct definitions *d, uint32_t *number, struct fault *wh
     return sink_take(&d->to, &event, why);
 }
 
-static bool tell_sample(struct definitions *d, const struct sample *sample, struct fault *why)
+static bool tell_sample(struct lazy_definitions *d, const struct sample *sample, struct fault *why)
 {
     struct event event; /* only what is told of it is set: this is done in each tick */
     event.kind = EVENT_SAMPLE;
@@ -108,7 +108,7 @@ static bool tell_sample(struct definitions *d, const struct sample *sample, stru
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    struct definitions *definitions = self;
+    struct lazy_definitions *definitions = self;
     switch (event->kind) {
     case EVENT_STRING:
         hold_string(definitions, &event->string);
@@ -127,7 +127,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     }
 }
 
-struct sink definitions_sink(struct definitions *definitions)
+struct sink lazy_definitions_sink(struct lazy_definitions *definitions)
 {
     return (struct sink){ take, definitions };
 }

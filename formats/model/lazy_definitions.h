@@ -31,7 +31,7 @@ struct held_frame {
     uint32_t told;
 };
 
-struct definitions {
+struct lazy_definitions {
     struct sink to;
     struct held_string *strings;
     struct held_function *functions;
@@ -43,8 +43,8 @@ struct definitions {
 };
 
 /* What comes is given on to `to`, which has to live as long. Samples name only what was defined before. */
-void definitions_open(struct definitions *definitions, struct sink to);
-struct sink definitions_sink(struct definitions *definitions);
-void definitions_close(struct definitions *definitions);
+void lazy_definitions_open(struct lazy_definitions *definitions, struct sink to);
+struct sink lazy_definitions_sink(struct lazy_definitions *definitions);
+void lazy_definitions_close(struct lazy_definitions *definitions);
 
 #endif

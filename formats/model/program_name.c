@@ -86,7 +86,7 @@ static char *copy(struct text text)
     return alloc_copy(text.bytes, text.size);
 }
 
-char *program_title(struct text command)
+char *program_name_title(struct text command)
 {
     const struct program program = parse(command);
     char *title = NULL;

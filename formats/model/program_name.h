@@ -7,7 +7,7 @@
 
 /* "app.py" for "/usr/bin/python3 -u /srv/app.py x", "python3 -m json.tool", "python3 -c", "gunicorn"; "Python" when
  * there is nothing to tell it from. The caller frees it. */
-char *program_title(struct text command);
+char *program_name_title(struct text command);
 
 /* A short name for files: "app", "json.tool", "python3", "gunicorn". The caller frees it. */
 char *program_name(struct text command);

@@ -31,7 +31,7 @@ static void drop(struct text *text)
     *text = (struct text){ 0 };
 }
 
-static bool take_recording(struct tables *tables, const struct recording *given, struct fault *why)
+static bool stream_fields_take_recording(struct tables *tables, const struct recording *given, struct fault *why)
 {
     if (tables->has_recording)
         return fault(why, "the recording is described twice");
@@ -306,7 +306,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
 {
     switch (event->kind) {
     case EVENT_RECORDING:
-        return take_recording(tables, &event->recording, why);
+        return stream_fields_take_recording(tables, &event->recording, why);
     case EVENT_PROCESS:
         return take_process(tables, &event->process, why);
     case EVENT_ORIGIN:
@@ -341,7 +341,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         note_time(tables, event->tick_ns);
         return true;
     case EVENT_FIGURE:
-        return figures_set(&tables->figures, event->figure.name, event->figure.value, why);
+        return counters_set(&tables->figures, event->figure.name, event->figure.value, why);
     case EVENT_END:
         tables->end = event->end;
         return true;
@@ -438,7 +438,7 @@ void tables_free(struct tables *tables)
     free(tables->threads);
     free(tables->tasks);
     free(tables->stacks);
-    number_index_free(&tables->stack_index);
-    figures_free(&tables->figures);
+    id_index_free(&tables->stack_index);
+    counters_free(&tables->figures);
     *tables = (struct tables){ 0 };
 }

@@ -62,7 +62,7 @@ struct tables {
     size_t strings_count, functions_count, frames_count, processes_count, threads_count, tasks_count,
         stacks_count; /* with entry 0 */
     size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
-    struct number_index stack_index;
+    struct id_index stack_index;
     bool forgiving;  /* definitions were lost: numbers may jump */
     uint32_t jumped; /* numbers passed over so far */
     bool has_recording;

@@ -22,12 +22,12 @@ static bool take_digits(struct text *from)
     return from->size < before;
 }
 
-bool task_mark(struct text name)
+bool task_frame_name(struct text name)
 {
     return takes(&name, BEGINS) && name.size > 0 && name.bytes[name.size - 1] == '>';
 }
 
-struct text task_mark_merged(struct text name)
+struct text task_frame_merged(struct text name)
 {
     struct text rest = name;
     if (!takes(&rest, BEGINS) || !takes(&rest, NUMBER) || !take_digits(&rest))

@@ -20,7 +20,7 @@ static uint32_t number_of(struct intern *identities, const struct thread *thread
 }
 
 /* The latest thread of that identity ahead of the entry is the owner; one that comes behind it will do. */
-void owners_find(struct owners *owners, const struct tables *tables)
+void task_owner_find(struct task_owners *owners, const struct tables *tables)
 {
     const size_t count = tables->threads_count;
     struct intern identities = { 0 };
@@ -40,7 +40,7 @@ void owners_find(struct owners *owners, const struct tables *tables)
     free(latest);
 }
 
-struct text owners_name(const struct owners *owners, const struct tables *tables, uint32_t thread)
+struct text task_owner_name(const struct task_owners *owners, const struct tables *tables, uint32_t thread)
 {
     const uint32_t owner = owners->threads[thread];
     if (owner)
@@ -53,8 +53,8 @@ struct text owners_name(const struct owners *owners, const struct tables *tables
     return entry->tid == pid && entry->interpreter == 0 ? TEXT("MainThread") : TEXT("Thread");
 }
 
-void owners_free(struct owners *owners)
+void task_owner_free(struct task_owners *owners)
 {
     free(owners->threads);
-    *owners = (struct owners){ 0 };
+    *owners = (struct task_owners){ 0 };
 }

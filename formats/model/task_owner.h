@@ -7,16 +7,16 @@
 #include "formats/model/tables.h"
 
 /* `= {0}` is empty. */
-struct owners {
+struct task_owners {
     uint32_t *threads; /* by thread: itself, or an entry's owner; 0 when that is not known */
 };
 
 /* Looks at all threads of `tables`. */
-void owners_find(struct owners *owners, const struct tables *tables);
+void task_owner_find(struct task_owners *owners, const struct tables *tables);
 
 /* What a person calls the thread that owns this one, or that it is: "MainThread", its name, or "Thread". */
-struct text owners_name(const struct owners *owners, const struct tables *tables, uint32_t thread);
+struct text task_owner_name(const struct task_owners *owners, const struct tables *tables, uint32_t thread);
 
-void owners_free(struct owners *owners);
+void task_owner_free(struct task_owners *owners);
 
 #endif

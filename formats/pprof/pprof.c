@@ -46,13 +46,13 @@ struct packet {
 struct pprof {
     struct output *to;
     const struct tables *tables;
-    const struct tally *tally;
+    const struct aggregate *tally;
     const struct pprof_style *style;
 
     struct pprof_tables refers;
     uint32_t *marks;        /* of frames: their places */
     struct outline outline; /* under a node for each mapping */
-    struct tally rows;      /* by (what the labels say, node) */
+    struct aggregate rows;  /* by (what the labels say, node) */
     struct pprof_labels labels;
 
     struct packet packet;
@@ -72,8 +72,8 @@ static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t col
 {
     const char *type = columns[column].type, *unit = columns[column].unit;
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-    value.type = pprof_string(&pprof->refers, (struct text){ type, strlen(type) });
-    value.unit = pprof_string(&pprof->refers, (struct text){ unit, strlen(unit) });
+    value.type = pprof_tables_string(&pprof->refers, (struct text){ type, strlen(type) });
+    value.unit = pprof_tables_string(&pprof->refers, (struct text){ unit, strlen(unit) });
     return value;
 }
 
@@ -82,7 +82,7 @@ static void write_columns(struct pprof *pprof)
     Perftools__Profiles__ValueType types[COLUMNS], *list[COLUMNS];
     Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
     for (size_t i = 0; i < COLUMNS; i++) {
-        if (!tally_knows(pprof->tally, columns[i].sum))
+        if (!aggregate_knows(pprof->tally, columns[i].sum))
             continue;
         types[i] = value_type(pprof, i);
         list[head.n_sample_type++] = &types[i];
@@ -101,14 +101,14 @@ static void mark_frames(struct pprof *pprof)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
         const uint32_t line = pprof->style->functions ? first_line : frame->line;
-        pprof->marks[i] = pprof_place(&pprof->refers, frame->function, line);
+        pprof->marks[i] = pprof_tables_source(&pprof->refers, frame->function, line);
     }
 }
 
 static uint32_t process_mapping(struct pprof *pprof, uint32_t process)
 {
     const struct text executable = pprof->tables->processes[process].process.executable;
-    return pprof_mapping(&pprof->refers, executable.size ? executable : TEXT("python"));
+    return pprof_tables_mapping(&pprof->refers, executable.size ? executable : TEXT("python"));
 }
 
 /* pprof takes the first mapping for the main program and wants to see one even when there are no samples. */
@@ -121,7 +121,7 @@ static void map_main_program(struct pprof *pprof)
             return;
         }
     }
-    pprof_mapping(&pprof->refers, TEXT("python"));
+    pprof_tables_mapping(&pprof->refers, TEXT("python"));
 }
 
 static uint32_t said_of(struct pprof *pprof, const struct tally_row *row)
@@ -147,7 +147,7 @@ static void merge_rows(struct pprof *pprof)
         merged.thread = said_of(pprof, row); /* in a merged row the number of its labels stands there */
         merged.task = 0;
         merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
-        tally_add(&pprof->rows, &merged);
+        aggregate_add(&pprof->rows, &merged);
     }
 }
 
@@ -189,7 +189,7 @@ static size_t fill_values(const struct pprof *pprof, int64_t *values, const stru
 {
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (tally_knows(pprof->tally, columns[i].sum))
+        if (aggregate_knows(pprof->tally, columns[i].sum))
             values[count++] = (int64_t)row->sums[columns[i].sum];
     return count;
 }
@@ -212,7 +212,7 @@ static void add_sample(struct pprof *pprof, const struct tally_row *row)
     uint64_t *locations = take_locations(pprof, depth);
     uint32_t node = row->stack;
     for (size_t i = 0; i < depth; i++, node = nodes[node].caller)
-        locations[i] = pprof_location(&pprof->refers, nodes[node].frame, mapping);
+        locations[i] = pprof_tables_location(&pprof->refers, nodes[node].frame, mapping);
 
     struct packet *packet = &pprof->packet;
     Perftools__Profiles__Sample *sample = &packet->samples[packet->count];
@@ -257,7 +257,7 @@ __attribute__((format(printf, 3, 4))) static void comment(struct pprof *pprof, P
     if (size < 0)
         return;
     const struct text text = { line, tidy(line, (size_t)size) };
-    profile->comment[profile->n_comment++] = pprof_string(&pprof->refers, text);
+    profile->comment[profile->n_comment++] = pprof_tables_string(&pprof->refers, text);
     free(line);
 }
 
@@ -265,7 +265,7 @@ static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *p
 {
     char version[32];
     comment(pprof, profile, "process %" PRIu32 ": Python %s%s%.*s", process->pid,
-            python_version_text(version, process->python_version), process->command.size ? ": " : "",
+            event_python_version_text(version, process->python_version), process->command.size ? ": " : "",
             (int)process->command.size, process->command.bytes);
 }
 
@@ -315,7 +315,7 @@ static void write_rest(struct pprof *pprof)
     int64_t comments[COMMENTED_PROCESSES + 8];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
-    const bool cpu_first = pprof->style->cpu_first && tally_knows(pprof->tally, SUM_CPU_NS);
+    const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->tally, SUM_CPU_NS);
 
     const uint64_t from_ns = tables->recording.from_ns;
     const uint64_t end_ns = tables_end_ns(tables);
@@ -327,16 +327,16 @@ static void write_rest(struct pprof *pprof)
     rest.comment = comments;
     write_comments(pprof, &rest);
 
-    pprof_lists_make(&pprof->refers, &rest);
+    pprof_tables_make_lists(&pprof->refers, &rest);
     write_message(pprof, &rest);
-    pprof_lists_free(&rest);
+    pprof_tables_free_lists(&rest);
 }
 
 static void drop(struct pprof *pprof)
 {
     pprof_tables_free(&pprof->refers);
     outline_free(&pprof->outline);
-    tally_free(&pprof->rows);
+    aggregate_free(&pprof->rows);
     pprof_labels_free(&pprof->labels);
     free(pprof->marks);
     free(pprof->packet.locations);
@@ -344,7 +344,7 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally,
+size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
                    const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));

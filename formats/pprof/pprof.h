@@ -30,7 +30,7 @@ struct pprof_style {
 
 /* Writes the profile; returns how many samples (distinct stacks with their labels) it has. The tally has been sorted.
  * Failures of writing stay in `to`. */
-size_t pprof_write(struct output *to, const struct tables *tables, const struct tally *tally,
+size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
                    const struct pprof_style *style);
 
 #endif

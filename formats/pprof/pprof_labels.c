@@ -27,7 +27,7 @@ static Perftools__Profiles__Label *next_label(struct making *making, struct text
 {
     Perftools__Profiles__Label *label = &making->made[making->count++];
     perftools__profiles__label__init(label);
-    label->key = pprof_string(making->refers, key);
+    label->key = pprof_tables_string(making->refers, key);
     return label;
 }
 
@@ -35,7 +35,7 @@ static Perftools__Profiles__Label *next_label(struct making *making, struct text
 static void text_label(struct making *making, struct text key, struct text text)
 {
     Perftools__Profiles__Label *label = next_label(making, key);
-    label->str = pprof_string(making->refers, text.size ? text : TEXT("<unknown>"));
+    label->str = pprof_tables_string(making->refers, text.size ? text : TEXT("<unknown>"));
 }
 
 /* The unit makes a 0, the main interpreter's number, a label like any other; without one it would be none. */
@@ -43,7 +43,7 @@ static void number_label(struct making *making, struct text key, uint64_t number
 {
     Perftools__Profiles__Label *label = next_label(making, key);
     label->num = (int64_t)number;
-    label->num_unit = pprof_string(making->refers, TEXT("id"));
+    label->num_unit = pprof_tables_string(making->refers, TEXT("id"));
 }
 
 size_t pprof_labels_make(struct pprof_labels *labels, uint32_t number, struct pprof_tables *refers,
@@ -55,8 +55,8 @@ size_t pprof_labels_make(struct pprof_labels *labels, uint32_t number, struct pp
     const struct process_row *process = &tables->processes[thread->process];
     struct making making = { refers, made, 0 };
     if (!labels->owners.threads)
-        owners_find(&labels->owners, tables);
-    text_label(&making, TEXT("thread"), owners_name(&labels->owners, tables, said->thread));
+        task_owner_find(&labels->owners, tables);
+    text_label(&making, TEXT("thread"), task_owner_name(&labels->owners, tables, said->thread));
     number_label(&making, TEXT("thread_id"), thread->tid);
     number_label(&making, TEXT("pid"), process->process.pid);
     number_label(&making, TEXT("interpreter"), thread->interpreter);
@@ -76,7 +76,7 @@ size_t pprof_labels_make(struct pprof_labels *labels, uint32_t number, struct pp
 void pprof_labels_free(struct pprof_labels *labels)
 {
     intern_free(&labels->numbers);
-    owners_free(&labels->owners);
+    task_owner_free(&labels->owners);
     free(labels->rows);
     *labels = (struct pprof_labels){ 0 };
 }

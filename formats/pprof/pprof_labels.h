@@ -28,7 +28,7 @@ struct pprof_labels {
     struct intern numbers;
     struct pprof_said *rows; /* by number - 1 */
     size_t room;
-    struct owners owners;
+    struct task_owners owners;
 };
 
 /* The number of what is said, from 1. */

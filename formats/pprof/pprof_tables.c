@@ -11,16 +11,16 @@ void pprof_tables_start(struct pprof_tables *to, const struct tables *tables)
     *to = (struct pprof_tables){ .tables = tables };
     to->function_ids = alloc_zeroed(tables->functions_count + 1, sizeof(*to->function_ids));
     to->places = alloc_grow(to->places, &to->places_room, 1, sizeof(*to->places));
-    pprof_string(to, TEXT(""));
+    pprof_tables_string(to, TEXT(""));
 }
 
-int64_t pprof_string(struct pprof_tables *to, struct text text)
+int64_t pprof_tables_string(struct pprof_tables *to, struct text text)
 {
     bool added;
     return (int64_t)intern_number(&to->strings, text.size ? text.bytes : "", text.size, &added) - 1;
 }
 
-uint32_t pprof_mapping(struct pprof_tables *to, struct text executable)
+uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
 {
     bool added;
     const uint32_t id = intern_number(&to->executables, executable.bytes, executable.size, &added);
@@ -33,7 +33,7 @@ uint32_t pprof_mapping(struct pprof_tables *to, struct text executable)
     /* Without its folder: what pprof can open, it disassembles, at addresses that are none. */
     const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
     const size_t folder = slash ? (size_t)(slash + 1 - executable.bytes) : 0;
-    mapping->filename = pprof_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
+    mapping->filename = pprof_tables_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
     mapping->has_functions = true;
     mapping->has_filenames = true;
     mapping->has_line_numbers = true;
@@ -57,19 +57,19 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     Perftools__Profiles__Function *function = &to->functions[id - 1];
     perftools__profiles__function__init(function);
     function->id = id;
-    function->name = pprof_string(to, function_name(to->tables, number));
+    function->name = pprof_tables_string(to, function_name(to->tables, number));
     if (number) {
-        function->filename = pprof_string(to, tables_function_file(to->tables, number));
+        function->filename = pprof_tables_string(to, tables_function_file(to->tables, number));
         function->start_line = to->tables->functions[number].first_line;
     }
     to->function_ids[number] = (uint32_t)id;
     return (uint32_t)id;
 }
 
-uint32_t pprof_place(struct pprof_tables *to, uint32_t function, uint32_t line)
+uint32_t pprof_tables_source(struct pprof_tables *to, uint32_t function, uint32_t line)
 {
     bool added;
-    const uint32_t number = pairs_number(&to->place_numbers, function, line, &added);
+    const uint32_t number = intern_pairs_number(&to->place_numbers, function, line, &added);
     if (added) {
         to->places = alloc_grow(to->places, &to->places_room, (size_t)number + 1, sizeof(*to->places));
         to->places[number] = (struct pprof_place){ function, line };
@@ -77,10 +77,10 @@ uint32_t pprof_place(struct pprof_tables *to, uint32_t function, uint32_t line)
     return number;
 }
 
-uint64_t pprof_location(struct pprof_tables *to, uint32_t place, uint32_t mapping)
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t mapping)
 {
     bool added;
-    const uint32_t id = pairs_number(&to->location_ids, place, mapping, &added);
+    const uint32_t id = intern_pairs_number(&to->location_ids, place, mapping, &added);
     if (!added)
         return id;
     to->locations = alloc_grow(to->locations, &to->locations_room, id, sizeof(*to->locations));
@@ -112,7 +112,7 @@ static void *list_messages(void *messages, size_t count, size_t size)
     return list;
 }
 
-void pprof_lists_make(struct pprof_tables *from, Perftools__Profiles__Profile *profile)
+void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile)
 {
     /* Only now, when the locations no longer move. */
     for (size_t i = 0; i < from->location_ids.count; i++) {
@@ -131,7 +131,7 @@ void pprof_lists_make(struct pprof_tables *from, Perftools__Profiles__Profile *p
     profile->string_table = list_strings(&from->strings);
 }
 
-void pprof_lists_free(Perftools__Profiles__Profile *profile)
+void pprof_tables_free_lists(Perftools__Profiles__Profile *profile)
 {
     free(profile->mapping);
     free(profile->location);
@@ -143,8 +143,8 @@ void pprof_tables_free(struct pprof_tables *tables)
 {
     intern_free(&tables->strings);
     intern_free(&tables->executables);
-    pairs_free(&tables->place_numbers);
-    pairs_free(&tables->location_ids);
+    intern_pairs_free(&tables->place_numbers);
+    intern_pairs_free(&tables->location_ids);
     free(tables->mappings);
     free(tables->places);
     free(tables->locations);

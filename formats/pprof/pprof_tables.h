@@ -30,11 +30,11 @@ struct pprof_tables {
     Perftools__Profiles__Mapping *mappings;
     size_t mappings_room;
 
-    struct pairs place_numbers; /* of (function, line) */
-    struct pprof_place *places; /* by number; entry 0 is the place of a stack without frames */
+    struct intern_pairs place_numbers; /* of (function, line) */
+    struct pprof_place *places;        /* by number; entry 0 is the place of a stack without frames */
     size_t places_room;
 
-    struct pairs location_ids; /* (place, mapping) -> id */
+    struct intern_pairs location_ids; /* (place, mapping) -> id */
     struct pprof_location *locations;
     size_t locations_room;
 
@@ -47,21 +47,21 @@ struct pprof_tables {
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables);
 
 /* What a text is called in the profile. */
-int64_t pprof_string(struct pprof_tables *to, struct text text);
+int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 
 /* The id of the mapping of an interpreter's executable. */
-uint32_t pprof_mapping(struct pprof_tables *to, struct text executable);
+uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
 /* The number of a place. Places are not written, so one may ask for those that nothing refers to. */
-uint32_t pprof_place(struct pprof_tables *to, uint32_t function, uint32_t line);
+uint32_t pprof_tables_source(struct pprof_tables *to, uint32_t function, uint32_t line);
 
 /* The id of a place in a mapping. */
-uint64_t pprof_location(struct pprof_tables *to, uint32_t place, uint32_t mapping);
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t mapping);
 
-/* Gives `profile` lists of everything that has an id. They hold until pprof_lists_free(), which frees just the lists;
- * no other function may be called in between. */
-void pprof_lists_make(struct pprof_tables *from, Perftools__Profiles__Profile *profile);
-void pprof_lists_free(Perftools__Profiles__Profile *profile);
+/* Gives `profile` lists of everything that has an id. They hold until pprof_tables_free_lists(), which frees just the
+ * lists; no other function may be called in between. */
+void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile);
+void pprof_tables_free_lists(Perftools__Profiles__Profile *profile);
 
 void pprof_tables_free(struct pprof_tables *tables);
 

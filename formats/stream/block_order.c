@@ -27,15 +27,15 @@ static uint32_t mark_of_events(struct cursor payload)
     return 0;
 }
 
-uint32_t block_mark(enum stream_block kind, struct cursor payload)
+uint32_t block_order_mark(enum stream_block kind, struct cursor payload)
 {
     switch (kind) {
     case BLOCK_HEADER:
-        return block_field(payload, HEADER_MARK);
+        return block_read_field(payload, HEADER_MARK);
     case BLOCK_EVENTS:
         return mark_of_events(payload);
     case BLOCK_END:
-        return block_field(payload, END_MARK);
+        return block_read_field(payload, END_MARK);
     }
     return 0;
 }
@@ -44,7 +44,7 @@ uint32_t block_mark(enum stream_block kind, struct cursor payload)
 static bool is_ours(const struct block_order *order, const struct block *block)
 {
     return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
-           block_mark(block->kind, block->payload) == order->mark;
+           block_order_mark(block->kind, block->payload) == order->mark;
 }
 
 /* ---- order ---- */
@@ -54,14 +54,14 @@ static void pass_over_strange(struct block_reader *blocks, const struct block *b
 {
     blocks->damage.bytes += block->size;
     blocks->damage.tail = block->tail + block->size;
-    block_note_damage(blocks, "a block of another recording", block->at);
+    block_read_note_damage(blocks, "a block of another recording", block->at);
 }
 
 static void pass_over_late(struct block_reader *blocks, const struct block *block)
 {
     blocks->damage.duplicates++;
     blocks->damage.tail = block->tail;
-    block_note_damage(blocks, "a block that is no longer due", block->at);
+    block_read_note_damage(blocks, "a block that is no longer due", block->at);
 }
 
 static bool is_held(const struct block_order *order, uint32_t sequence)
@@ -100,7 +100,7 @@ static void note_early(struct block_order *order, struct block_reader *blocks, u
         blocks->damage.duplicates++;
         if (held->block.at == order->missing_at)
             blocks->damage.first.text[0] = '\0';
-        block_note_damage(blocks, "a block that comes too early", held->block.at);
+        block_read_note_damage(blocks, "a block that comes too early", held->block.at);
     }
 }
 
@@ -109,7 +109,7 @@ static void note_missing(struct block_order *order, struct block_reader *blocks,
     if (blocks->damage.first.text[0])
         return;
     order->missing_at = block->at;
-    block_note_damage(blocks, "missing blocks ahead of the one", block->at);
+    block_read_note_damage(blocks, "missing blocks ahead of the one", block->at);
 }
 
 /* Puts a copy of a block where it belongs among those that are held. */
@@ -162,8 +162,8 @@ static bool read_due(struct block_order *order, struct block_reader *blocks, str
     return false;
 }
 
-enum block_found block_in_order(struct block_order *order, struct block_reader *blocks, struct block *block,
-                                bool *skipped, struct fault *why)
+enum block_found block_order_is_next(struct block_order *order, struct block_reader *blocks, struct block *block,
+                                     bool *skipped, struct fault *why)
 {
     bytes_free(&order->given);
     if (!read_due(order, blocks, block) && !take_held(order, block)) {

@@ -10,7 +10,7 @@
 #define BYTES_MOST ((size_t)1 << 20) /* of payloads that wait: some of the largest that a writer makes */
 #define ROOM_MOST  BYTES_MOST        /* of a payload that is kept to be used again */
 
-/* What block_in_order() brought. */
+/* What block_order_is_next() brought. */
 struct slot {
     enum block_found found;
     struct block block;
@@ -41,8 +41,8 @@ struct block_ahead {
 static void fill(struct block_ahead *ahead, struct slot *slot)
 {
     slot->why.text[0] = '\0';
-    slot->found = block_in_order(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
-    slot->progress = block_progress(&ahead->blocks);
+    slot->found = block_order_is_next(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
+    slot->progress = block_read_progress(&ahead->blocks);
     slot->payload.size = 0;
     if (slot->found != BLOCK_FOUND)
         return;
@@ -105,7 +105,7 @@ static void *find_blocks(void *self)
 
 /* ---- who decodes ---- */
 
-struct block_ahead *block_ahead_begin(struct block_reader *blocks, struct block_order *order)
+struct block_ahead *block_prefetch_begin(struct block_reader *blocks, struct block_order *order)
 {
     struct block_ahead *ahead = alloc_zeroed(1, sizeof(*ahead));
     ahead->blocks = *blocks;
@@ -117,10 +117,10 @@ struct block_ahead *block_ahead_begin(struct block_reader *blocks, struct block_
         free(ahead);
         return NULL;
     }
-    const struct block_progress progress = block_progress(blocks);
+    const struct block_progress progress = block_read_progress(blocks);
     *order = (struct block_order){ .next = order->next, .mark = order->mark };
     block_reader_open(blocks, blocks->fd);
-    block_show_progress(blocks, &progress);
+    block_read_show_progress(blocks, &progress);
     return ahead;
 }
 
@@ -132,7 +132,7 @@ static void show_progress(struct block_ahead *ahead, struct block_reader *blocks
     ahead->lost = lost;
     if (blocks->damage.first.text[0])
         progress.damage.first = blocks->damage.first;
-    block_show_progress(blocks, &progress);
+    block_read_show_progress(blocks, &progress);
 }
 
 /* What was given last is not used any more. A file can be made whose blocks are all very large: that much memory is not
@@ -153,8 +153,8 @@ static struct slot *wait_for_block(struct block_ahead *ahead)
     return &ahead->slots[ahead->given % SLOTS];
 }
 
-enum block_found block_ahead_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
-                                  struct block *block, bool *skipped, struct fault *why)
+enum block_found block_prefetch_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
+                                     struct block *block, bool *skipped, struct fault *why)
 {
     struct slot *slot = wait_for_block(ahead);
     show_progress(ahead, blocks, slot->progress);
@@ -170,7 +170,7 @@ enum block_found block_ahead_next(struct block_ahead *ahead, struct block_order 
     return BLOCK_FOUND;
 }
 
-void block_ahead_end(struct block_ahead *ahead)
+void block_prefetch_end(struct block_ahead *ahead)
 {
     if (!ahead)
         return;

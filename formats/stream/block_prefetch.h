@@ -15,14 +15,14 @@ struct block_ahead;
 
 /* Takes the place of `blocks` and `order`: both stay behind to show how far the blocks are that were given, and are not
  * to be read with any more. NULL, and nothing has changed, when there can be no more threads. Not for a pipe, where
- * block_ahead_end() might wait for ever. */
-struct block_ahead *block_ahead_begin(struct block_reader *blocks, struct block_order *order);
+ * block_prefetch_end() might wait for ever. */
+struct block_ahead *block_prefetch_begin(struct block_reader *blocks, struct block_order *order);
 
-/* As block_in_order(). */
-enum block_found block_ahead_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
-                                  struct block *block, bool *skipped, struct fault *why);
+/* As block_order_is_next(). */
+enum block_found block_prefetch_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
+                                     struct block *block, bool *skipped, struct fault *why);
 
 /* Ends the thread, wherever it is, and frees it all. NULL is none. */
-void block_ahead_end(struct block_ahead *ahead);
+void block_prefetch_end(struct block_ahead *ahead);
 
 #endif

@@ -25,8 +25,8 @@ void block_reader_close(struct block_reader *reader)
     free(reader->window);
     free(reader->plain);
     bytes_free(&reader->joined);
-    grouping_free(&reader->grouping);
-    prediction_free(&reader->prediction);
+    codec_group_free(&reader->grouping);
+    codec_predict_free(&reader->prediction);
     ZSTD_freeDCtx(reader->zstd);
     *reader = (struct block_reader){ .fd = -1 };
 }
@@ -66,7 +66,7 @@ static uint64_t place(const struct block_reader *reader)
     return reader->bytes_read - waiting(reader);
 }
 
-struct block_progress block_progress(const struct block_reader *reader)
+struct block_progress block_read_progress(const struct block_reader *reader)
 {
     return (struct block_progress){ .bytes_read = reader->bytes_read,
                                     .place = place(reader),
@@ -75,7 +75,7 @@ struct block_progress block_progress(const struct block_reader *reader)
                                     .damage = reader->damage };
 }
 
-void block_show_progress(struct block_reader *reader, const struct block_progress *progress)
+void block_read_show_progress(struct block_reader *reader, const struct block_progress *progress)
 {
     reader->bytes_read = progress->bytes_read;
     reader->start = 0;
@@ -85,7 +85,7 @@ void block_show_progress(struct block_reader *reader, const struct block_progres
     reader->damage = progress->damage;
 }
 
-void block_note_damage(struct block_reader *reader, const char *what, uint64_t at)
+void block_read_note_damage(struct block_reader *reader, const char *what, uint64_t at)
 {
     fault(&reader->damage.first, "%s at byte %" PRIu64, what, at);
 }
@@ -125,7 +125,7 @@ static const char *take_grouped(struct block_reader *reader, struct cursor store
     if (wrong)
         return wrong;
     reader->joined.size = 0;
-    if (!ungroup_payload(&reader->grouping, reader->plain, (size_t)grouped, size, &reader->joined))
+    if (!codec_ungroup_payload(&reader->grouping, reader->plain, (size_t)grouped, size, &reader->joined))
         return "a block whose parts do not fit together";
     *payload = cursor_of(reader->joined.at, size);
     return NULL;
@@ -135,13 +135,13 @@ static const char *take_predicted(struct block_reader *reader, struct cursor sto
                                   struct cursor *payload)
 {
     reader->joined.size = 0;
-    if (!unpredict_payload(&reader->prediction, stored, size, &reader->joined))
+    if (!codec_predict_undo(&reader->prediction, stored, size, &reader->joined))
         return "a block that was not predicted so";
     *payload = cursor_of(reader->joined.at, size);
     return NULL;
 }
 
-uint32_t block_field(struct cursor payload, uint32_t field)
+uint32_t block_read_field(struct cursor payload, uint32_t field)
 {
     while (cursor_left(&payload) > 0 && !payload.bad) {
         const uint64_t number = take_number(&payload);
@@ -257,14 +257,14 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         }
         if (!wrong) {
             if (reader->good++ == 0 && block->kind == BLOCK_HEADER)
-                reader->version = block_field(block->payload, HEADER_VERSION);
+                reader->version = block_read_field(block->payload, HEADER_VERSION);
             reader->damage.tail = 0;
             reader->good_plain += cursor_left(&block->payload);
             return BLOCK_FOUND;
         }
         if (!first_wrong) {
             first_wrong = wrong;
-            block_note_damage(reader, wrong, place(reader));
+            block_read_note_damage(reader, wrong, place(reader));
             reader->damage.cut = wrong == cut_block;
         }
         if (reader->wasted > WASTE_LIMIT + WASTE_FACTOR * reader->bytes_read)
@@ -274,7 +274,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
     }
 }
 
-bool stream_recognised(const void *bytes, size_t size)
+bool block_read_recognised(const void *bytes, size_t size)
 {
     return size >= STREAM_MAGIC_SIZE && memcmp(bytes, STREAM_MAGIC, STREAM_MAGIC_SIZE) == 0;
 }
@@ -285,7 +285,7 @@ bool block_read_magic(struct block_reader *reader, struct fault *why)
         return false;
     if (waiting(reader) == 0)
         return fault(why, "it is empty");
-    if (!stream_recognised(reader->window + reader->start, waiting(reader)))
+    if (!block_read_recognised(reader->window + reader->start, waiting(reader)))
         return fault(why, "it is not a pyreel recording");
     reader->start += STREAM_MAGIC_SIZE;
     return true;

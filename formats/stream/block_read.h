@@ -60,24 +60,24 @@ void block_reader_open(struct block_reader *reader, int fd);
 void block_reader_close(struct block_reader *reader);
 
 /* Whether these are the first bytes of a stream. */
-bool stream_recognised(const void *bytes, size_t size);
+bool block_read_recognised(const void *bytes, size_t size);
 
 /* Steps over the file's magic. False with the reason when the file does not begin with it. */
 bool block_read_magic(struct block_reader *reader, struct fault *why);
 
 /* The number in a field of a HEADER or an END block; 0 when there is none that fits. */
-uint32_t block_field(struct cursor payload, uint32_t field);
+uint32_t block_read_field(struct cursor payload, uint32_t field);
 
 enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
 
 /* The next good block. BLOCK_UNREADABLE, with the reason, when the file could not be read. */
 enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why);
 
-struct block_progress block_progress(const struct block_reader *reader);
+struct block_progress block_read_progress(const struct block_reader *reader);
 /* Makes a reader that reads nothing itself show how far another one is. */
-void block_show_progress(struct block_reader *reader, const struct block_progress *progress);
+void block_read_show_progress(struct block_reader *reader, const struct block_progress *progress);
 
 /* Remembers what was wrong, and at which byte of the file, if it is the first thing that was. */
-void block_note_damage(struct block_reader *reader, const char *what, uint64_t at);
+void block_read_note_damage(struct block_reader *reader, const char *what, uint64_t at);
 
 #endif

@@ -28,14 +28,14 @@ void block_writer_close(struct block_writer *writer)
 {
     bytes_free(&writer->stored);
     bytes_free(&writer->grouped);
-    grouping_free(&writer->grouping);
+    codec_group_free(&writer->grouping);
     bytes_free(&writer->predicted);
-    prediction_free(&writer->prediction);
+    codec_predict_free(&writer->prediction);
     ZSTD_freeCCtx(writer->zstd);
     *writer = (struct block_writer){ .fd = -1 };
 }
 
-uint64_t block_room(const struct block_writer *writer)
+uint64_t block_write_room(const struct block_writer *writer)
 {
     if (writer->limit == 0)
         return UINT64_MAX;
@@ -132,7 +132,7 @@ static bool store_predicted(struct block_writer *writer, const struct bytes *pay
     const size_t grouped = writer->stored.size - before;
     writer->predicted.size = 0;
     if (writer->codec != CODEC_PREDICTED || grouped < PREDICT_LEAST || !is_time_to_predict(writer) ||
-        !predict_payload(&writer->prediction, payload, &writer->predicted))
+        !codec_predict_payload(&writer->prediction, payload, &writer->predicted))
         return false;
     const bool paid = pays(writer, writer->predicted.size, grouped);
     remember_whether_it_paid(writer, paid);
@@ -150,7 +150,7 @@ static enum stream_codec store_payload(struct block_writer *writer, enum stream_
     const size_t before = writer->stored.size;
     writer->grouped.size = 0;
     if (writer->zstd && kind == BLOCK_EVENTS && writer->codec >= CODEC_GROUPED &&
-        group_payload(&writer->grouping, payload, &writer->grouped) &&
+        codec_group_payload(&writer->grouping, payload, &writer->grouped) &&
         store_compressed(writer, &writer->grouped, payload->size))
         return store_predicted(writer, payload, before) ? CODEC_PREDICTED : CODEC_GROUPED;
     if (writer->zstd && store_compressed(writer, payload, payload->size))
@@ -198,7 +198,7 @@ bool block_write(struct block_writer *writer, enum stream_block kind, const stru
     if (writer->full && kind == BLOCK_EVENTS)
         return true;
     make_block(writer, kind, payload);
-    if (kind == BLOCK_EVENTS && writer->stored.size > block_room(writer)) {
+    if (kind == BLOCK_EVENTS && writer->stored.size > block_write_room(writer)) {
         writer->full = true;
         return true;
     }

@@ -34,7 +34,7 @@ struct block_writer {
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level);
 
 /* Bytes of the file that are left for what stands before the end; UINT64_MAX without a limit. */
-uint64_t block_room(const struct block_writer *writer);
+uint64_t block_write_room(const struct block_writer *writer);
 
 /* Writes a block; the first one takes the file's magic along. False when it could not be written: a regular file then
  * ends in the last whole block. One for which there is no room below the limit is dropped, see `full`. */

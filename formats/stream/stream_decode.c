@@ -7,7 +7,7 @@
 /* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
 
-struct reader_thread *reader_thread(struct stream_reader *reader, uint64_t number)
+struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number)
 {
     if (number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
         return NULL;
@@ -38,7 +38,7 @@ static void leave_roster(struct stream_reader *reader, uint32_t number)
     thread->listed = 0;
 }
 
-void begin_ticks(struct stream_reader *reader)
+void stream_decode_begin(struct stream_reader *reader)
 {
     while (reader->roster_count > 0)
         leave_roster(reader, reader->roster[reader->roster_count - 1]);
@@ -96,7 +96,7 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
     return sink_take(d->to, &event, d->why);
 }
 
-bool give_run(struct decoding *d, uint32_t number)
+bool stream_decode_give_run(struct decoding *d, uint32_t number)
 {
     struct reader_thread *thread = &d->reader->threads[number];
     const uint64_t first = thread->since, next = d->reader->tick + !d->in_tick;
@@ -106,18 +106,18 @@ bool give_run(struct decoding *d, uint32_t number)
     return give(d, number, thread->depth, 0, first, next - 1);
 }
 
-bool give_runs(struct decoding *d)
+bool stream_decode_give_runs(struct decoding *d)
 {
     bool good = true;
     for (uint32_t i = 0; i < d->reader->roster_count; i++)
-        good = give_run(d, d->reader->roster[i]) && good;
+        good = stream_decode_give_run(d, d->reader->roster[i]) && good;
     return good;
 }
 
-struct reader_thread *name_thread(struct decoding *d, uint64_t number)
+struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t number)
 {
     struct stream_reader *reader = d->reader;
-    struct reader_thread *thread = d->in_tick && !d->all_failed ? reader_thread(reader, number) : NULL;
+    struct reader_thread *thread = d->in_tick && !d->all_failed ? stream_decode_thread(reader, number) : NULL;
     if (!thread || thread->tick == reader->tick)
         return NULL;
     thread->tick = reader->tick;
@@ -134,19 +134,19 @@ static void restart(struct decoding *d, uint32_t number)
     d->unsure |= number > d->reader->last_thread;
 }
 
-void expect_thread(struct decoding *d, uint32_t number)
+void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 {
     restart(d, number);
     /* Its stack may never be told. */
     d->unsure |= d->reader->threads[number].block != d->reader->block;
 }
 
-void dismiss_thread(struct decoding *d, uint32_t number)
+void stream_decode_dismiss_thread(struct decoding *d, uint32_t number)
 {
     leave_roster(d->reader, number);
 }
 
-bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
+bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
 {
     restart(d, number);
     return give(d, number, keep, pushed, d->reader->tick, d->reader->tick);
@@ -154,17 +154,17 @@ bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
 
 /* ---- ticks ---- */
 
-uint64_t tick_time_ns(const struct stream_reader *reader)
+uint64_t stream_decode_time_ns(const struct stream_reader *reader)
 {
     return reader->tick_units * reader->unit_ns;
 }
 
-bool fail_tick(struct decoding *d)
+bool stream_decode_fail_tick(struct decoding *d)
 {
     if (d->reader->roster_count > d->samples_left)
         return broken(d);
     d->samples_left -= d->reader->roster_count;
-    const bool good = give_runs(d);
+    const bool good = stream_decode_give_runs(d);
     for (uint32_t i = 0; i < d->reader->roster_count; i++)
         d->reader->threads[d->reader->roster[i]].since = d->reader->tick + 1;
     d->all_failed = true;
@@ -184,7 +184,7 @@ static bool give_each(struct decoding *d)
             return broken(d); /* sampled, but its stack was never told */
         if (d->samples_left-- == 0)
             return broken(d);
-        if (!give_run(d, number))
+        if (!stream_decode_give_run(d, number))
             return false;
     }
     return true;
@@ -213,7 +213,7 @@ static bool give_ticks(struct decoding *d)
     return sink_take(d->to, &event, d->why);
 }
 
-bool close_tick(struct decoding *d)
+bool stream_decode_close_tick(struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
     if (!d->in_tick)
@@ -287,7 +287,7 @@ static bool add_ticks(struct stream_reader *reader, uint64_t count)
     return true;
 }
 
-bool open_tick(struct decoding *d, int64_t jitter)
+bool stream_decode_open_tick(struct decoding *d, int64_t jitter)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
@@ -302,9 +302,9 @@ bool open_tick(struct decoding *d, int64_t jitter)
     return true;
 }
 
-bool end_ticks(struct decoding *d)
+bool stream_decode_end(struct decoding *d)
 {
-    const bool given = give_runs(d);
+    const bool given = stream_decode_give_runs(d);
     return give_ticks(d) && given;
 }
 
@@ -316,7 +316,7 @@ static bool pass_ticks(const struct decoding *d, uint64_t count)
            (threads == 0 || count <= d->samples_left / threads);
 }
 
-bool repeat_ticks(struct decoding *d, uint64_t count)
+bool stream_decode_repeat(struct decoding *d, uint64_t count)
 {
     if (count == 0)
         return broken(d);
@@ -329,7 +329,7 @@ bool repeat_ticks(struct decoding *d, uint64_t count)
         return good || broken(d);
     }
     for (; count > 0; count--)
-        if (!open_tick(d, 0) || !close_tick(d))
+        if (!stream_decode_open_tick(d, 0) || !stream_decode_close_tick(d))
             return false;
     return true;
 }

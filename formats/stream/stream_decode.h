@@ -40,34 +40,34 @@ static inline bool broken(struct decoding *d)
 }
 
 /* A thread by its number, which may be that of one whose definition was lost. NULL: the file is broken. */
-struct reader_thread *reader_thread(struct stream_reader *reader, uint64_t number);
+struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number);
 
 /* Each block tells everything but definitions anew. */
-void begin_ticks(struct stream_reader *reader);
+void stream_decode_begin(struct stream_reader *reader);
 
 /* Begins a tick; `jitter` is how far it is from the moment at which it is due. */
-bool open_tick(struct decoding *d, int64_t jitter);
+bool stream_decode_open_tick(struct decoding *d, int64_t jitter);
 /* Ends the tick, if one is open: every thread of the roster that no record named is where it was. */
-bool close_tick(struct decoding *d);
+bool stream_decode_close_tick(struct decoding *d);
 /* So many ticks on time in which nothing changes. */
-bool repeat_ticks(struct decoding *d, uint64_t count);
+bool stream_decode_repeat(struct decoding *d, uint64_t count);
 /* Gives what has not been given of the ticks that were closed, whatever ended the block. */
-bool end_ticks(struct decoding *d);
-uint64_t tick_time_ns(const struct stream_reader *reader);
+bool stream_decode_end(struct decoding *d);
+uint64_t stream_decode_time_ns(const struct stream_reader *reader);
 
 /* A record of the tick names this thread. NULL: the file is broken, since at most one record does. */
-struct reader_thread *name_thread(struct decoding *d, uint64_t number);
+struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t number);
 /* The named thread, whose run has been given, has no sample in this tick, and is expected in the next one or not. */
-void expect_thread(struct decoding *d, uint32_t number);
-void dismiss_thread(struct decoding *d, uint32_t number);
+void stream_decode_expect_thread(struct decoding *d, uint32_t number);
+void stream_decode_dismiss_thread(struct decoding *d, uint32_t number);
 /* Its sample: `keep` frames of its last stack and so many of reader->frames. */
-bool give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed);
+bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed);
 
 /* Gives the samples of a thread's ticks up to the last one that was closed, before something of the thread changes. */
-bool give_run(struct decoding *d, uint32_t number);
+bool stream_decode_give_run(struct decoding *d, uint32_t number);
 /* The same of all threads. */
-bool give_runs(struct decoding *d);
+bool stream_decode_give_runs(struct decoding *d);
 /* No thread could be read in this tick. */
-bool fail_tick(struct decoding *d);
+bool stream_decode_fail_tick(struct decoding *d);
 
 #endif

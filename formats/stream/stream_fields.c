@@ -52,7 +52,7 @@ static const struct field end_fields[] = {
     FIELD(7, NUMBER_FIELD, struct end_numbers, wait_status_plus_1),
 };
 
-void put_number_field(struct bytes *to, uint32_t number, uint64_t value)
+void stream_fields_put_number(struct bytes *to, uint32_t number, uint64_t value)
 {
     struct bytes digits = { 0 };
     put_number(&digits, value);
@@ -73,7 +73,7 @@ static void put_fields(struct bytes *to, const struct field *fields, size_t coun
         }
         uint64_t value = 0; /* little-endian: a smaller member fills its low bytes */
         memcpy(&value, member, field->size);
-        put_number_field(to, field->number, value);
+        stream_fields_put_number(to, field->number, value);
     }
 }
 
@@ -104,17 +104,17 @@ static bool take_fields(struct cursor from, const struct field *fields, size_t c
     return !from.bad;
 }
 
-void put_recording(struct bytes *to, const struct recording *recording)
+void stream_fields_put_recording(struct bytes *to, const struct recording *recording)
 {
     put_fields(to, recording_fields, countof(recording_fields) - !recording->weighted, recording);
 }
 
-bool take_recording(struct cursor from, struct recording *recording)
+bool stream_fields_take_recording(struct cursor from, struct recording *recording)
 {
     return take_fields(from, recording_fields, countof(recording_fields), recording);
 }
 
-void put_end(struct bytes *to, const struct end *end, uint64_t unit_ns)
+void stream_fields_put_end(struct bytes *to, const struct end *end, uint64_t unit_ns)
 {
     const struct end_numbers numbers = {
         .reason = end->reason,
@@ -128,7 +128,7 @@ void put_end(struct bytes *to, const struct end *end, uint64_t unit_ns)
     put_fields(to, end_fields, countof(end_fields), &numbers);
 }
 
-bool take_end(struct cursor from, struct end *end, uint64_t unit_ns)
+bool stream_fields_take_end(struct cursor from, struct end *end, uint64_t unit_ns)
 {
     struct end_numbers numbers = { 0 };
     if (!take_fields(from, end_fields, countof(end_fields), &numbers))

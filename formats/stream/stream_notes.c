@@ -255,7 +255,7 @@ static const struct {
     [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
 };
 
-enum stream_note note_of(enum event_kind kind)
+enum stream_note stream_notes_of(enum event_kind kind)
 {
     for (size_t note = 1; note < countof(notes); note++)
         if (notes[note].kind == kind)
@@ -263,13 +263,13 @@ enum stream_note note_of(enum event_kind kind)
     return 0;
 }
 
-void put_note_fields(struct bytes *to, const struct event *event, uint64_t unit_ns)
+void stream_notes_put_fields(struct bytes *to, const struct event *event, uint64_t unit_ns)
 {
     struct writing w = { to, unit_ns };
-    notes[note_of(event->kind)].put(&w, event);
+    notes[stream_notes_of(event->kind)].put(&w, event);
 }
 
-enum note_taken take_note(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event)
+enum note_taken stream_notes_take(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event)
 {
     if (note >= countof(notes) || !notes[note].take)
         return NOTE_UNKNOWN;

@@ -8,14 +8,14 @@
 #include "formats/model/event.h"
 
 /* The note that tells an event of this kind; 0 when it is not told by a note. */
-enum stream_note note_of(enum event_kind kind);
+enum stream_note stream_notes_of(enum event_kind kind);
 
 /* Appends the fields of the note that tells this event. Times are written in units of `unit_ns`. */
-void put_note_fields(struct bytes *to, const struct event *event, uint64_t unit_ns);
+void stream_notes_put_fields(struct bytes *to, const struct event *event, uint64_t unit_ns);
 
 enum note_taken { NOTE_TAKEN, NOTE_UNKNOWN, NOTE_BROKEN };
 
 /* Fills an event from the fields of a note; texts point into what the cursor reads. */
-enum note_taken take_note(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event);
+enum note_taken stream_notes_take(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event);
 
 #endif

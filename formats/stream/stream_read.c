@@ -14,7 +14,7 @@
 
 void stream_reader_stop(struct stream_reader *reader)
 {
-    block_ahead_end(reader->ahead);
+    block_prefetch_end(reader->ahead);
     reader->ahead = NULL;
     reader->goes_ahead = false;
 }
@@ -63,7 +63,7 @@ static bool take_frames(struct decoding *d, uint32_t count)
 
 static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t number)
 {
-    struct reader_thread *thread = name_thread(d, number);
+    struct reader_thread *thread = stream_decode_name_thread(d, number);
     const uint32_t keep_or_pop = take_number32(&d->from);
     const uint32_t pushed = take_number32(&d->from);
     if (!thread || d->from.bad || !take_frames(d, pushed))
@@ -75,19 +75,19 @@ static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t num
     if (pushed > STACK_DEPTH_LIMIT - keep)
         return broken(d);
     d->weighed = true;
-    if (!give_run(d, (uint32_t)number))
+    if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
     thread->depth = keep + pushed;
     thread->block = d->reader->block;
-    return give_sample(d, (uint32_t)number, keep, pushed);
+    return stream_decode_give_sample(d, (uint32_t)number, keep, pushed);
 }
 
 static bool read_absent(struct decoding *d, uint64_t number)
 {
-    if (!name_thread(d, number))
+    if (!stream_decode_name_thread(d, number))
         return broken(d);
-    const bool good = give_run(d, (uint32_t)number);
-    dismiss_thread(d, (uint32_t)number);
+    const bool good = stream_decode_give_run(d, (uint32_t)number);
+    stream_decode_dismiss_thread(d, (uint32_t)number);
     return good;
 }
 
@@ -95,16 +95,16 @@ static bool read_failed(struct decoding *d, uint64_t number)
 {
     const uint64_t cause = take_number(&d->from);
     const bool of_all = number == 0 && d->in_tick && !d->all_failed;
-    if (!of_all && !name_thread(d, number))
+    if (!of_all && !stream_decode_name_thread(d, number))
         return broken(d);
-    if (!(of_all ? fail_tick(d) : give_run(d, (uint32_t)number)))
+    if (!(of_all ? stream_decode_fail_tick(d) : stream_decode_give_run(d, (uint32_t)number)))
         return false;
     if (!of_all)
-        expect_thread(d, (uint32_t)number);
+        stream_decode_expect_thread(d, (uint32_t)number);
     struct event event = { .kind = EVENT_FAILED,
                            .failed = { .thread = (uint32_t)number,
                                        .cause = cause < FAILURE_KINDS ? (enum failure)cause : 0,
-                                       .time_ns = tick_time_ns(d->reader) } };
+                                       .time_ns = stream_decode_time_ns(d->reader) } };
     return !d->from.bad && sink_take(d->to, &event, d->why);
 }
 
@@ -112,13 +112,13 @@ static bool read_status(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
-    struct reader_thread *thread = reader_thread(reader, number);
+    struct reader_thread *thread = stream_decode_thread(reader, number);
     const uint64_t bits = take_number(&fields), cpu_units = take_number(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
         return broken(d);
     if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
         return broken(d);
-    if (!reader->ignores_status && !give_run(d, (uint32_t)number))
+    if (!reader->ignores_status && !stream_decode_give_run(d, (uint32_t)number))
         return false;
     thread->status = (struct stream_status){ reader->block, bits & STATUS_BITS, cpu_units, reader->tick_units };
     return true;
@@ -128,11 +128,11 @@ static bool read_runs(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
-    struct reader_thread *thread = reader_thread(reader, number);
+    struct reader_thread *thread = stream_decode_thread(reader, number);
     const uint32_t task = take_number32(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick)
         return broken(d);
-    if (!give_run(d, (uint32_t)number))
+    if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
     d->unsure |= task > reader->last_task;
     thread->runs.task = task;
@@ -148,7 +148,7 @@ static bool read_stands(struct decoding *d, struct cursor fields)
     d->weighed = true;
     if (d->reader->ignores_stands || stands_ns == d->stands_ns)
         return true;
-    if (!give_runs(d))
+    if (!stream_decode_give_runs(d))
         return false;
     d->stands_ns = stands_ns;
     return true;
@@ -160,7 +160,7 @@ static void learn_thread(struct stream_reader *reader, const struct thread *thre
     if (thread->number > reader->last_thread)
         reader->last_thread = thread->number;
     if (thread->task)
-        reader_thread(reader, thread->number)->runs.entry = thread->task;
+        stream_decode_thread(reader, thread->number)->runs.entry = thread->task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -173,7 +173,7 @@ static bool give_note(struct decoding *d, uint64_t note)
     if (note == NOTE_STANDS && d->reader->weighted)
         return read_stands(d, fields);
     struct event event = { 0 };
-    const enum note_taken taken = take_note(fields, note, d->reader->unit_ns, &event);
+    const enum note_taken taken = stream_notes_take(fields, note, d->reader->unit_ns, &event);
     if (d->from.bad || taken == NOTE_BROKEN)
         return broken(d);
     if (taken == NOTE_UNKNOWN)
@@ -195,9 +195,9 @@ static bool read_record(struct decoding *d)
         return false;
     switch (tag & 7) {
     case RECORD_TICK:
-        return close_tick(d) && open_tick(d, number_to_signed(argument));
+        return stream_decode_close_tick(d) && stream_decode_open_tick(d, number_to_signed(argument));
     case RECORD_REPEAT:
-        return close_tick(d) && repeat_ticks(d, argument);
+        return stream_decode_close_tick(d) && stream_decode_repeat(d, argument);
     case RECORD_SUFFIX:
     case RECORD_POP_PUSH:
         return read_stack(d, tag & 7, argument);
@@ -215,7 +215,7 @@ static bool read_record(struct decoding *d)
 /* Gives the events of a block. False when the sink refused; a broken payload is damage, not a failure. */
 static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
-    begin_ticks(reader);
+    stream_decode_begin(reader);
     /* A writer closes a block each second: more ticks than fit in two are a lie that would keep us busy for long. */
     struct decoding d = { .reader = reader,
                           .from = payload,
@@ -232,15 +232,15 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
         reader->lost_ticks += (reader->tick_units - before_units) * reader->unit_ns / reader->interval_ns;
     while (going && cursor_left(&d.from) > 0)
         going = read_record(&d);
-    going = going && close_tick(&d);
-    const bool given = end_ticks(&d);
+    going = going && stream_decode_close_tick(&d);
+    const bool given = stream_decode_end(&d);
     if (going)
         return given;
     if (!d.from.bad)
         return false;
     reader->blocks.damage.blocks++;
     reader->losses++;
-    block_note_damage(&reader->blocks, "a block that breaks the rules of the format", reader->at);
+    block_read_note_damage(&reader->blocks, "a block that breaks the rules of the format", reader->at);
     return true;
 }
 
@@ -249,7 +249,7 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
 {
     struct event event = { .kind = EVENT_RECORDING };
     struct recording *recording = &event.recording;
-    const bool whole = take_recording(payload, recording);
+    const bool whole = stream_fields_take_recording(payload, recording);
     if (recording->format_version > STREAM_VERSION)
         return fault(why, "it has format version %" PRIu32 " and this program reads up to %d: use a newer pyreel",
                      recording->format_version, STREAM_VERSION);
@@ -270,9 +270,9 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
 static bool give_end(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     struct event event = { .kind = EVENT_END };
-    if (!take_end(payload, &event.end, reader->unit_ns)) {
+    if (!stream_fields_take_end(payload, &event.end, reader->unit_ns)) {
         reader->blocks.damage.blocks++;
-        block_note_damage(&reader->blocks, "a broken end block", reader->at);
+        block_read_note_damage(&reader->blocks, "a broken end block", reader->at);
         return true;
     }
     reader->ended = true;
@@ -293,19 +293,19 @@ bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink 
     if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
         return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
     reader->order.next = 1;
-    reader->order.mark = block_mark(BLOCK_HEADER, block.payload);
+    reader->order.mark = block_order_mark(BLOCK_HEADER, block.payload);
     return give_recording(reader, block.payload, to, why);
 }
 
 static enum block_found next_block(struct stream_reader *reader, struct block *block, bool *skipped, struct fault *why)
 {
     if (reader->goes_ahead && !reader->ahead) {
-        reader->ahead = block_ahead_begin(&reader->blocks, &reader->order);
+        reader->ahead = block_prefetch_begin(&reader->blocks, &reader->order);
         reader->goes_ahead = reader->ahead != NULL; /* where no thread can be had it is asked for once */
     }
     if (reader->ahead)
-        return block_ahead_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
-    return block_in_order(&reader->order, &reader->blocks, block, skipped, why);
+        return block_prefetch_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
+    return block_order_is_next(&reader->order, &reader->blocks, block, skipped, why);
 }
 
 enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
@@ -319,7 +319,7 @@ enum stream_state stream_read_block(struct stream_reader *reader, const struct s
     reader->at = block.at;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
-        block_note_damage(&reader->blocks, "a block where none belongs", reader->at);
+        block_read_note_damage(&reader->blocks, "a block where none belongs", reader->at);
         return STREAM_MORE;
     }
     bool going = true;

@@ -25,7 +25,7 @@ struct reader_thread {
 
 struct stream_reader {
     struct block_reader blocks; /* its damage is the recording's */
-    uint64_t block;             /* blocks decoded, which also tells one from the next in reader_thread */
+    uint64_t block;             /* blocks decoded, which also tells one from the next in stream_decode_thread */
     uint64_t at;                /* where the one that is being decoded begins in the file */
     struct block_order order;
     bool ended;      /* the END block has been given, ... */

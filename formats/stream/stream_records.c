@@ -4,17 +4,17 @@
 #define PERIOD_MOST    4 /* frames of a recursion's round ... */
 #define REPEATED_LEAST 8 /* ... that is worth being looked for */
 
-void put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
+void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
 {
     put_number(to, argument << 3 | kind);
 }
 
-void put_numbers_note(struct bytes *to, enum stream_note note, const uint64_t *numbers, size_t count)
+void stream_records_put_numbers_note(struct bytes *to, enum stream_note note, const uint64_t *numbers, size_t count)
 {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
         size += number_size(numbers[i]);
-    put_tag(to, RECORD_NOTE, note);
+    stream_records_put_tag(to, RECORD_NOTE, note);
     put_number(to, size);
     for (size_t i = 0; i < count; i++)
         put_number(to, numbers[i]);
@@ -29,7 +29,7 @@ static uint32_t repeated(const uint32_t *frames, uint32_t count, uint32_t at, ui
     return length;
 }
 
-void put_frames(struct bytes *to, const uint32_t *frames, uint32_t count)
+void stream_records_put_frames(struct bytes *to, const uint32_t *frames, uint32_t count)
 {
     put_number(to, count);
     for (uint32_t at = 0; at < count;) {

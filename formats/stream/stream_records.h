@@ -6,12 +6,12 @@
 #include "formats/base/bytes.h"
 #include "formats/codec/stream_format.h"
 
-void put_tag(struct bytes *to, enum stream_record kind, uint64_t argument);
+void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument);
 
 /* A note whose fields are numbers. */
-void put_numbers_note(struct bytes *to, enum stream_note note, const uint64_t *numbers, size_t count);
+void stream_records_put_numbers_note(struct bytes *to, enum stream_note note, const uint64_t *numbers, size_t count);
 
 /* How many frames, and the frames, root first. A recursion repeats a few frames many times: they are told once. */
-void put_frames(struct bytes *to, const uint32_t *frames, uint32_t count);
+void stream_records_put_frames(struct bytes *to, const uint32_t *frames, uint32_t count);
 
 #endif

@@ -36,7 +36,7 @@ void stream_writer_limit(struct stream_writer *writer, uint64_t bytes)
 
 bool stream_writer_full(const struct stream_writer *writer)
 {
-    return writer->blocks.full || block_room(&writer->blocks) < CLOSING_ROOM + LITTLE_ROOM;
+    return writer->blocks.full || block_write_room(&writer->blocks) < CLOSING_ROOM + LITTLE_ROOM;
 }
 
 void stream_writer_close(struct stream_writer *writer)
@@ -60,14 +60,14 @@ static void begin_block(struct stream_writer *writer)
         return;
     writer->block_units = writer->last_units;
     put_number(&writer->open, writer->last_units);
-    put_numbers_note(&writer->open, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
+    stream_records_put_numbers_note(&writer->open, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
 }
 
 static void write_idle_ticks(struct stream_writer *writer)
 {
     if (writer->idle == 0)
         return;
-    put_tag(&writer->open, RECORD_REPEAT, writer->idle);
+    stream_records_put_tag(&writer->open, RECORD_REPEAT, writer->idle);
     writer->idle = 0;
 }
 
@@ -91,7 +91,7 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     write_idle_ticks(writer);
     const uint64_t time = units(writer, time_ns);
     const int64_t jitter = (int64_t)(time - due(writer));
-    put_tag(&writer->open, RECORD_TICK, signed_to_number(jitter));
+    stream_records_put_tag(&writer->open, RECORD_TICK, signed_to_number(jitter));
     writer->last_units = time;
     writer->tick_open = true;
 }
@@ -120,7 +120,7 @@ static void close_roster(struct stream_writer *writer, uint64_t time_ns)
         if (writer->threads[number].tick == writer->tick)
             continue;
         begin_tick(writer, time_ns);
-        put_tag(&writer->open, RECORD_ABSENT, number);
+        stream_records_put_tag(&writer->open, RECORD_ABSENT, number);
         leave_roster(writer, number);
     }
 }
@@ -146,7 +146,7 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
  * it is written now, and the next one has what is left then. */
 static bool room_is_short(const struct stream_writer *writer)
 {
-    return block_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
+    return block_write_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
 }
 
 /* How much later than after an interval the next tick may come: drawn in an interval that is longer than asked for. */
@@ -194,13 +194,13 @@ static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t n
 static void name_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
 {
     writer->named += count;
-    put_frames(&writer->open, frames, count);
+    stream_records_put_frames(&writer->open, frames, count);
 }
 
 static void put_failed(struct stream_writer *writer, const struct failed *failed)
 {
     begin_tick(writer, failed->time_ns);
-    put_tag(&writer->open, RECORD_FAILED, failed->thread);
+    stream_records_put_tag(&writer->open, RECORD_FAILED, failed->thread);
     put_number(&writer->open, failed->cause);
     writer->now.failed++;
     if (failed->thread) {
@@ -218,7 +218,7 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
 {
     struct stream_status *status = &writer->threads[number].status;
     *status = (struct stream_status){ writer->block, bits, cpu_units, writer->last_units };
-    put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
+    stream_records_put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
 }
 
 /* Tells which task the thread runs when that is another one than the block says. */
@@ -230,7 +230,7 @@ static void follow_runs(struct stream_writer *writer, const struct sample *sampl
     begin_tick(writer, sample->time_ns);
     runs->task = sample->task;
     runs->block = writer->block;
-    put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
+    stream_records_put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
 }
 
 /* Tells how long the samples of the tick stand for when that is not what the block says. */
@@ -248,7 +248,7 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     assert(stands_ns <= STREAM_STANDS_MOST);
     begin_tick(writer, sample->time_ns);
     writer->stands_ns = stands_ns;
-    put_numbers_note(&writer->open, NOTE_STANDS, &stands_ns, 1);
+    stream_records_put_numbers_note(&writer->open, NOTE_STANDS, &stands_ns, 1);
     return true;
 }
 
@@ -310,12 +310,12 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
 
     begin_tick(writer, sample->time_ns);
     if (known && pop < sample->keep) {
-        put_tag(&writer->open, RECORD_POP_PUSH, sample->thread);
+        stream_records_put_tag(&writer->open, RECORD_POP_PUSH, sample->thread);
         put_number(&writer->open, pop);
         name_frames(writer, sample->frames, sample->pushed);
     } else {
         const uint32_t keep = known ? sample->keep : 0;
-        put_tag(&writer->open, RECORD_SUFFIX, sample->thread);
+        stream_records_put_tag(&writer->open, RECORD_SUFFIX, sample->thread);
         put_number(&writer->open, keep);
         name_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
     }
@@ -344,8 +344,8 @@ static void put_note(struct stream_writer *writer, const struct event *event)
         write_idle_ticks(writer); /* they came before it */
     struct bytes *fields = &writer->note;
     fields->size = 0;
-    put_note_fields(fields, event, writer->unit_ns);
-    put_tag(&writer->open, RECORD_NOTE, note_of(event->kind));
+    stream_notes_put_fields(fields, event, writer->unit_ns);
+    stream_records_put_tag(&writer->open, RECORD_NOTE, stream_notes_of(event->kind));
     put_number(&writer->open, fields->size);
     put_bytes(&writer->open, fields->at, fields->size);
 }
@@ -366,9 +366,9 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
     writer->weighted = complete.weighted;
 
     struct bytes fields = { 0 };
-    put_recording(&fields, &complete);
+    stream_fields_put_recording(&fields, &complete);
     writer->mark = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
-    put_number_field(&fields, HEADER_MARK, writer->mark);
+    stream_fields_put_number(&fields, HEADER_MARK, writer->mark);
     const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
     bytes_free(&fields);
     return good;
@@ -386,8 +386,8 @@ static bool write_end(struct stream_writer *writer, const struct end *end, struc
     complete.missed = totals->missed;
     complete.failed = totals->failed;
     struct bytes fields = { 0 };
-    put_end(&fields, &complete, writer->unit_ns);
-    put_number_field(&fields, END_MARK, writer->mark);
+    stream_fields_put_end(&fields, &complete, writer->unit_ns);
+    stream_fields_put_number(&fields, END_MARK, writer->mark);
     const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
     return good && all_written;

@@ -62,24 +62,25 @@ struct tachyon_statistics {
 };
 
 /* Whether these are the first bytes of such a file, be it finished or not: one that was not begins with zeros. */
-bool tachyon_recognised(const void *bytes, size_t size);
+bool tachyon_header_recognised(const void *bytes, size_t size);
 
 /* Takes the header and the footer (TACHYON_HEADER and TACHYON_FOOTER bytes) of a file of this size, and judges them.
  * False with the reason. */
-bool tachyon_take_header(struct tachyon_header *header, const unsigned char *bytes, const unsigned char *footer,
+bool tachyon_header_take(struct tachyon_header *header, const unsigned char *bytes, const unsigned char *footer,
                          uint64_t size, struct fault *why);
 
 /* Takes what stands between the frames and the footer: statistics or nothing. False when it is something else. */
-bool tachyon_take_statistics(struct tachyon_statistics *statistics, const unsigned char *bytes, size_t size, bool big);
+bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const unsigned char *bytes, size_t size,
+                                    bool big);
 
 /* The other way, in the byte order of this machine. */
-void tachyon_put_header(struct bytes *to, const struct tachyon_header *header);
-void tachyon_put_statistics(struct bytes *to, const struct tachyon_statistics *statistics);
-void tachyon_put_footer(struct bytes *to, const struct tachyon_header *header, uint64_t size);
+void tachyon_header_put(struct bytes *to, const struct tachyon_header *header);
+void tachyon_header_put_statistics(struct bytes *to, const struct tachyon_statistics *statistics);
+void tachyon_header_put_footer(struct bytes *to, const struct tachyon_header *header, uint64_t size);
 
 /* Numbers of fixed size in a byte order. */
-uint32_t tachyon_take_u32(struct cursor *from, bool big);
-uint64_t tachyon_take_u64(struct cursor *from, bool big);
-void tachyon_put_u64(struct bytes *to, uint64_t value);
+uint32_t tachyon_header_take_u32(struct cursor *from, bool big);
+uint64_t tachyon_header_take_u64(struct cursor *from, bool big);
+void tachyon_header_put_u64(struct bytes *to, uint64_t value);
 
 #endif

@@ -16,11 +16,11 @@
 static void write_packed(struct tachyon_store *store)
 {
     if (!store->on_disk) {
-        store->fd = scratch_create(&store->failure);
+        store->fd = tempfile_create(&store->failure);
         store->on_disk = store->fd >= 0;
     }
     if (!store->on_disk ||
-        !scratch_write(store->fd, store->file_size, store->packed.at, store->packed.size, &store->failure))
+        !tempfile_write(store->fd, store->file_size, store->packed.at, store->packed.size, &store->failure))
         return;
     store->file_size += store->packed.size;
     store->packed.size = 0;
@@ -51,7 +51,7 @@ static void compress(struct tachyon_store *store, ZSTD_EndDirective how)
         write_packed(store);
 }
 
-void tachyon_store_put(struct tachyon_store *store, const void *bytes, size_t size)
+void tachyon_buffer_put(struct tachyon_store *store, const void *bytes, size_t size)
 {
     if (store->failure.text[0])
         return;
@@ -61,7 +61,7 @@ void tachyon_store_put(struct tachyon_store *store, const void *bytes, size_t si
         compress(store, ZSTD_e_continue);
 }
 
-void tachyon_store_finish(struct tachyon_store *store)
+void tachyon_buffer_finish(struct tachyon_store *store)
 {
     if (store->failure.text[0] == '\0')
         compress(store, ZSTD_e_end);
@@ -70,18 +70,18 @@ void tachyon_store_finish(struct tachyon_store *store)
 static bool copy_file(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why)
 {
     struct tachyon_feed feed;
-    tachyon_feed_open(&feed, store->fd, 0, store->file_size, !compressed);
-    while (tachyon_feed_has(&feed, 1)) {
-        tachyon_feed_has(&feed, COPY_SIZE);
+    tachyon_input_open(&feed, store->fd, 0, store->file_size, !compressed);
+    while (tachyon_input_has(&feed, 1)) {
+        tachyon_input_has(&feed, COPY_SIZE);
         const struct cursor all = take_part(&feed.from, cursor_left(&feed.from));
         output_bytes(output, all.at, cursor_left(&all));
     }
     const bool good = feed.failure.text[0] == '\0' || fault(why, "%s", feed.failure.text);
-    tachyon_feed_close(&feed);
+    tachyon_input_close(&feed);
     return good;
 }
 
-bool tachyon_store_write(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why)
+bool tachyon_buffer_write(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why)
 {
     if (!compressed && store->failure.text[0] == '\0')
         write_packed(store); /* it is decompressed from the file */
@@ -93,7 +93,7 @@ bool tachyon_store_write(struct tachyon_store *store, bool compressed, struct ou
     return true;
 }
 
-void tachyon_store_free(struct tachyon_store *store)
+void tachyon_buffer_free(struct tachyon_store *store)
 {
     ZSTD_freeCCtx(store->zstd);
     bytes_free(&store->plain);

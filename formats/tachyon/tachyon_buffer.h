@@ -19,14 +19,14 @@ struct tachyon_store {
     struct fault failure;             /* the first thing that went wrong; nothing is added after it */
 };
 
-void tachyon_store_put(struct tachyon_store *store, const void *bytes, size_t size);
+void tachyon_buffer_put(struct tachyon_store *store, const void *bytes, size_t size);
 
 /* Ends the adding: the sizes are right from here on. */
-void tachyon_store_finish(struct tachyon_store *store);
+void tachyon_buffer_finish(struct tachyon_store *store);
 
 /* Writes all, compressed or plain. False with the reason. */
-bool tachyon_store_write(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why);
+bool tachyon_buffer_write(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why);
 
-void tachyon_store_free(struct tachyon_store *store);
+void tachyon_buffer_free(struct tachyon_store *store);
 
 #endif

@@ -25,20 +25,20 @@ static const struct text modes[CONFIG_MODE + 1] = {
 #define STATISTICS_FAILED    (1u << 0)
 #define STATISTICS_MISSED    (1u << 1)
 
-uint32_t tachyon_take_u32(struct cursor *from, bool big)
+uint32_t tachyon_header_take_u32(struct cursor *from, bool big)
 {
     const uint32_t value = take_u32(from);
     return big ? __builtin_bswap32(value) : value;
 }
 
-uint64_t tachyon_take_u64(struct cursor *from, bool big)
+uint64_t tachyon_header_take_u64(struct cursor *from, bool big)
 {
     const uint64_t first = take_u32(from);
     const uint64_t value = first | (uint64_t)take_u32(from) << 32;
     return big ? __builtin_bswap64(value) : value;
 }
 
-void tachyon_put_u64(struct bytes *to, uint64_t value)
+void tachyon_header_put_u64(struct bytes *to, uint64_t value)
 {
     put_u32(to, (uint32_t)value);
     put_u32(to, (uint32_t)(value >> 32));
@@ -46,7 +46,7 @@ void tachyon_put_u64(struct bytes *to, uint64_t value)
 
 static double take_double(struct cursor *from, bool big)
 {
-    const uint64_t bits = tachyon_take_u64(from, big);
+    const uint64_t bits = tachyon_header_take_u64(from, big);
     double value;
     memcpy(&value, &bits, sizeof(value));
     return value;
@@ -56,7 +56,7 @@ static void put_double(struct bytes *to, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    tachyon_put_u64(to, bits);
+    tachyon_header_put_u64(to, bits);
 }
 
 /* The recorder writes the header when all else is written; until then there are zeros. */
@@ -66,7 +66,7 @@ static bool unfinished(const unsigned char *bytes, size_t size)
     return size >= TACHYON_HEADER && memcmp(bytes, zeros, TACHYON_HEADER) == 0;
 }
 
-bool tachyon_recognised(const void *bytes, size_t size)
+bool tachyon_header_recognised(const void *bytes, size_t size)
 {
     struct cursor from = cursor_of(bytes, size);
     const uint32_t magic = take_u32(&from);
@@ -85,7 +85,7 @@ static bool check_magic(struct tachyon_header *header, struct cursor *from, stru
     header->big = magic == __builtin_bswap32(TACHYON_MAGIC);
     if (!header->big && magic != TACHYON_MAGIC)
         return fault(why, "it is not a recording of Tachyon");
-    const uint32_t version = tachyon_take_u32(from, header->big);
+    const uint32_t version = tachyon_header_take_u32(from, header->big);
     if (version != TACHYON_VERSION)
         return fault(why,
                      "it has version %" PRIu32 " of Tachyon's format and this program reads %d: use a newer pyreel",
@@ -113,7 +113,7 @@ static bool check_parts(const struct tachyon_header *header, uint64_t told_size,
     return sane || fault(why, "its header is damaged");
 }
 
-bool tachyon_take_header(struct tachyon_header *header, const unsigned char *bytes, const unsigned char *footer,
+bool tachyon_header_take(struct tachyon_header *header, const unsigned char *bytes, const unsigned char *footer,
                          uint64_t size, struct fault *why)
 {
     *header = (struct tachyon_header){ 0 };
@@ -123,19 +123,19 @@ bool tachyon_take_header(struct tachyon_header *header, const unsigned char *byt
     const bool big = header->big;
     const struct cursor python = take_part(&from, 4);
     memcpy(header->python, python.at, sizeof(header->python));
-    header->start_us = tachyon_take_u64(&from, big);
-    header->interval_us = tachyon_take_u64(&from, big);
-    header->samples = tachyon_take_u64(&from, big);
-    header->threads = tachyon_take_u32(&from, big);
-    header->strings_at = tachyon_take_u64(&from, big);
-    header->frames_at = tachyon_take_u64(&from, big);
-    const uint32_t codec = tachyon_take_u32(&from, big);
-    take_config(header, tachyon_take_u32(&from, big));
+    header->start_us = tachyon_header_take_u64(&from, big);
+    header->interval_us = tachyon_header_take_u64(&from, big);
+    header->samples = tachyon_header_take_u64(&from, big);
+    header->threads = tachyon_header_take_u32(&from, big);
+    header->strings_at = tachyon_header_take_u64(&from, big);
+    header->frames_at = tachyon_header_take_u64(&from, big);
+    const uint32_t codec = tachyon_header_take_u32(&from, big);
+    take_config(header, tachyon_header_take_u32(&from, big));
 
     from = cursor_of(footer, TACHYON_FOOTER);
-    header->strings = tachyon_take_u32(&from, big);
-    header->frames = tachyon_take_u32(&from, big);
-    if (!check_parts(header, tachyon_take_u64(&from, big), size, why))
+    header->strings = tachyon_header_take_u32(&from, big);
+    header->frames = tachyon_header_take_u32(&from, big);
+    if (!check_parts(header, tachyon_header_take_u64(&from, big), size, why))
         return false;
     if (codec > TACHYON_ZSTD)
         return fault(why, "its samples are compressed in a way that this program does not know (%" PRIu32 ")", codec);
@@ -155,11 +155,12 @@ static bool check_signature(const unsigned char *bytes, size_t size, bool big)
         return false;
     struct cursor from = cursor_of(bytes + size - 16, 16);
     const struct cursor signature = take_part(&from, 8);
-    tachyon_take_u32(&from, big); /* the version */
-    return memcmp(signature.at, STATISTICS_SIGNATURE, 8) == 0 && tachyon_take_u32(&from, big) == size;
+    tachyon_header_take_u32(&from, big); /* the version */
+    return memcmp(signature.at, STATISTICS_SIGNATURE, 8) == 0 && tachyon_header_take_u32(&from, big) == size;
 }
 
-bool tachyon_take_statistics(struct tachyon_statistics *statistics, const unsigned char *bytes, size_t size, bool big)
+bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const unsigned char *bytes, size_t size,
+                                    bool big)
 {
     *statistics = (struct tachyon_statistics){ 0 };
     if (size == 0)
@@ -174,7 +175,7 @@ bool tachyon_take_statistics(struct tachyon_statistics *statistics, const unsign
         return true;
     statistics->failed_percent = take_double(&from, big);
     statistics->missed_percent = take_double(&from, big);
-    const uint32_t present = tachyon_take_u32(&from, big);
+    const uint32_t present = tachyon_header_take_u32(&from, big);
     statistics->failed_known = present & STATISTICS_FAILED && sane_figure(statistics->failed_percent);
     statistics->missed_known = present & STATISTICS_MISSED && sane_figure(statistics->missed_percent);
     return true;
@@ -189,23 +190,23 @@ static uint32_t config_of(const struct tachyon_header *header)
     return 0;
 }
 
-void tachyon_put_header(struct bytes *to, const struct tachyon_header *header)
+void tachyon_header_put(struct bytes *to, const struct tachyon_header *header)
 {
     put_u32(to, TACHYON_MAGIC);
     put_u32(to, TACHYON_VERSION);
     put_bytes(to, header->python, sizeof(header->python));
     put_bytes(to, "", 1);
-    tachyon_put_u64(to, header->start_us);
-    tachyon_put_u64(to, header->interval_us);
-    tachyon_put_u64(to, header->samples);
+    tachyon_header_put_u64(to, header->start_us);
+    tachyon_header_put_u64(to, header->interval_us);
+    tachyon_header_put_u64(to, header->samples);
     put_u32(to, header->threads);
-    tachyon_put_u64(to, header->strings_at);
-    tachyon_put_u64(to, header->frames_at);
+    tachyon_header_put_u64(to, header->strings_at);
+    tachyon_header_put_u64(to, header->frames_at);
     put_u32(to, header->codec);
     put_u32(to, config_of(header));
 }
 
-void tachyon_put_statistics(struct bytes *to, const struct tachyon_statistics *statistics)
+void tachyon_header_put_statistics(struct bytes *to, const struct tachyon_statistics *statistics)
 {
     put_double(to, statistics->duration_s);
     put_double(to, statistics->rate_hz);
@@ -219,11 +220,11 @@ void tachyon_put_statistics(struct bytes *to, const struct tachyon_statistics *s
     put_u32(to, TACHYON_STATISTICS);
 }
 
-void tachyon_put_footer(struct bytes *to, const struct tachyon_header *header, uint64_t size)
+void tachyon_header_put_footer(struct bytes *to, const struct tachyon_header *header, uint64_t size)
 {
     static const unsigned char no_checksum[16];
     put_u32(to, header->strings);
     put_u32(to, header->frames);
-    tachyon_put_u64(to, size);
+    tachyon_header_put_u64(to, size);
     put_bytes(to, no_checksum, sizeof(no_checksum));
 }

@@ -13,7 +13,7 @@
 #define WINDOW_LOG   25                  /* of a frame: 32 MiB. Tachyon's have 2 */
 #define DECOMPRESSED ((uint64_t)1 << 36) /* bytes in all, which no recording reaches: 64 GiB */
 
-void tachyon_feed_open(struct tachyon_feed *feed, int fd, uint64_t at, uint64_t end, bool zstd)
+void tachyon_input_open(struct tachyon_feed *feed, int fd, uint64_t at, uint64_t end, bool zstd)
 {
     *feed = (struct tachyon_feed){ .fd = fd, .at = at, .end = end };
     if (!zstd)
@@ -23,7 +23,7 @@ void tachyon_feed_open(struct tachyon_feed *feed, int fd, uint64_t at, uint64_t 
     feed->stored = alloc_zeroed(READ_SIZE, 1);
 }
 
-void tachyon_feed_close(struct tachyon_feed *feed)
+void tachyon_input_close(struct tachyon_feed *feed)
 {
     ZSTD_freeDCtx(feed->zstd);
     free(feed->stored);
@@ -83,7 +83,7 @@ static size_t produce(struct tachyon_feed *feed, unsigned char *to, size_t room,
     return got;
 }
 
-bool tachyon_feed_fill(struct tachyon_feed *feed, size_t size)
+bool tachyon_input_fill(struct tachyon_feed *feed, size_t size)
 {
     size_t waiting = cursor_left(&feed->from);
     const bool bad = feed->from.bad;

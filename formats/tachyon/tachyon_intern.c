@@ -29,13 +29,13 @@ static uint32_t place_at(struct tachyon_names *names, uint32_t *place, uint32_t 
     return *place - 1;
 }
 
-uint32_t tachyon_names_place(struct tachyon_names *names, uint32_t frame)
+uint32_t tachyon_intern_place(struct tachyon_names *names, uint32_t frame)
 {
     names->places = alloc_grow(names->places, &names->places_room, (size_t)frame + 1, sizeof(*names->places));
     return place_at(names, &names->places[frame], frame);
 }
 
-uint32_t tachyon_names_mark(struct tachyon_names *names, enum tachyon_mark mark)
+uint32_t tachyon_intern_mark(struct tachyon_names *names, enum tachyon_mark mark)
 {
     return place_at(names, &names->marks[mark], NAMED_MARK(mark));
 }
@@ -100,7 +100,7 @@ static void put_frame(struct tachyon_names *names, const struct tables *tables, 
     put_bytes(&names->frames, &opcode, 1);
 }
 
-void tachyon_names_finish(struct tachyon_names *names, const struct tables *tables)
+void tachyon_intern_finish(struct tachyon_names *names, const struct tables *tables)
 {
     uint16_t *known = alloc_zeroed(tables->strings_count + 1, sizeof(*known));
     for (uint32_t i = 0; i < names->frames_count; i++)
@@ -108,7 +108,7 @@ void tachyon_names_finish(struct tachyon_names *names, const struct tables *tabl
     free(known);
 }
 
-void tachyon_names_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3])
+void tachyon_intern_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3])
 {
     const uint32_t version = tables_first_process(tables)->python_version;
     const uint8_t recorded[] = { (uint8_t)(version >> 24), (uint8_t)(version >> 16), (uint8_t)(version >> 8) };
@@ -117,7 +117,7 @@ void tachyon_names_version(const struct tachyon_names *names, const struct table
     memcpy(python, names->opcodes && other ? replay : recorded, 3);
 }
 
-void tachyon_names_free(struct tachyon_names *names)
+void tachyon_intern_free(struct tachyon_names *names)
 {
     free(names->places);
     free(names->named);

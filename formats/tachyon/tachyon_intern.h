@@ -31,15 +31,15 @@ struct tachyon_names {
 };
 
 /* The place of a frame, or of a mark, in the file. */
-uint32_t tachyon_names_place(struct tachyon_names *names, uint32_t frame);
-uint32_t tachyon_names_mark(struct tachyon_names *names, enum tachyon_mark mark);
+uint32_t tachyon_intern_place(struct tachyon_names *names, uint32_t frame);
+uint32_t tachyon_intern_mark(struct tachyon_names *names, enum tachyon_mark mark);
 
 /* Makes both tables; no place can be given after it. */
-void tachyon_names_finish(struct tachyon_names *names, const struct tables *tables);
+void tachyon_intern_finish(struct tachyon_names *names, const struct tables *tables);
 
 /* The version of Python for the header: of the one that was recorded, or of that whose opcodes were written. */
-void tachyon_names_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3]);
+void tachyon_intern_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3]);
 
-void tachyon_names_free(struct tachyon_names *names);
+void tachyon_intern_free(struct tachyon_names *names);
 
 #endif

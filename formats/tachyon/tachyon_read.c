@@ -19,9 +19,9 @@
 /* What comes through a pipe is needed from both ends: it is put in a file first. */
 static bool copy_pipe(struct tachyon_reader *reader, int from, struct text begun, struct fault *why)
 {
-    reader->fd = scratch_create(why);
+    reader->fd = tempfile_create(why);
     reader->copied = reader->fd >= 0;
-    if (!reader->copied || !scratch_write(reader->fd, 0, begun.bytes, begun.size, why))
+    if (!reader->copied || !tempfile_write(reader->fd, 0, begun.bytes, begun.size, why))
         return false;
     reader->size = begun.size;
     unsigned char *piece = alloc_zeroed(COPY_SIZE, 1);
@@ -30,7 +30,7 @@ static bool copy_pipe(struct tachyon_reader *reader, int from, struct text begun
         got = read(from, piece, COPY_SIZE);
         if (got < 0 && errno == EINTR)
             continue;
-        good = got >= 0 ? scratch_write(reader->fd, reader->size, piece, (size_t)got, why)
+        good = got >= 0 ? tempfile_write(reader->fd, reader->size, piece, (size_t)got, why)
                         : fault(why, "cannot read it: %s", strerror(errno));
         reader->size += got > 0 ? (uint64_t)got : 0;
     }
@@ -67,7 +67,7 @@ static bool read_header(struct tachyon_reader *reader, struct fault *why)
     const bool has_footer = reader->size >= TACHYON_HEADER + TACHYON_FOOTER;
     if (has_footer && !read_part(reader, reader->size - TACHYON_FOOTER, footer, sizeof(footer), why))
         return false;
-    return tachyon_take_header(&reader->header, header, footer, reader->size, why);
+    return tachyon_header_take(&reader->header, header, footer, reader->size, why);
 }
 
 /* ---- definitions ---- */
@@ -202,7 +202,8 @@ static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon
     return used ? (step_us < most_us ? step_us : most_us) * 1000 : 0;
 }
 
-static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const struct sink *to, struct fault *why)
+static bool stream_decode_give_sample(struct tachyon_reader *reader, uint32_t thread, const struct sink *to,
+                                      struct fault *why)
 {
     struct tachyon_line *line = &reader->lines[thread];
     const struct stack *stacks = reader->samples.stacks;
@@ -243,7 +244,7 @@ static bool give_next(struct tachyon_reader *reader, const struct sink *to, stru
         return false;
     reader->in_tick = true;
     reader->tick_us = time_us;
-    if (!give_sample(reader, thread, to, why))
+    if (!stream_decode_give_sample(reader, thread, to, why))
         return false;
     if (!next_sample(&reader->lines[thread]))
         reader->queue[0] = reader->queue[--reader->queued];

@@ -42,8 +42,8 @@ static struct tachyon_thread *take_thread(struct decoding *d)
         uint64_t tid;
         uint64_t interpreter;
     } key = { 0 };
-    key.tid = tachyon_take_u64(&d->feed.from, d->header->big);
-    key.interpreter = tachyon_take_u32(&d->feed.from, d->header->big);
+    key.tid = tachyon_header_take_u64(&d->feed.from, d->header->big);
+    key.interpreter = tachyon_header_take_u32(&d->feed.from, d->header->big);
     bool added;
     struct tachyon_samples *samples = d->samples;
     const uint32_t number = intern_number(&d->keys, &key, sizeof(key), &added);
@@ -81,7 +81,7 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
     if (keep > thread->depth || count > TAKEN_FRAMES || keep + count > TACHYON_DEPTH)
         return damaged(d, "a stack that cannot be");
     for (uint32_t i = count; i-- > 0;) {
-        tachyon_feed_has(&d->feed, NUMBER_MOST);
+        tachyon_input_has(&d->feed, NUMBER_MOST);
         const uint64_t place = take_number(&d->feed.from);
         if (d->feed.from.bad || place >= d->tables->frames)
             return damaged(d, "a frame that is not there");
@@ -137,7 +137,7 @@ static uint8_t take_byte(struct cursor *from)
 static bool read_repeat(struct decoding *d, struct tachyon_thread *thread)
 {
     for (uint64_t left = take_number(&d->feed.from); left > 0; left--) {
-        tachyon_feed_has(&d->feed, NUMBER_MOST + 1);
+        tachyon_input_has(&d->feed, NUMBER_MOST + 1);
         const uint64_t step_us = take_number(&d->feed.from);
         const uint8_t status = take_byte(&d->feed.from);
         if (!put_sample(d, thread, step_us, status))
@@ -163,7 +163,7 @@ static bool read_stack(struct decoding *d, struct tachyon_thread *thread, enum t
 
 static bool read_record(struct decoding *d)
 {
-    tachyon_feed_has(&d->feed, HEAD_MOST);
+    tachyon_input_has(&d->feed, HEAD_MOST);
     if (d->feed.failure.text[0] || cursor_left(&d->feed.from) < HEAD_SIZE)
         return damaged(d, "a record is cut off");
     struct tachyon_thread *thread = take_thread(d);
@@ -179,7 +179,7 @@ static bool read_record(struct decoding *d)
 
 static bool read_all(struct decoding *d)
 {
-    while (tachyon_feed_has(&d->feed, 1))
+    while (tachyon_input_has(&d->feed, 1))
         if (!read_record(d))
             return false;
     if (d->feed.failure.text[0])
@@ -192,10 +192,10 @@ bool tachyon_samples_read(struct tachyon_samples *samples, int fd, const struct 
 {
     struct decoding decoding = { .samples = samples, .header = header, .tables = tables, .why = why };
     samples->depths = alloc_grow(samples->depths, &samples->depths_room, 1, sizeof(*samples->depths));
-    tachyon_feed_open(&decoding.feed, fd, TACHYON_HEADER, header->strings_at, header->codec == TACHYON_ZSTD);
+    tachyon_input_open(&decoding.feed, fd, TACHYON_HEADER, header->strings_at, header->codec == TACHYON_ZSTD);
     const bool good = read_all(&decoding);
     samples->plain_bytes = decoding.feed.given;
-    tachyon_feed_close(&decoding.feed);
+    tachyon_input_close(&decoding.feed);
     intern_free(&decoding.keys);
     return good;
 }
@@ -210,7 +210,7 @@ void tachyon_samples_free(struct tachyon_samples *samples)
     free(samples->threads);
     free(samples->stacks);
     free(samples->depths);
-    number_index_free(&samples->stack_index);
+    id_index_free(&samples->stack_index);
     spool_close(&samples->spool);
     *samples = (struct tachyon_samples){ 0 };
 }

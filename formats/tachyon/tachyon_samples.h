@@ -32,7 +32,7 @@ struct tachyon_samples {
     struct stack *stacks; /* by number; entry 0 is none. NULL while there is none */
     size_t stacks_room;
     uint32_t stacks_count; /* but that one */
-    struct number_index stack_index;
+    struct id_index stack_index;
     uint32_t *depths; /* by number, also of none */
     size_t depths_room;
     struct spool spool;

@@ -57,9 +57,9 @@ static enum file_mark mark_of(const char *bytes, size_t size)
 
 static bool read_string(struct telling *t)
 {
-    tachyon_feed_has(&t->feed, 10);
+    tachyon_input_has(&t->feed, 10);
     const uint64_t size = take_number(&t->feed.from);
-    if (t->feed.from.bad || size > TACHYON_PIECE_MOST || !tachyon_feed_has(&t->feed, (size_t)size))
+    if (t->feed.from.bad || size > TACHYON_PIECE_MOST || !tachyon_input_has(&t->feed, (size_t)size))
         return damaged(t, "names");
     const struct cursor part = take_part(&t->feed.from, size);
     const char *bytes = (const char *)part.at;
@@ -90,7 +90,7 @@ static uint32_t instruction(struct telling *t, uint8_t opcode)
 static bool give_function(struct telling *t, uint32_t name, uint32_t file, uint32_t *number)
 {
     bool added;
-    *number = pairs_number(&t->tables->functions, name, file, &added);
+    *number = intern_pairs_number(&t->tables->functions, name, file, &added);
     struct event event = { .kind = EVENT_FUNCTION, .function = { .number = *number, .name = name, .file = file } };
     return !added || sink_take(t->to, &event, t->why);
 }
@@ -113,7 +113,7 @@ static void set_place(struct frame *frame, int64_t line, int64_t end_line_step, 
 
 static bool read_frame(struct telling *t)
 {
-    tachyon_feed_has(&t->feed, FRAME_MOST);
+    tachyon_input_has(&t->feed, FRAME_MOST);
     struct cursor *from = &t->feed.from;
     const uint32_t file = take_number32(from);
     const uint32_t name = take_number32(from);
@@ -157,9 +157,9 @@ static bool read_frames(struct telling *t, uint32_t count)
 /* What stands behind the frames, up to the footer. */
 static bool read_statistics(struct telling *t, struct tachyon_statistics *statistics, bool big)
 {
-    tachyon_feed_has(&t->feed, TACHYON_PIECE_MOST);
+    tachyon_input_has(&t->feed, TACHYON_PIECE_MOST);
     const size_t size = cursor_left(&t->feed.from);
-    return tachyon_take_statistics(statistics, t->feed.from.at, size, big) || damaged(t, "tables");
+    return tachyon_header_take_statistics(statistics, t->feed.from.at, size, big) || damaged(t, "tables");
 }
 
 bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tachyon_header *header, uint64_t size,
@@ -175,12 +175,12 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
     if (header->python[0] == PYTHON_MAJOR)
         telling.opcodes = opcode_names_of(header->python[1]);
 
-    tachyon_feed_open(&telling.feed, fd, header->strings_at, header->frames_at, false);
+    tachyon_input_open(&telling.feed, fd, header->strings_at, header->frames_at, false);
     bool good = read_strings(&telling);
-    tachyon_feed_close(&telling.feed);
-    tachyon_feed_open(&telling.feed, fd, header->frames_at, size - TACHYON_FOOTER, false);
+    tachyon_input_close(&telling.feed);
+    tachyon_input_open(&telling.feed, fd, header->frames_at, size - TACHYON_FOOTER, false);
     good = good && read_frames(&telling, header->frames) && read_statistics(&telling, statistics, header->big);
-    tachyon_feed_close(&telling.feed);
+    tachyon_input_close(&telling.feed);
     return good;
 }
 
@@ -188,6 +188,6 @@ void tachyon_tables_free(struct tachyon_tables *tables)
 {
     free(tables->file_marks);
     free(tables->hidden);
-    pairs_free(&tables->functions);
+    intern_pairs_free(&tables->functions);
     *tables = (struct tachyon_tables){ 0 };
 }

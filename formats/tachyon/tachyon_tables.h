@@ -11,12 +11,12 @@
 #include "formats/tachyon/tachyon.h"
 
 struct tachyon_tables {
-    uint32_t strings;           /* told so far */
-    unsigned char *file_marks;  /* of the strings in the file, by place: what they are as the name of a file */
-    struct pairs functions;     /* by name and file */
-    uint32_t frames;            /* told so far */
-    bool *hidden;               /* of frames, by number */
-    uint32_t instructions[256]; /* strings: names of opcodes told so far */
+    uint32_t strings;              /* told so far */
+    unsigned char *file_marks;     /* of the strings in the file, by place: what they are as the name of a file */
+    struct intern_pairs functions; /* by name and file */
+    uint32_t frames;               /* told so far */
+    bool *hidden;                  /* of frames, by number */
+    uint32_t instructions[256];    /* strings: names of opcodes told so far */
 };
 
 /* Reads both tables and gives their events, and takes the statistics behind them. False with the reason. */

@@ -92,7 +92,7 @@ static void begin_record(struct tachyon_writer *writer, const struct line *line,
 {
     const unsigned char byte = (unsigned char)kind;
     writer->record.size = 0;
-    tachyon_put_u64(&writer->record, line->tid);
+    tachyon_header_put_u64(&writer->record, line->tid);
     put_u32(&writer->record, line->interpreter);
     put_bytes(&writer->record, &byte, 1);
 }
@@ -111,7 +111,7 @@ static void write_pending(struct tachyon_writer *writer, struct line *line)
     begin_record(writer, line, TACHYON_REPEAT);
     put_number(&writer->record, line->pending_count);
     put_bytes(&writer->record, line->pending.at, line->pending.size);
-    tachyon_store_put(&writer->store, writer->record.at, writer->record.size);
+    tachyon_buffer_put(&writer->store, writer->record.at, writer->record.size);
     line->pending_count = 0;
     line->pending.size = 0;
 }
@@ -133,13 +133,13 @@ static uint32_t show_stack(struct tachyon_writer *writer, const struct thread_ro
     writer->cut += !whole;
     for (uint32_t i = 0; i < depth; i++) {
         const uint32_t at = i <= ROOT_SHOWN ? i : i + skipped;
-        shown[i] = tachyon_names_place(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
+        shown[i] = tachyon_intern_place(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
     }
     if (!whole)
-        shown[ROOT_SHOWN] = tachyon_names_mark(&writer->names, TACHYON_LEFT_OUT);
+        shown[ROOT_SHOWN] = tachyon_intern_mark(&writer->names, TACHYON_LEFT_OUT);
     if (depth > 0)
         return depth;
-    shown[0] = tachyon_names_mark(&writer->names, TACHYON_NO_FRAMES);
+    shown[0] = tachyon_intern_mark(&writer->names, TACHYON_NO_FRAMES);
     return 1;
 }
 
@@ -160,12 +160,12 @@ static void put_stack(struct tachyon_writer *writer, struct line *line, const st
     put_number(&writer->record, depth - keep);
     for (uint32_t i = depth; i-- > keep;)
         put_number(&writer->record, shown[i]);
-    tachyon_store_put(&writer->store, writer->record.at, writer->record.size);
+    tachyon_buffer_put(&writer->store, writer->record.at, writer->record.size);
     memcpy(line->shown, shown, depth * sizeof(*shown));
     line->depth = depth;
 }
 
-static uint8_t status_of(const struct sample *sample, const struct thread *thread)
+static uint8_t thread_status_of(const struct sample *sample, const struct thread *thread)
 {
     const uint32_t known = sample->status & STATUS_RECORDED ? sample->status & STATUS_BITS : STATUS_CPU_UNKNOWN;
     return (uint8_t)(known | (thread->main ? TACHYON_MAIN_THREAD : 0));
@@ -179,7 +179,7 @@ static bool put_sample(struct tachyon_writer *writer, const struct sample *sampl
     if (!line)
         return false;
     const uint64_t time_us = (writer->tables->recording.start_monotonic_ns % 1000 + sample->time_ns) / 1000;
-    const uint8_t status = status_of(sample, &row->thread);
+    const uint8_t status = thread_status_of(sample, &row->thread);
     if (sample->stack == line->stack) {
         writer->cut += row->depth > TACHYON_DEPTH;
         put_repeat(writer, line, time_us, status);
@@ -237,7 +237,7 @@ static struct tachyon_header header_of(const struct tachyon_writer *writer)
         .strings = writer->names.strings_count,
         .frames = writer->names.frames_count,
     };
-    tachyon_names_version(&writer->names, writer->tables, header.python);
+    tachyon_intern_version(&writer->names, writer->tables, header.python);
     const bool zstd = header.codec == TACHYON_ZSTD;
     header.strings_at = TACHYON_HEADER + (zstd ? writer->store.packed_size : writer->store.plain_size);
     header.frames_at = header.strings_at + writer->names.strings.size;
@@ -248,19 +248,19 @@ bool tachyon_writer_finish(struct tachyon_writer *writer, struct fault *why)
 {
     for (uint32_t i = 0; i < writer->keys.count; i++)
         write_pending(writer, writer->lines[i]);
-    tachyon_store_finish(&writer->store);
-    tachyon_names_finish(&writer->names, writer->tables);
+    tachyon_buffer_finish(&writer->store);
+    tachyon_intern_finish(&writer->names, writer->tables);
     const struct tachyon_header header = header_of(writer);
     const struct tachyon_statistics statistics = measured(writer->tables);
 
     struct bytes head = { 0 }, tail = { 0 };
-    tachyon_put_header(&head, &header);
+    tachyon_header_put(&head, &header);
     put_bytes(&tail, writer->names.strings.at, writer->names.strings.size);
     put_bytes(&tail, writer->names.frames.at, writer->names.frames.size);
-    tachyon_put_statistics(&tail, &statistics);
-    tachyon_put_footer(&tail, &header, header.strings_at + tail.size + TACHYON_FOOTER);
+    tachyon_header_put_statistics(&tail, &statistics);
+    tachyon_header_put_footer(&tail, &header, header.strings_at + tail.size + TACHYON_FOOTER);
     output_bytes(writer->output, head.at, head.size);
-    const bool good = tachyon_store_write(&writer->store, header.codec == TACHYON_ZSTD, writer->output, why);
+    const bool good = tachyon_buffer_write(&writer->store, header.codec == TACHYON_ZSTD, writer->output, why);
     output_bytes(writer->output, tail.at, tail.size);
     bytes_free(&head);
     bytes_free(&tail);
@@ -279,7 +279,7 @@ void tachyon_writer_drop(struct tachyon_writer *writer)
     free(writer->line_of);
     bytes_free(&writer->record);
     intern_free(&writer->keys);
-    tachyon_store_free(&writer->store);
-    tachyon_names_free(&writer->names);
+    tachyon_buffer_free(&writer->store);
+    tachyon_intern_free(&writer->names);
     free(writer);
 }

@@ -24,10 +24,10 @@ bool asyncio_possible(const struct layout *layout, struct fault *why)
     char version[32];
     return layout->generator_state != 0 ||
            fault(why, "asyncio tasks can be read from CPython 3.14 on, and it runs CPython %s",
-                 python_version_text(version, layout->version));
+                 event_python_version_text(version, layout->version));
 }
 
-void asyncio_open(struct asyncio *a, struct roster *roster, struct codes *codes)
+void asyncio_open(struct asyncio *a, struct thread_list *roster, struct codes *codes)
 {
     a->roster = roster;
     a->target = roster->target;
@@ -48,8 +48,8 @@ void asyncio_close(struct asyncio *a)
 {
     for (size_t i = 0; i < a->tasks.count; i++)
         asyncio_forget_entry(&a->tasks.rows[i]);
-    tasks_close(&a->tasks);
-    asyncio_searched_free(&a->searched);
+    asyncio_tasks_close(&a->tasks);
+    asyncio_layout_free_searched(&a->searched);
     free(a->owners);
     free(a->listed);
     free(a->again);
@@ -74,7 +74,7 @@ void asyncio_search(struct asyncio *a)
     a->search_due_ns = now_ns + a->search_wait_ns;
     a->ready = asyncio_layout_find(&offsets, &a->searched, &a->target->remote);
     if (a->ready)
-        tasks_open(&a->tasks, a->target, a->codes, &offsets);
+        asyncio_tasks_open(&a->tasks, a->target, a->codes, &offsets);
 }
 
 /* ---- a tick ---- */
@@ -85,9 +85,9 @@ static bool copy_first(struct asyncio *a)
     for (int i = 0; i < FIRST_COPIES; i++) {
         a->tasks.round++;
         a->running_count = 0;
-        if (!asyncio_copy(a, false))
+        if (!asyncio_plan_copy(a, false))
             return false;
-        if (a->which != ASYNC_RUNNING || i + 1 == FIRST_COPIES || asyncio_knows_running(a))
+        if (a->which != ASYNC_RUNNING || i + 1 == FIRST_COPIES || asyncio_running_known(a))
             return true;
         asyncio_plan_again(a);
     }
@@ -97,7 +97,7 @@ static bool copy_first(struct asyncio *a)
 static void drop_copies(struct asyncio *a)
 {
     for (size_t i = 0; i < COPIES; i++)
-        twofold_drop(&a->tasks.copies[i]);
+        double_read_drop(&a->tasks.copies[i]);
     a->carried = false;
 }
 
@@ -119,10 +119,10 @@ static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool fir
         return ROSTER_GONE;
     if (!a->carried)
         a->tasks.known_code = a->codes->last_number;
-    const enum roster_state state = roster_read(a->roster, now_ns);
+    const enum roster_state state = thread_list_read(a->roster, now_ns);
     if (state != ROSTER_READ)
         return state;
-    if (!asyncio_copy(a, true))
+    if (!asyncio_plan_copy(a, true))
         return ROSTER_GONE;
     if (a->list != a->roster->list)
         return ROSTER_READ; /* the copies are of other threads and interpreters */
@@ -132,9 +132,9 @@ static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool fir
     }
     a->taken = true;
     if (a->which == ASYNC_RUNNING) {
-        *left = asyncio_take_running(a);
+        *left = asyncio_running_take(a);
     } else {
-        asyncio_take_all(a, first);
+        asyncio_all_take(a, first);
         *left = a->again_count;
     }
     return ROSTER_READ;
@@ -162,14 +162,14 @@ static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
     }
     a->failed = state == ROSTER_READ ? left : 0;
     a->read_ns = clock_now_ns();
-    tasks_turn(&a->tasks);
+    asyncio_tasks_turn(&a->tasks);
     return state;
 }
 
 enum roster_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t time_ns)
 {
     if (!a->ready)
-        return roster_read(a->roster, now_ns);
+        return thread_list_read(a->roster, now_ns);
     a->time_ns = time_ns;
     a->tasks.tick++;
     a->tasks.reads_left = READS_LIMIT;
@@ -189,9 +189,9 @@ void asyncio_thread_stack(struct asyncio *a, uint32_t place, struct frames *stac
     const bool runs = thread && thread->task;
     const uint32_t depth = member->walk.depth;
     stack->count = 0;
-    awaited_add_links(a, member, 0, runs ? thread->above : depth, stack);
-    if (runs && awaited_chain(a, thread->task - 1) == LOOK_SURE)
-        awaited_add_chain(a, stack);
+    await_graph_add_links(a, member, 0, runs ? thread->above : depth, stack);
+    if (runs && await_graph_chain(a, thread->task - 1) == LOOK_SURE)
+        await_graph_add_chain(a, stack);
     if (runs)
-        awaited_add_links(a, member, thread->above, depth, stack);
+        await_graph_add_links(a, member, thread->above, depth, stack);
 }

@@ -16,7 +16,7 @@
 
 #include "record/asyncio/asyncio_tasks.h"
 #include "record/unwind/synthetic_frames.h"
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 enum async {
     ASYNC_NONE,
@@ -58,7 +58,7 @@ struct asyncio {
     struct sink sink;
     uint32_t process, last_number; /* of the process; of tasks */
 
-    struct roster *roster;
+    struct thread_list *roster;
     struct target *target;
     struct codes *codes;
     bool ready; /* asyncio is there */
@@ -100,13 +100,13 @@ struct asyncio {
 bool asyncio_possible(const struct layout *layout, struct fault *why);
 
 /* The roster must be open, and it and its target live as long. */
-void asyncio_open(struct asyncio *asyncio, struct roster *roster, struct codes *codes);
+void asyncio_open(struct asyncio *asyncio, struct thread_list *roster, struct codes *codes);
 void asyncio_close(struct asyncio *asyncio);
 
 /* Looks for asyncio now and then, as long as it is not there. */
 void asyncio_search(struct asyncio *asyncio);
 
-/* A tick, in the place of roster_read(). `time_ns` is that of the recording. */
+/* A tick, in the place of thread_list_read(). `time_ns` is that of the recording. */
 enum roster_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, uint64_t time_ns);
 
 /* What is told of a task is over. */

@@ -33,19 +33,20 @@ static void list_task(struct asyncio *a, struct known_task *task, size_t interpr
 static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now, size_t interpreter, uint32_t owner)
 {
     struct tasks *tasks = &a->tasks;
-    struct twofold *copy = &tasks->copies[a->front];
+    struct double_read *copy = &tasks->copies[a->front];
     uint64_t links[2], previous = head;
     size_t steps = 0;
-    if (!now && twofold_same(copy, place))
-        memcpy(links, twofold_at(copy, place), sizeof(links));
+    if (!now && double_read_same(copy, place))
+        memcpy(links, double_read_at(copy, place), sizeof(links));
     else if (remote_read(&tasks->target->remote, head, links, sizeof(links)) != REMOTE_READ)
         return false;
     /* A thread whose list was never begun has none. */
     for (uint64_t at = links[0]; at && at != head;) {
-        struct known_task *task = tasks_at(tasks, at - tasks->offsets.task_node);
-        if (!task || !tasks_neighbours(tasks, task, now, links))
+        struct known_task *task = asyncio_tasks_at(tasks, at - tasks->offsets.task_node);
+        if (!task || !asyncio_tasks_neighbours(tasks, task, now, links))
             return false;
-        if (links[1] != previous && (now || !tasks_neighbours(tasks, task, true, links) || links[1] != previous))
+        if (links[1] != previous &&
+            (now || !asyncio_tasks_neighbours(tasks, task, true, links) || links[1] != previous))
             return false;
         if (task->walk == a->list_walk || ++steps > LIST_LIMIT)
             return false; /* a ring */
@@ -89,15 +90,15 @@ static void list_tasks(struct asyncio *a)
 /* Takes a task's stack if it can be told in this round. */
 static enum look settle(struct asyncio *a, uint32_t place)
 {
-    const enum look looked = awaited_chain(a, place);
+    const enum look looked = await_graph_chain(a, place);
     struct known_task *task = &a->tasks.rows[place];
     if (looked != LOOK_SURE)
         return looked;
     if (!task->entry)
         task->entry = alloc_zeroed(1, sizeof(*task->entry));
     struct task_entry *entry = task->entry;
-    entry->same = awaited_steady(a) && entry->thread && entry->settled + 1 == a->tasks.tick;
-    const enum look done = entry->same ? LOOK_SURE : awaited_stack(a, &entry->stack);
+    entry->same = await_graph_steady(a) && entry->thread && entry->settled + 1 == a->tasks.tick;
+    const enum look done = entry->same ? LOOK_SURE : await_graph_stack(a, &entry->stack);
     if (done == LOOK_SURE)
         entry->settled = a->tasks.tick;
     return done;
@@ -107,10 +108,10 @@ static enum look settle(struct asyncio *a, uint32_t place)
 static bool has_left(struct asyncio *a, const struct known_task *task)
 {
     uint64_t neighbours[2];
-    return !tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
+    return !asyncio_tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
 }
 
-void asyncio_take_all(struct asyncio *a, bool first)
+void asyncio_all_take(struct asyncio *a, bool first)
 {
     const size_t count = first ? 0 : a->again_count;
     if (first)
@@ -119,7 +120,7 @@ void asyncio_take_all(struct asyncio *a, bool first)
     a->again_count = 0;
     /* Which tasks run has to be known first. */
     for (size_t i = 0; i < all; i++)
-        awaited_look(a, first ? a->listed[i] : a->again[i]);
+        await_graph_look(a, first ? a->listed[i] : a->again[i]);
     for (size_t i = 0; i < all; i++) {
         const uint32_t place = first ? a->listed[i] : a->again[i];
         const enum look done = settle(a, place);
@@ -132,6 +133,6 @@ void asyncio_take_all(struct asyncio *a, bool first)
         }
         if (task->entry)
             task->entry->cause = cause_of(done);
-        asyncio_look_again(a, place);
+        asyncio_plan_look_again(a, place);
     }
 }

@@ -66,14 +66,14 @@ bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched
     for (size_t i = 0; i < images.count && !found; i++) {
         const struct image *image = &images.rows[i];
         bool added;
-        pairs_number(&searched->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
+        intern_pairs_number(&searched->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
         found = added && may_have_it(image) && find_in(offsets, remote, image);
     }
-    images_free(&images);
+    procfs_images_free(&images);
     return found;
 }
 
-void asyncio_searched_free(struct asyncio_searched *searched)
+void asyncio_layout_free_searched(struct asyncio_searched *searched)
 {
-    pairs_free(&searched->seen);
+    intern_pairs_free(&searched->seen);
 }

@@ -22,12 +22,12 @@ struct asyncio_layout {
 
 /* What was looked for already. `= {0}` is nothing. */
 struct asyncio_searched {
-    struct pairs seen; /* files that don't have it */
+    struct intern_pairs seen; /* files that don't have it */
 };
 
 /* Looks for it in the process's files that were not looked at yet. False when it is not there, or damaged. */
 bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched *searched, struct remote *remote);
 
-void asyncio_searched_free(struct asyncio_searched *searched);
+void asyncio_layout_free_searched(struct asyncio_searched *searched);
 
 #endif

@@ -15,16 +15,16 @@
 static void begin_plan(struct asyncio *a, size_t copy)
 {
     a->tasks.plans[copy] = ++a->tasks.last_plan;
-    twofold_clear(&a->tasks.copies[copy]);
+    double_read_clear(&a->tasks.copies[copy]);
 }
 
 /* The words of interpreters and threads, at the front of a copy. */
 static void plan_owners(struct asyncio *a, size_t front)
 {
-    const struct roster *roster = a->roster;
+    const struct thread_list *roster = a->roster;
     const struct layout *l = &a->target->runtime.layout;
     const struct asyncio_layout *o = &a->tasks.offsets;
-    struct twofold *copy = &a->tasks.copies[front];
+    struct double_read *copy = &a->tasks.copies[front];
     const bool main_only = roster->which == THREADS_MAIN;
     const uint32_t *order = main_only ? roster->asked : roster->order;
     begin_plan(a, front);
@@ -36,16 +36,16 @@ static void plan_owners(struct asyncio *a, size_t front)
     if (a->owners_count > 0)
         memcpy(a->owners, order, a->owners_count * sizeof(*order));
     for (size_t i = 0; i < a->interpreters; i++)
-        twofold_add(copy, a->target->interpreters[i].address + l->interpreter_code_generation, 8);
+        double_read_add(copy, a->target->interpreters[i].address + l->interpreter_code_generation, 8);
     for (size_t i = 0; i < a->owners_count; i++) {
         const uint64_t thread = roster->members[a->owners[i]].address;
         if (a->which == ASYNC_RUNNING)
-            twofold_add(copy, thread + o->thread_task, 8);
+            double_read_add(copy, thread + o->thread_task, 8);
         else
-            twofold_add(copy, thread + o->thread_tasks, 16);
+            double_read_add(copy, thread + o->thread_tasks, 16);
     }
     for (size_t i = 0; a->which == ASYNC_ALL && i < a->interpreters; i++)
-        twofold_add(copy, a->target->interpreters[i].address + o->interpreter_tasks, 16);
+        double_read_add(copy, a->target->interpreters[i].address + o->interpreter_tasks, 16);
     a->words = copy->count;
 }
 
@@ -71,7 +71,7 @@ static void plan_calm(struct asyncio *a)
         struct known_task *task = &tasks->rows[i];
         if (!is_used(a, task))
             continue;
-        tasks_plan(tasks, task, COPY_CALM);
+        asyncio_tasks_plan(tasks, task, COPY_CALM);
         a->calm++;
     }
 }
@@ -85,7 +85,7 @@ void asyncio_plan_busy(struct asyncio *a)
     for (size_t i = 0; i < tasks->count; i++) {
         if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
             continue;
-        tasks_plan(tasks, &tasks->rows[i], COPY_BUSY);
+        asyncio_tasks_plan(tasks, &tasks->rows[i], COPY_BUSY);
         a->strange++;
     }
 }
@@ -98,7 +98,7 @@ static void trim(struct asyncio *a)
     for (size_t i = 0; i < tasks->count; i++)
         if (tasks->rows[i].used < since)
             asyncio_forget_entry(&tasks->rows[i]);
-    tasks_trim(tasks, since);
+    asyncio_tasks_trim(tasks, since);
 }
 
 void asyncio_plan_tick(struct asyncio *a)
@@ -129,9 +129,9 @@ static void learn(struct asyncio *a, uint32_t place)
     for (size_t at = 0; at == 0 || (at <= a->chain_count && at < CLOSURE_LIMIT); at++) {
         const uint32_t next = at == 0 ? place : a->chain[at - 1];
         if (!is_used(a, &tasks->rows[next])) /* else it is likely where it was */
-            awaited_look(a, next);
+            await_graph_look(a, next);
         for (size_t i = 0; i < tasks->rows[next].waiters_count; i++) {
-            struct known_task *waiter = tasks_at(tasks, tasks->rows[next].waiters[i]);
+            struct known_task *waiter = asyncio_tasks_at(tasks, tasks->rows[next].waiters[i]);
             if (!waiter || waiter->chained == a->chains)
                 continue;
             waiter->chained = a->chains;
@@ -148,11 +148,11 @@ void asyncio_plan_again(struct asyncio *a)
     struct tasks *tasks = &a->tasks;
     for (size_t i = 0; i < a->again_count; i++)
         learn(a, a->again[i]);
-    tasks_turn(tasks);
+    asyncio_tasks_turn(tasks);
     /* A round more is to be surer: it has copies of its own. And what was just copied while something moved is no
      * witness for the next tick: two copies that are torn alike would agree. */
     for (size_t i = 0; i < COPIES; i++)
-        twofold_drop(&tasks->copies[i]);
+        double_read_drop(&tasks->copies[i]);
     plan_owners(a, COPY_AGAIN);
     tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
     for (size_t i = 0; i < a->again_count; i++) {
@@ -160,14 +160,14 @@ void asyncio_plan_again(struct asyncio *a)
         for (size_t k = 0; k <= a->chain_count; k++) {
             struct known_task *task = &tasks->rows[k == 0 ? a->again[i] : a->chain[k - 1]];
             if (task->planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
-                tasks_plan(tasks, task, COPY_AGAIN);
+                asyncio_tasks_plan(tasks, task, COPY_AGAIN);
             a->moved |= task->planned[COPY_CALM].plan != a->calm_plan && task->planned[COPY_BUSY].plan != a->busy_plan;
         }
     }
     /* Any of those that ran lately may run then. */
     for (size_t i = 0; a->which == ASYNC_RUNNING && i < tasks->count; i++)
         if (is_used(a, &tasks->rows[i]) && tasks->rows[i].planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
-            tasks_plan(tasks, &tasks->rows[i], COPY_AGAIN);
+            asyncio_tasks_plan(tasks, &tasks->rows[i], COPY_AGAIN);
 }
 
 /* The copies are to have a task and those that wait for it, as far as is known. */
@@ -175,7 +175,7 @@ static void want_chain(struct asyncio *a, struct known_task *task)
 {
     while (task->chained != a->chains) {
         task->chained = a->chains;
-        tasks_want(&a->tasks, task);
+        asyncio_tasks_want(&a->tasks, task);
         if (task->parent == 0 || task->parent > a->tasks.count)
             return;
         task = &a->tasks.rows[task->parent - 1];
@@ -186,36 +186,36 @@ static void want_chain(struct asyncio *a, struct known_task *task)
 static void want_running(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
-    struct twofold *front = &tasks->copies[a->front];
+    struct double_read *front = &tasks->copies[a->front];
     for (size_t i = 0; i < a->owners_count; i++)
-        if (!twofold_first(front, a->interpreters + i))
+        if (!double_read_first(front, a->interpreters + i))
             return;
     for (size_t i = 0; i < COPIES; i++)
         if (tasks->plans[i])
-            twofold_want_all(&tasks->copies[i], false);
+            double_read_want_all(&tasks->copies[i], false);
     for (size_t i = 0; i < a->words; i++)
-        twofold_want(front, i);
+        double_read_want(front, i);
     a->chains++;
     for (size_t i = 0; i < a->owners_count; i++) {
-        const uint64_t address = word_at(twofold_first(front, a->interpreters + i), 0);
-        struct known_task *task = address ? tasks_find(tasks, address) : NULL;
+        const uint64_t address = word_at(double_read_first(front, a->interpreters + i), 0);
+        struct known_task *task = address ? asyncio_tasks_find(tasks, address) : NULL;
         if (task)
             want_chain(a, task);
     }
 }
 
-bool asyncio_copy(struct asyncio *a, bool second)
+bool asyncio_plan_copy(struct asyncio *a, bool second)
 {
     struct tasks *tasks = &a->tasks;
     for (size_t i = 0; i < COPIES; i++)
         if (tasks->plans[i])
-            twofold_want_all(&tasks->copies[i], true);
+            double_read_want_all(&tasks->copies[i], true);
     if (a->which == ASYNC_RUNNING && a->rounds == 1 && a->rounds_before == 1)
         want_running(a);
     for (size_t i = 0; i < COPIES; i++) {
         if (!tasks->plans[i])
             continue;
-        if (twofold_copy(&tasks->copies[i], &a->target->remote, second) != REMOTE_READ)
+        if (double_read_copy(&tasks->copies[i], &a->target->remote, second) != REMOTE_READ)
             return false;
         if (second)
             tasks->copied_rounds[i] = tasks->round;
@@ -223,7 +223,7 @@ bool asyncio_copy(struct asyncio *a, bool second)
     return true;
 }
 
-void asyncio_look_again(struct asyncio *a, uint32_t place)
+void asyncio_plan_look_again(struct asyncio *a, uint32_t place)
 {
     a->again = alloc_grow(a->again, &a->again_room, a->again_count + 1, sizeof(*a->again));
     a->again[a->again_count++] = place;

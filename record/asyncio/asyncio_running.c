@@ -16,23 +16,23 @@ static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
 static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t address, struct thread_task *thread)
 {
     const struct member *member = &a->roster->members[member_place];
-    struct known_task *task = address ? tasks_at(&a->tasks, address) : NULL;
+    struct known_task *task = address ? asyncio_tasks_at(&a->tasks, address) : NULL;
     if (!task)
         return LOOK_NO_TASK;
     const uint32_t place = (uint32_t)(task - a->tasks.rows);
     task->interpreter = member->interpreter;
     task->owner = member_place + 1;
-    asyncio_look_again(a, place); /* in the next round, if there is one */
-    const enum look looked = awaited_look(a, place);
+    asyncio_plan_look_again(a, place); /* in the next round, if there is one */
+    const enum look looked = await_graph_look(a, place);
     task = &a->tasks.rows[place];
     if (looked != LOOK_SURE)
         return looked;
     uint32_t above;
-    if (!awaited_find_running(a, &member->walk, task->coroutine, &above))
+    if (!await_graph_find_running(a, &member->walk, task->coroutine, &above))
         return LOOK_NO_TASK;
-    if (a->carried && awaited_drives(a, &member->walk, above + 1, member->walk.depth))
-        return LOOK_CHANGED; /* as in awaited_stack() */
-    const enum look chained = awaited_chain(a, place);
+    if (a->carried && await_graph_drives(a, &member->walk, above + 1, member->walk.depth))
+        return LOOK_CHANGED; /* as in await_graph_stack() */
+    const enum look chained = await_graph_chain(a, place);
     if (chained != LOOK_SURE)
         return chained;
     task = &a->tasks.rows[place];
@@ -48,7 +48,7 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
 static const struct known_task *task_of(const struct asyncio *a, uint64_t coroutine)
 {
     for (size_t i = 0; i < a->tasks.count; i++)
-        if (a->tasks.rows[i].coroutine == coroutine && tasks_copy_of(&a->tasks, &a->tasks.rows[i]) != COPIES)
+        if (a->tasks.rows[i].coroutine == coroutine && asyncio_tasks_copy_of(&a->tasks, &a->tasks.rows[i]) != COPIES)
             return &a->tasks.rows[i];
     return NULL;
 }
@@ -61,7 +61,7 @@ static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct 
     uint32_t at = walk->depth;
     if (walk->epoch != a->codes->epoch)
         return LOOK_CHANGED; /* what its links point to may be others by now */
-    while (at > 0 && !awaited_drives(a, walk, at - 1, at))
+    while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
         at--;
     if (at == 0)
         return LOOK_NO_TASK;
@@ -72,9 +72,9 @@ static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct 
 
 static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
 {
-    const struct twofold *copy = &a->tasks.copies[a->front];
+    const struct double_read *copy = &a->tasks.copies[a->front];
     const size_t place = a->interpreters + i;
-    const unsigned char *first = twofold_first(copy, place), *second = twofold_at(copy, place);
+    const unsigned char *first = double_read_first(copy, place), *second = double_read_at(copy, place);
     if (!first || !second)
         return LOOK_CHANGED;
     const uint64_t before = word_at(first, 0), after = word_at(second, 0);
@@ -86,7 +86,7 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
         done = shown;
     /* A task that began to run after the first copy and ended before the second has left no other trace. */
     const struct walk *walk = &a->roster->members[a->owners[i]].walk;
-    if (done == LOOK_NO_TASK && awaited_drives(a, walk, 0, walk->depth)) {
+    if (done == LOOK_NO_TASK && await_graph_drives(a, walk, 0, walk->depth)) {
         /* A program may drive coroutines itself, in no task: then that is so in each round. */
         thread->quiet += before == 0 && after == 0;
         if (thread->quiet < ROUNDS_BY_ITSELF || thread->quiet < a->rounds)
@@ -95,7 +95,7 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     return done;
 }
 
-size_t asyncio_take_running(struct asyncio *a)
+size_t asyncio_running_take(struct asyncio *a)
 {
     size_t left = 0;
     a->again_count = 0;
@@ -113,21 +113,21 @@ size_t asyncio_take_running(struct asyncio *a)
     return left;
 }
 
-bool asyncio_knows_running(struct asyncio *a)
+bool asyncio_running_known(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
-    const struct twofold *copy = &tasks->copies[a->front];
+    const struct double_read *copy = &tasks->copies[a->front];
     bool known = true;
     a->again_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
-        const unsigned char *word = twofold_first(copy, a->interpreters + i);
+        const unsigned char *word = double_read_first(copy, a->interpreters + i);
         const uint64_t address = word ? word_at(word, 0) : 0;
-        struct known_task *task = address ? tasks_at(tasks, address) : NULL;
+        struct known_task *task = address ? asyncio_tasks_at(tasks, address) : NULL;
         if (!task)
             continue;
         task->interpreter = a->roster->members[a->owners[i]].interpreter;
-        known &= tasks_copy_of(tasks, task) != COPIES;
-        asyncio_look_again(a, (uint32_t)(task - tasks->rows));
+        known &= asyncio_tasks_copy_of(tasks, task) != COPIES;
+        asyncio_plan_look_again(a, (uint32_t)(task - tasks->rows));
     }
     return known;
 }

@@ -16,7 +16,8 @@
 #define DIGIT_BITS 30
 #define TAG_DIGITS 3 /* the count of digits begins at this bit */
 
-void tasks_open(struct tasks *tasks, struct target *target, struct codes *codes, const struct asyncio_layout *offsets)
+void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
+                        const struct asyncio_layout *offsets)
 {
     *tasks = (struct tasks){ .target = target, .codes = codes, .offsets = *offsets };
 }
@@ -29,22 +30,22 @@ static void free_task(struct known_task *task)
     free(task->spans);
 }
 
-void tasks_close(struct tasks *tasks)
+void asyncio_tasks_close(struct tasks *tasks)
 {
     for (size_t i = 0; i < tasks->count; i++)
         free_task(&tasks->rows[i]);
     free(tasks->rows);
     free(tasks->links);
-    pairs_free(&tasks->addresses);
-    pairs_free(&tasks->types);
+    intern_pairs_free(&tasks->addresses);
+    intern_pairs_free(&tasks->types);
     for (size_t i = 0; i < COPIES; i++)
-        twofold_free(&tasks->copies[i]);
+        double_read_free(&tasks->copies[i]);
     *tasks = (struct tasks){ 0 };
 }
 
-struct known_task *tasks_find(const struct tasks *tasks, uint64_t address)
+struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t address)
 {
-    const uint32_t place = pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
+    const uint32_t place = intern_pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
     return place ? &tasks->rows[place - 1] : NULL;
 }
 
@@ -52,24 +53,24 @@ static struct known_task *add(struct tasks *tasks, struct known_task task)
 {
     tasks->rows = alloc_grow(tasks->rows, &tasks->room, tasks->count + 1, sizeof(*tasks->rows));
     tasks->rows[tasks->count++] = task;
-    pairs_add(&tasks->addresses, (uint32_t)(task.address >> 32), (uint32_t)task.address, (uint32_t)tasks->count);
+    intern_pairs_add(&tasks->addresses, (uint32_t)(task.address >> 32), (uint32_t)task.address, (uint32_t)tasks->count);
     return &tasks->rows[tasks->count - 1];
 }
 
-struct known_task *tasks_at(struct tasks *tasks, uint64_t address)
+struct known_task *asyncio_tasks_at(struct tasks *tasks, uint64_t address)
 {
-    struct known_task *known = tasks_find(tasks, address);
+    struct known_task *known = asyncio_tasks_find(tasks, address);
     if (known || tasks->count >= TASKS_LIMIT)
         return known;
     return add(tasks, (struct known_task){ .address = address });
 }
 
-void tasks_trim(struct tasks *tasks, uint64_t since_tick)
+void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
 {
     const size_t count = tasks->count;
     tasks->count = 0;
-    pairs_free(&tasks->types); /* a class may be gone, and another be at its address */
-    pairs_free(&tasks->addresses);
+    intern_pairs_free(&tasks->types); /* a class may be gone, and another be at its address */
+    intern_pairs_free(&tasks->addresses);
     for (size_t i = 0; i < count; i++) {
         struct known_task task = tasks->rows[i];
         task.parent = UINT32_MAX; /* it is at another place now */
@@ -83,20 +84,20 @@ void tasks_trim(struct tasks *tasks, uint64_t since_tick)
 
 /* ---- copies ---- */
 
-void tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy)
+void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy)
 {
-    struct twofold *twofold = &tasks->copies[copy];
+    struct double_read *twofold = &tasks->copies[copy];
     struct planned *planned = &task->planned[copy];
     planned->neighbours = twofold->count;
-    twofold_add(twofold, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
+    double_read_add(twofold, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
     planned->first = twofold->count;
     for (size_t i = 0; i < task->spans_count; i++)
-        twofold_add(twofold, task->spans[i].address, task->spans[i].size);
+        double_read_add(twofold, task->spans[i].address, task->spans[i].size);
     planned->end = twofold->count;
     planned->plan = tasks->plans[copy];
 }
 
-size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task)
+size_t asyncio_tasks_copy_of(const struct tasks *tasks, const struct known_task *task)
 {
     size_t copy = COPIES;
     while (copy > 0 && (tasks->plans[copy - 1] == 0 || task->planned[copy - 1].plan != tasks->plans[copy - 1]))
@@ -104,43 +105,43 @@ size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task)
     return copy > 0 ? copy - 1 : COPIES;
 }
 
-bool tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool now, uint64_t neighbours[2])
+bool asyncio_tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool now, uint64_t neighbours[2])
 {
     const size_t size = 2 * sizeof(neighbours[0]);
-    const size_t copy = now ? COPIES : tasks_copy_of(tasks, task);
+    const size_t copy = now ? COPIES : asyncio_tasks_copy_of(tasks, task);
     const size_t place = copy < COPIES ? task->planned[copy].neighbours : 0;
-    if (copy < COPIES && twofold_same(&tasks->copies[copy], place)) {
-        memcpy(neighbours, twofold_at(&tasks->copies[copy], place), size);
+    if (copy < COPIES && double_read_same(&tasks->copies[copy], place)) {
+        memcpy(neighbours, double_read_at(&tasks->copies[copy], place), size);
         return true;
     }
     const uint64_t address = task->address + tasks->offsets.task_node;
     return remote_read(&tasks->target->remote, address, neighbours, size) == REMOTE_READ;
 }
 
-void tasks_turn(struct tasks *tasks)
+void asyncio_tasks_turn(struct tasks *tasks)
 {
     for (size_t i = 0; i < COPIES; i++) {
         if (tasks->copied_rounds[i] == tasks->turned_rounds[i])
             continue;
-        twofold_turn(&tasks->copies[i]);
+        double_read_turn(&tasks->copies[i]);
         tasks->turned_rounds[i] = tasks->copied_rounds[i];
     }
 }
 
-void tasks_want(struct tasks *tasks, const struct known_task *task)
+void asyncio_tasks_want(struct tasks *tasks, const struct known_task *task)
 {
-    const size_t copy = tasks_copy_of(tasks, task);
+    const size_t copy = asyncio_tasks_copy_of(tasks, task);
     for (size_t i = 0; copy < COPIES && i < task->planned[copy].end - task->planned[copy].first; i++)
-        twofold_want(&tasks->copies[copy], task->planned[copy].first + i);
+        double_read_want(&tasks->copies[copy], task->planned[copy].first + i);
 }
 
-bool tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation)
+bool asyncio_tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
-    const size_t copy = tasks_copy_of(tasks, task);
+    const size_t copy = asyncio_tasks_copy_of(tasks, task);
     if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
         task->kept_round != tasks->turned_rounds[copy] || task->generation != generation || generation == 0)
         return false;
-    return twofold_still(&tasks->copies[copy], task->planned[copy].first, task->planned[copy].end);
+    return double_read_still(&tasks->copies[copy], task->planned[copy].first, task->planned[copy].end);
 }
 
 /* ---- a name ---- */
@@ -152,8 +153,8 @@ static bool look_at_number(struct looking *k, uint64_t object, struct text *name
     uint64_t tag, number = 0;
     uint32_t digits[INT_DIGITS];
     char text[32];
-    if (!look_at(k, object + l->int_tag, sizeof(tag), &tag) ||
-        !look_at(k, object + l->int_digits, sizeof(digits), digits))
+    if (!await_chain_look(k, object + l->int_tag, sizeof(tag), &tag) ||
+        !await_chain_look(k, object + l->int_digits, sizeof(digits), digits))
         return false;
     const uint64_t count = tag >> TAG_DIGITS;
     for (size_t i = count < INT_DIGITS ? (size_t)count : INT_DIGITS; i > 0; i--)
@@ -170,12 +171,12 @@ static bool look_at_string(struct looking *k, uint64_t object, struct text *name
     uint64_t length;
     uint32_t state;
     struct characters from;
-    if (!look_at(k, object + l->string_length, sizeof(length), &length) ||
-        !look_at(k, object + l->string_state, sizeof(state), &state) ||
-        !characters_find(l, length, state, NAME_LIMIT, &from) ||
-        (from.count > 0 && !look_at(k, object + from.offset, from.count * from.kind, raw)))
+    if (!await_chain_look(k, object + l->string_length, sizeof(length), &length) ||
+        !await_chain_look(k, object + l->string_state, sizeof(state), &state) ||
+        !unicode_find(l, length, state, NAME_LIMIT, &from) ||
+        (from.count > 0 && !await_chain_look(k, object + from.offset, from.count * from.kind, raw)))
         return false;
-    *name = characters_text(&from, raw);
+    *name = unicode_text(&from, raw);
     return true;
 }
 
@@ -184,7 +185,7 @@ static bool look_at_name(struct looking *k, uint64_t object, struct text *name)
 {
     enum object_kind kind;
     *name = (struct text){ 0 };
-    if (!look_at_kind(k, object, &kind))
+    if (!await_chain_look_kind(k, object, &kind))
         return false;
     if (kind == OBJECT_INT)
         return look_at_number(k, object, name);
@@ -204,12 +205,13 @@ static bool look_at_set(struct looking *k, uint64_t set)
 {
     const struct layout *l = &k->tasks->target->runtime.layout;
     uint64_t mask, table, used;
-    if (!look_at(k, set + l->set_used, sizeof(used), &used) || !look_at(k, set + l->set_mask, sizeof(mask), &mask) ||
-        !look_at(k, set + l->set_table, sizeof(table), &table) || mask >= SET_LIMIT)
+    if (!await_chain_look(k, set + l->set_used, sizeof(used), &used) ||
+        !await_chain_look(k, set + l->set_mask, sizeof(mask), &mask) ||
+        !await_chain_look(k, set + l->set_table, sizeof(table), &table) || mask >= SET_LIMIT)
         return false;
     const size_t slots = (size_t)mask + 1;
     uint64_t *words = alloc_zeroed(slots, 16);
-    const bool read = look_at(k, table, (uint32_t)slots * 16, words);
+    const bool read = await_chain_look(k, table, (uint32_t)slots * 16, words);
     for (size_t i = 0; read && i < slots; i++)
         if (words[i * 2] != 0 && words[i * 2 + 1] != UINT64_MAX)
             add_waiter(k->task, words[i * 2]);
@@ -247,17 +249,17 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
     unsigned char is_task, waiter_is_set;
     enum object_kind kind;
     *name = (struct text){ 0 };
-    if (!look_at_kind(k, task, &kind))
+    if (!await_chain_look_kind(k, task, &kind))
         return false;
     if (kind != OBJECT_TASK) {
         k->state = k->state == LOOK_SURE ? LOOK_NO_TASK : k->state;
         return true;
     }
-    if (!look_at(k, task + o->task_waiter, sizeof(waiter), &waiter) ||
-        !look_at(k, task + o->task_is_task, 1, &is_task) ||
-        !look_at(k, task + o->task_waiter_is_set, 1, &waiter_is_set) ||
-        !look_at(k, task + o->task_coroutine, sizeof(*coroutine), coroutine) ||
-        !look_at(k, task + o->task_name, sizeof(name_object), &name_object))
+    if (!await_chain_look(k, task + o->task_waiter, sizeof(waiter), &waiter) ||
+        !await_chain_look(k, task + o->task_is_task, 1, &is_task) ||
+        !await_chain_look(k, task + o->task_waiter_is_set, 1, &waiter_is_set) ||
+        !await_chain_look(k, task + o->task_coroutine, sizeof(*coroutine), coroutine) ||
+        !await_chain_look(k, task + o->task_name, sizeof(name_object), &name_object))
         return false;
     if (is_task != 1) {
         k->state = k->state == LOOK_SURE ? LOOK_NO_TASK : k->state;
@@ -273,13 +275,13 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
         add_waiter(k->task, waiter);
     }
     if (k->task->wants_frames)
-        look_at_coroutine(k, *coroutine, runs);
+        await_chain_look_coroutine(k, *coroutine, runs);
     return true;
 }
 
-enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation)
+enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation)
 {
-    const size_t copy = tasks_copy_of(tasks, task);
+    const size_t copy = asyncio_tasks_copy_of(tasks, task);
     const bool planned = copy < COPIES;
     struct looking k = { .tasks = tasks,
                          .task = task,

@@ -86,17 +86,17 @@ struct known_task {
     struct task_entry *entry; /* what is told of it; NULL: nothing; whoever tells it frees it */
 };
 
-/* `= {0}`, then tasks_open(). */
+/* `= {0}`, then asyncio_tasks_open(). */
 struct tasks {
     struct target *target;
     struct codes *codes;
     struct asyncio_layout offsets;
     struct known_task *rows;
     size_t count, room;
-    struct pairs addresses; /* halves of an address → place in rows + 1 */
-    struct pairs types;     /* halves of a type's address → what objects of it are */
+    struct intern_pairs addresses; /* halves of an address → place in rows + 1 */
+    struct intern_pairs types;     /* halves of a type's address → what objects of it are */
     uint64_t round, tick;
-    struct twofold copies[COPIES];
+    struct double_read copies[COPIES];
     uint64_t plans[COPIES]; /* the numbers of their plans; 0: they are not read in this round */
     uint64_t last_plan;
     uint64_t copied_rounds[COPIES]; /* of their last second copies ... */
@@ -115,39 +115,40 @@ struct tasks {
     size_t links_count, links_room;
 };
 
-void tasks_open(struct tasks *tasks, struct target *target, struct codes *codes, const struct asyncio_layout *offsets);
-void tasks_close(struct tasks *tasks);
+void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
+                        const struct asyncio_layout *offsets);
+void asyncio_tasks_close(struct tasks *tasks);
 
 /* The task at an address, which is remembered from now on. Moves the others. NULL when there are too many. */
-struct known_task *tasks_at(struct tasks *tasks, uint64_t address);
+struct known_task *asyncio_tasks_at(struct tasks *tasks, uint64_t address);
 /* The same if it is remembered, else NULL. */
-struct known_task *tasks_find(const struct tasks *tasks, uint64_t address);
+struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t address);
 
 /* Adds the places of a task to copies. */
-void tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy);
+void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy);
 /* The copies of this round that have the task; COPIES when none has it. */
-size_t tasks_copy_of(const struct tasks *tasks, const struct known_task *task);
+size_t asyncio_tasks_copy_of(const struct tasks *tasks, const struct known_task *task);
 
 /* Looks at a task by the copies of this round. `generation` is the count of freed code objects of its interpreter + 1,
  * or 0 when it is not known. */
-enum look tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation);
+enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation);
 
 /* The copies are to have a task. */
-void tasks_want(struct tasks *tasks, const struct known_task *task);
+void asyncio_tasks_want(struct tasks *tasks, const struct known_task *task);
 
 /* The second copies of this round are the first ones of the next. */
-void tasks_turn(struct tasks *tasks);
+void asyncio_tasks_turn(struct tasks *tasks);
 
 /* Whether a task is as it was when the first copy was made, and that was the second one of a round in which it was
  * looked at. */
-bool tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation);
+bool asyncio_tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation);
 
 /* The two neighbours of a task in its list, by address of their links: the next, the one before. `now`: not from a
  * copy.
  */
-bool tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool now, uint64_t neighbours[2]);
+bool asyncio_tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool now, uint64_t neighbours[2]);
 
 /* Forgets what is remembered of the tasks that were not used since a tick. No struct known_task may be held. */
-void tasks_trim(struct tasks *tasks, uint64_t since_tick);
+void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick);
 
 #endif

@@ -47,16 +47,16 @@ static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void 
     return window->size > 0;
 }
 
-bool look_at_anyway(struct looking *k, uint64_t address, uint32_t size, void *into, bool *same)
+bool await_chain_look_anyway(struct looking *k, uint64_t address, uint32_t size, void *into, bool *same)
 {
     note_span(k, address, size);
     const struct place *place = k->next < k->end ? &k->copies->places[k->next] : NULL;
     if (place && place->address == address && place->size == size) {
         const size_t at = k->next++;
-        const unsigned char *copy = twofold_at(k->copies, at);
+        const unsigned char *copy = double_read_at(k->copies, at);
         if (copy) {
             memcpy(into, copy, size);
-            *same = twofold_same(k->copies, at);
+            *same = double_read_same(k->copies, at);
             return true;
         }
     }
@@ -66,10 +66,10 @@ bool look_at_anyway(struct looking *k, uint64_t address, uint32_t size, void *in
     return read_now(k->tasks, address, size, into);
 }
 
-bool look_at(struct looking *k, uint64_t address, uint32_t size, void *into)
+bool await_chain_look(struct looking *k, uint64_t address, uint32_t size, void *into)
 {
     bool same = false;
-    const bool read = look_at_anyway(k, address, size, into, &same);
+    const bool read = await_chain_look_anyway(k, address, size, into, &same);
     k->state = read && same ? k->state : LOOK_CHANGED;
     return read;
 }
@@ -113,13 +113,13 @@ static bool read_kind(const struct tasks *tasks, uint64_t type, enum object_kind
     return true;
 }
 
-bool look_at_kind(struct looking *k, uint64_t object, enum object_kind *kind)
+bool await_chain_look_kind(struct looking *k, uint64_t object, enum object_kind *kind)
 {
-    struct pairs *types = &k->tasks->types;
+    struct intern_pairs *types = &k->tasks->types;
     uint64_t type;
-    if (!look_at(k, object + k->tasks->target->runtime.layout.object_type, sizeof(type), &type))
+    if (!await_chain_look(k, object + k->tasks->target->runtime.layout.object_type, sizeof(type), &type))
         return false;
-    uint32_t known = pairs_find(types, (uint32_t)(type >> 32), (uint32_t)type);
+    uint32_t known = intern_pairs_find(types, (uint32_t)(type >> 32), (uint32_t)type);
     if (!known) {
         if (!read_kind(k->tasks, type, kind))
             return false;
@@ -127,7 +127,7 @@ bool look_at_kind(struct looking *k, uint64_t object, enum object_kind *kind)
         /* What is remembered of a type that is seen in passing could be of something else. */
         k->state = LOOK_CHANGED;
         if (types->count < TASKS_LIMIT)
-            pairs_add(types, (uint32_t)(type >> 32), (uint32_t)type, known);
+            intern_pairs_add(types, (uint32_t)(type >> 32), (uint32_t)type, known);
     }
     *kind = (enum object_kind)known;
     return true;
@@ -194,7 +194,7 @@ static uint64_t look_at_awaited(struct looking *k, const struct generator *gener
         fail(k, LOOK_CHANGED);
         return 0;
     }
-    return look_at(k, at, sizeof(awaited), &awaited) ? awaited & l->executable_mask : 0;
+    return await_chain_look(k, at, sizeof(awaited), &awaited) ? awaited & l->executable_mask : 0;
 }
 
 /* A generator's frame; *next is what it waits for. */
@@ -204,7 +204,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
     struct generator generator = { .address = address };
     bool same;
     *next = 0;
-    if (!look_at_anyway(k, address + l->generator_state, 1, &generator.state, &same)) {
+    if (!await_chain_look_anyway(k, address + l->generator_state, 1, &generator.state, &same)) {
         fail(k, LOOK_CHANGED);
         return;
     }
@@ -213,7 +213,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
     /* The frame of one that runs changes all the time: it is that of a thread. */
     if (*runs || generator.state >= l->state_ended)
         return;
-    if (!look_at(k, address + l->generator_frame, l->frame_size, generator.frame)) {
+    if (!await_chain_look(k, address + l->generator_frame, l->frame_size, generator.frame)) {
         fail(k, LOOK_CHANGED);
         return;
     }
@@ -229,7 +229,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
     *next = look_at_awaited(k, &generator, code);
 }
 
-void look_at_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
+void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
 {
     uint64_t next = coroutine, passed = 0;
     *runs = false;
@@ -246,11 +246,11 @@ void look_at_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
         if ((depth & (depth - 1)) == 0)
             passed = at;
         next = 0;
-        if (!look_at_kind(k, at, &kind))
+        if (!await_chain_look_kind(k, at, &kind))
             fail(k, LOOK_CHANGED);
         else if (kind == OBJECT_GENERATOR)
             look_at_generator(k, at, &next, &inner_runs);
-        else if (kind == OBJECT_WRAPPER && !look_at(k, at + WRAPPED, sizeof(next), &next))
+        else if (kind == OBJECT_WRAPPER && !await_chain_look(k, at + WRAPPED, sizeof(next), &next))
             fail(k, LOOK_CHANGED);
         if (depth == 0)
             *runs = inner_runs;

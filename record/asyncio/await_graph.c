@@ -34,27 +34,27 @@ static void note_running(struct asyncio *a, uint32_t place)
 /* The count of freed code objects of an interpreter at the second copy, + 1; 0: not known. */
 static uint64_t generation_of(struct asyncio *a, size_t interpreter)
 {
-    struct twofold *copy = &a->tasks.copies[a->front];
+    struct double_read *copy = &a->tasks.copies[a->front];
     const size_t place = interpreter;
     const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count &&
-                       twofold_same(copy, place);
-    return known ? word_at(twofold_at(copy, place), 0) + 1 : 0;
+                       double_read_same(copy, place);
+    return known ? word_at(double_read_at(copy, place), 0) + 1 : 0;
 }
 
-enum look awaited_look(struct asyncio *a, uint32_t place)
+enum look await_graph_look(struct asyncio *a, uint32_t place)
 {
     struct tasks *tasks = &a->tasks;
     struct known_task *task = &tasks->rows[place];
     if (task->looked_round == tasks->round)
         return task->looked;
     const uint64_t generation = generation_of(a, task->interpreter);
-    const size_t copy = tasks_copy_of(tasks, task);
-    const bool still = tasks_still(tasks, task, generation);
+    const size_t copy = asyncio_tasks_copy_of(tasks, task);
+    const bool still = asyncio_tasks_still(tasks, task, generation);
     task->used = tasks->tick;
     task->steady = still;
     task->looked_round = tasks->round;
     if (!still)
-        tasks_look(tasks, task, generation);
+        asyncio_tasks_look(tasks, task, generation);
     a->moved |= copy == COPIES || task->moved;
     if (task->looked != LOOK_SURE)
         return task->looked;
@@ -75,7 +75,8 @@ static enum look find_parent(struct asyncio *a, uint32_t place)
     const size_t count = task->waiters_count;
     uint32_t parent = 0, parents = 0, number = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct known_task *waiter = tasks_at(&a->tasks, a->tasks.rows[place].waiters[i]); /* may move all */
+        const struct known_task *waiter = asyncio_tasks_at(&a->tasks,
+                                                           a->tasks.rows[place].waiters[i]); /* may move all */
         if (!waiter)
             continue;
         const uint32_t at = (uint32_t)(waiter - a->tasks.rows);
@@ -84,7 +85,7 @@ static enum look find_parent(struct asyncio *a, uint32_t place)
         if (!row->wants_frames)
             row->looked_round = 0;
         row->wants_frames = true;
-        const enum look looked = awaited_look(a, at);
+        const enum look looked = await_graph_look(a, at);
         if (looked == LOOK_NO_TASK)
             continue;
         if (looked != LOOK_SURE)
@@ -109,14 +110,14 @@ static void add_to_chain(struct asyncio *a, uint32_t place)
     a->tasks.rows[place].chained = a->chains;
 }
 
-enum look awaited_chain(struct asyncio *a, uint32_t place)
+enum look await_graph_chain(struct asyncio *a, uint32_t place)
 {
     a->chains++;
     a->chain_count = 0;
     for (uint32_t at = place;;) {
         if (a->chain_count == CHAIN_LIMIT)
             return LOOK_TOO_DEEP;
-        enum look looked = awaited_look(a, at);
+        enum look looked = await_graph_look(a, at);
         if (looked == LOOK_SURE && a->tasks.rows[at].parent_round != a->tasks.round) {
             looked = find_parent(a, at);
             a->tasks.rows[at].parent_round = looked == LOOK_SURE ? a->tasks.round : 0;
@@ -135,7 +136,7 @@ enum look awaited_chain(struct asyncio *a, uint32_t place)
     }
 }
 
-bool awaited_steady(struct asyncio *a)
+bool await_graph_steady(struct asyncio *a)
 {
     size_t known = a->chain_count;
     for (size_t i = 0; i < a->chain_count && known == a->chain_count; i++) {
@@ -152,7 +153,7 @@ bool awaited_steady(struct asyncio *a)
 
 /* ---- stacks ---- */
 
-bool awaited_drives(const struct asyncio *a, const struct walk *walk, uint32_t from, uint32_t to)
+bool await_graph_drives(const struct asyncio *a, const struct walk *walk, uint32_t from, uint32_t to)
 {
     if (walk->epoch != a->codes->epoch)
         return false;
@@ -185,7 +186,7 @@ static uint32_t mark_of(struct asyncio *a, struct known_task *task)
     return task->mark;
 }
 
-bool awaited_find_running(const struct asyncio *a, const struct walk *walk, uint64_t coroutine, uint32_t *above)
+bool await_graph_find_running(const struct asyncio *a, const struct walk *walk, uint64_t coroutine, uint32_t *above)
 {
     const uint64_t frame = coroutine + a->target->runtime.layout.generator_frame;
     uint32_t i = walk->depth;
@@ -195,32 +196,33 @@ bool awaited_find_running(const struct asyncio *a, const struct walk *walk, uint
     return i > 0;
 }
 
-void awaited_add_links(struct asyncio *a, const struct member *member, uint32_t from, uint32_t to, struct frames *stack)
+void await_graph_add_links(struct asyncio *a, const struct member *member, uint32_t from, uint32_t to,
+                           struct frames *stack)
 {
     struct marks *marks = a->marks;
     const struct walk *walk = &member->walk;
-    const uint32_t gc = expand_collecting(marks, a->roster, member);
+    const uint32_t gc = synthetic_frames_collecting(marks, a->roster, member);
     for (uint32_t i = from; i < to; i++) {
         if (gc == i)
-            push(stack, expand_gc_frame(marks, a->codes));
+            push(stack, synthetic_frames_gc_frame(marks, a->codes));
         if (marks->native && walk->links[i].from_c && i > 0)
-            push(stack, expand_native_frame(marks, a->codes));
+            push(stack, synthetic_frames_native_frame(marks, a->codes));
         push(stack, walk->links[i].frame);
     }
     if (gc == to && to == walk->depth)
-        push(stack, expand_gc_frame(marks, a->codes));
+        push(stack, synthetic_frames_gc_frame(marks, a->codes));
 }
 
 static const struct member *thread_of(const struct asyncio *a, const struct known_task *task, uint32_t *above)
 {
     const struct member *member = task->owner ? &a->roster->members[task->owner - 1] : NULL;
     return member && member->state == UNWOUND && member->tick == a->roster->tick &&
-                   awaited_find_running(a, &member->walk, task->coroutine, above)
+                   await_graph_find_running(a, &member->walk, task->coroutine, above)
                ? member
                : NULL;
 }
 
-void awaited_add_chain(struct asyncio *a, struct frames *stack)
+void await_graph_add_chain(struct asyncio *a, struct frames *stack)
 {
     for (size_t i = a->chain_count; i > 0; i--) {
         struct known_task *task = &a->tasks.rows[a->chain[i - 1]];
@@ -241,7 +243,7 @@ static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, ui
     uint32_t end = walk->depth;
     for (size_t i = 0; i < a->running_count; i++) {
         uint32_t other;
-        if (awaited_find_running(a, walk, a->tasks.rows[a->running[i]].coroutine, &other) && other > above &&
+        if (await_graph_find_running(a, walk, a->tasks.rows[a->running[i]].coroutine, &other) && other > above &&
             other < end)
             end = other;
     }
@@ -254,7 +256,7 @@ static bool owner_was_read(const struct asyncio *a, const struct known_task *tas
     return member && member->state == UNWOUND && member->tick == a->roster->tick;
 }
 
-enum look awaited_stack(struct asyncio *a, struct frames *stack)
+enum look await_graph_stack(struct asyncio *a, struct frames *stack)
 {
     const struct known_task *task = &a->tasks.rows[a->chain[0]];
     uint32_t above = 0;
@@ -263,11 +265,11 @@ enum look awaited_stack(struct asyncio *a, struct frames *stack)
         return LOOK_CHANGED;
     const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
     /* One that began and ended on top of it, since it was copied first, would have left no other trace. */
-    if (member && a->carried && awaited_drives(a, &member->walk, above + 1, end))
+    if (member && a->carried && await_graph_drives(a, &member->walk, above + 1, end))
         return LOOK_CHANGED;
     stack->count = 0;
-    awaited_add_chain(a, stack);
+    await_graph_add_chain(a, stack);
     if (member)
-        awaited_add_links(a, member, above, end, stack);
+        await_graph_add_links(a, member, above, end, stack);
     return LOOK_SURE;
 }

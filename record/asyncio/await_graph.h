@@ -6,30 +6,31 @@
 #include "record/asyncio/asyncio.h"
 
 /* Looks at a task once in a round. */
-enum look awaited_look(struct asyncio *asyncio, uint32_t place);
+enum look await_graph_look(struct asyncio *asyncio, uint32_t place);
 
 /* Follows those that wait for a task, all of which must have been looked at for sure: asyncio->chain is the task, then
  * the one that waits for it, and on. LOOK_CHANGED when that can't be told in this round. */
-enum look awaited_chain(struct asyncio *asyncio, uint32_t place);
+enum look await_graph_chain(struct asyncio *asyncio, uint32_t place);
 
 /* Whether no task of the chain is other than in the tick before. */
-bool awaited_steady(struct asyncio *asyncio);
+bool await_graph_steady(struct asyncio *asyncio);
 
 /* Whether a coroutine that C code drives, as a task does, is on a stack from one link up to another. */
-bool awaited_drives(const struct asyncio *asyncio, const struct walk *walk, uint32_t from, uint32_t to);
+bool await_graph_drives(const struct asyncio *asyncio, const struct walk *walk, uint32_t from, uint32_t to);
 
 /* How many links of a thread's stack are above the frame of the coroutine; false when it is not there. */
-bool awaited_find_running(const struct asyncio *asyncio, const struct walk *walk, uint64_t coroutine, uint32_t *above);
+bool await_graph_find_running(const struct asyncio *asyncio, const struct walk *walk, uint64_t coroutine,
+                              uint32_t *above);
 
 /* The stack of the chain's first task into its entry; what runs of it is in the walk of its thread, if it has one. */
-enum look awaited_stack(struct asyncio *asyncio, struct frames *stack);
+enum look await_graph_stack(struct asyncio *asyncio, struct frames *stack);
 
 /* A thread's frames from one link up to another; with the marks that are wanted. */
-void awaited_add_links(struct asyncio *asyncio, const struct member *member, uint32_t from, uint32_t to,
-                       struct frames *stack);
+void await_graph_add_links(struct asyncio *asyncio, const struct member *member, uint32_t from, uint32_t to,
+                           struct frames *stack);
 
 /* The chain's frames, from the outermost task on, to the frames of its first task: those are added only if they wait.
  */
-void awaited_add_chain(struct asyncio *asyncio, struct frames *stack);
+void await_graph_add_chain(struct asyncio *asyncio, struct frames *stack);
 
 #endif

@@ -9,7 +9,7 @@
 #define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
 #define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
 
-void twofold_free(struct twofold *t)
+void double_read_free(struct double_read *t)
 {
     free(t->places);
     free(t->order);
@@ -17,16 +17,16 @@ void twofold_free(struct twofold *t)
     free(t->old_parts);
     free(t->first);
     free(t->second);
-    *t = (struct twofold){ 0 };
+    *t = (struct double_read){ 0 };
 }
 
-void twofold_clear(struct twofold *t)
+void double_read_clear(struct double_read *t)
 {
     t->count = 0;
     t->planned = false;
 }
 
-void twofold_add(struct twofold *t, uint64_t address, uint32_t size)
+void double_read_add(struct double_read *t, uint64_t address, uint32_t size)
 {
     t->places = alloc_grow(t->places, &t->places_room, t->count + 1, sizeof(*t->places));
     t->places[t->count++] = (struct place){ .address = address, .size = size };
@@ -42,7 +42,7 @@ static int compare_places(const void *a, const void *b, void *places)
     return first < second ? -1 : first > second;
 }
 
-static void sort_places(struct twofold *t)
+static void sort_places(struct double_read *t)
 {
     t->order = alloc_grow(t->order, &t->order_room, t->count, sizeof(*t->order));
     for (size_t i = 0; i < t->count; i++)
@@ -52,7 +52,7 @@ static void sort_places(struct twofold *t)
 }
 
 /* Puts a place into the last piece if it lies near, else begins another. */
-static void put_place(struct twofold *t, struct place *place)
+static void put_place(struct double_read *t, struct place *place)
 {
     struct part *last = t->parts_count > 0 ? &t->parts[t->parts_count - 1] : NULL;
     const uint64_t end = place->address + place->size;
@@ -74,7 +74,7 @@ static void put_place(struct twofold *t, struct place *place)
 
 /* Takes a place over from the first copy of the plan before. *from: the old piece that was met last; places come by
  * address. */
-static bool carry_place(const struct twofold *t, const struct place *place, size_t *from, unsigned char *into)
+static bool carry_place(const struct double_read *t, const struct place *place, size_t *from, unsigned char *into)
 {
     while (*from + 1 < t->old_count && t->old_parts[*from + 1].address <= place->address)
         ++*from;
@@ -89,7 +89,7 @@ static bool carry_place(const struct twofold *t, const struct place *place, size
 }
 
 /* What the plan before had, too, need not be read again. */
-static void carry(struct twofold *t)
+static void carry(struct double_read *t)
 {
     size_t from = 0;
     memset(t->second, 0, t->size);
@@ -102,7 +102,7 @@ static void carry(struct twofold *t)
     }
 }
 
-static void swap_copies(struct twofold *t)
+static void swap_copies(struct double_read *t)
 {
     unsigned char *const first = t->first;
     const size_t room = t->first_room;
@@ -112,7 +112,7 @@ static void swap_copies(struct twofold *t)
     t->second_room = room;
 }
 
-static void swap_parts(struct twofold *t)
+static void swap_parts(struct double_read *t)
 {
     struct part *const parts = t->parts;
     const size_t room = t->parts_room;
@@ -124,7 +124,7 @@ static void swap_parts(struct twofold *t)
     t->parts_count = 0;
 }
 
-static void plan(struct twofold *t)
+static void plan(struct double_read *t)
 {
     if (t->planned)
         return;
@@ -146,7 +146,7 @@ static void plan(struct twofold *t)
 
 /* ---- copies ---- */
 
-void twofold_want(struct twofold *t, size_t place)
+void double_read_want(struct double_read *t, size_t place)
 {
     plan(t);
     const uint32_t part = t->places[place].part;
@@ -154,7 +154,7 @@ void twofold_want(struct twofold *t, size_t place)
         t->parts[part].wanted = true;
 }
 
-void twofold_want_all(struct twofold *t, bool wanted)
+void double_read_want_all(struct double_read *t, bool wanted)
 {
     plan(t);
     for (size_t i = 0; i < t->parts_count; i++)
@@ -167,7 +167,7 @@ static bool is_due(const struct part *part, bool second)
 }
 
 /* The parts of a copy, from one on, that fit in a call; *next is the first one behind them. */
-static size_t fill_call(const struct twofold *t, bool second, size_t at, struct piece *pieces, size_t *which,
+static size_t fill_call(const struct double_read *t, bool second, size_t at, struct piece *pieces, size_t *which,
                         size_t *next)
 {
     unsigned char *const copy = second ? t->second : t->first;
@@ -183,7 +183,7 @@ static size_t fill_call(const struct twofold *t, bool second, size_t at, struct 
     return count;
 }
 
-static void note_good(struct twofold *t, bool second, const size_t *which, size_t good)
+static void note_good(struct double_read *t, bool second, const size_t *which, size_t good)
 {
     for (size_t i = 0; i < good; i++) {
         if (second)
@@ -193,7 +193,7 @@ static void note_good(struct twofold *t, bool second, const size_t *which, size_
     }
 }
 
-enum remote_state twofold_copy(struct twofold *t, struct remote *remote, bool second)
+enum remote_state double_read_copy(struct double_read *t, struct remote *remote, bool second)
 {
     struct piece pieces[REMOTE_PIECES];
     size_t which[REMOTE_PIECES], next;
@@ -221,7 +221,7 @@ enum remote_state twofold_copy(struct twofold *t, struct remote *remote, bool se
     return REMOTE_READ;
 }
 
-void twofold_turn(struct twofold *t)
+void double_read_turn(struct double_read *t)
 {
     if (!t->planned)
         return;
@@ -234,26 +234,26 @@ void twofold_turn(struct twofold *t)
     }
 }
 
-void twofold_drop(struct twofold *t)
+void double_read_drop(struct double_read *t)
 {
     for (size_t i = 0; i < t->parts_count; i++)
         t->parts[i].before = t->parts[i].turned = false;
 }
 
-const unsigned char *twofold_at(const struct twofold *t, size_t place)
+const unsigned char *double_read_at(const struct double_read *t, size_t place)
 {
     const struct place *p = &t->places[place];
     return t->planned && p->part != UINT32_MAX && t->parts[p->part].after ? t->second + p->at : NULL;
 }
 
-const unsigned char *twofold_first(const struct twofold *t, size_t place)
+const unsigned char *double_read_first(const struct double_read *t, size_t place)
 {
     const struct place *p = &t->places[place];
     return t->planned && p->part != UINT32_MAX && t->parts[p->part].before ? t->first + p->at : NULL;
 }
 
 /* Most pieces are as they were, and compared once for all their places. */
-static bool is_same(struct twofold *t, const struct place *place)
+static bool is_same(struct double_read *t, const struct place *place)
 {
     struct part *part = &t->parts[place->part];
     if (part->same == NOT_COMPARED)
@@ -261,17 +261,17 @@ static bool is_same(struct twofold *t, const struct place *place)
     return part->same == THE_SAME || memcmp(t->first + place->at, t->second + place->at, place->size) == 0;
 }
 
-bool twofold_same(struct twofold *t, size_t i)
+bool double_read_same(struct double_read *t, size_t i)
 {
-    return twofold_first(t, i) && twofold_at(t, i) && is_same(t, &t->places[i]);
+    return double_read_first(t, i) && double_read_at(t, i) && is_same(t, &t->places[i]);
 }
 
-bool twofold_still(struct twofold *t, size_t from, size_t end)
+bool double_read_still(struct double_read *t, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++) {
         const uint32_t part = t->places[i].part;
         const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == THE_SAME;
-        if (!known && !(twofold_same(t, i) && t->parts[part].turned))
+        if (!known && !(double_read_same(t, i) && t->parts[part].turned))
             return false;
     }
     return true;

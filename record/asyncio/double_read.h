@@ -37,7 +37,7 @@ struct part {
 };
 
 /* `= {0}` has no places. */
-struct twofold {
+struct double_read {
     struct place *places; /* as they were added */
     size_t count, places_room;
     uint32_t *order; /* of the places, by address */
@@ -50,34 +50,34 @@ struct twofold {
 };
 
 /* Forgets all places, but not what the first copy has of them. */
-void twofold_clear(struct twofold *twofold);
+void double_read_clear(struct double_read *twofold);
 
 /* Adds a place; places count from 0. Nothing is read before the next copy. */
-void twofold_add(struct twofold *twofold, uint64_t address, uint32_t size);
+void double_read_add(struct double_read *twofold, uint64_t address, uint32_t size);
 
 /* The next copies are to have a place, or all, or none until it is asked for. */
-void twofold_want(struct twofold *twofold, size_t place);
-void twofold_want_all(struct twofold *twofold, bool wanted);
+void double_read_want(struct double_read *twofold, size_t place);
+void double_read_want_all(struct double_read *twofold, bool wanted);
 
 /* Makes the first copy, of what is not there of it yet, or the second one. What can't be read is left out. REMOTE_READ
  * unless the process is gone or may not be read. */
-enum remote_state twofold_copy(struct twofold *twofold, struct remote *remote, bool second);
+enum remote_state double_read_copy(struct double_read *twofold, struct remote *remote, bool second);
 
 /* The second copy is the first one from now on. */
-void twofold_turn(struct twofold *twofold);
+void double_read_turn(struct double_read *twofold);
 /* There is no first copy from now on. */
-void twofold_drop(struct twofold *twofold);
+void double_read_drop(struct double_read *twofold);
 
 /* A place in the second copy; NULL when that does not have it. */
-const unsigned char *twofold_at(const struct twofold *twofold, size_t place);
+const unsigned char *double_read_at(const struct double_read *twofold, size_t place);
 /* The same in the first copy. */
-const unsigned char *twofold_first(const struct twofold *twofold, size_t place);
+const unsigned char *double_read_first(const struct double_read *twofold, size_t place);
 
 /* Whether both copies have a place, and the same. */
-bool twofold_same(struct twofold *twofold, size_t place);
+bool double_read_same(struct double_read *twofold, size_t place);
 /* Whether that is so of the places from one on, up to another, since the first copy was the second one. */
-bool twofold_still(struct twofold *twofold, size_t from, size_t end);
+bool double_read_still(struct double_read *twofold, size_t from, size_t end);
 
-void twofold_free(struct twofold *twofold);
+void double_read_free(struct double_read *twofold);
 
 #endif

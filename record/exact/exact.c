@@ -25,7 +25,7 @@
 static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, uint64_t *pointer)
 {
     const struct layout *l = &exact->target->runtime.layout;
-    *pointer = as_listed ? roster_pointer(exact->roster, thread) : 0;
+    *pointer = as_listed ? thread_list_pointer(exact->roster, thread) : 0;
     return *pointer ||
            remote_read(&exact->target->remote, thread + l->thread_id, pointer, sizeof(*pointer)) == REMOTE_READ;
 }
@@ -69,7 +69,7 @@ static bool find_holder(struct exact *exact, struct holder *holder)
 {
     const struct holder last = exact->holder;
     struct gil gil;
-    *holder = (struct holder){ .pointer = roster_pointer(exact->roster, last.thread), .processor = NOWHERE };
+    *holder = (struct holder){ .pointer = thread_list_pointer(exact->roster, last.thread), .processor = NOWHERE };
     const bool there = read_both(exact, holder->pointer, &gil, &holder->processor);
     if (!there && !read_both(exact, 0, &gil, &holder->processor))
         return false;
@@ -86,7 +86,7 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     holder->switches = gil.switches;
     tell_lock(exact->target, &gil);
     return exact->rseq || !holder->pointer ||
-           procfs_processor(exact->target->pid, roster_native_id(exact->roster, gil.holder), &holder->processor);
+           procfs_processor(exact->target->pid, thread_list_native_id(exact->roster, gil.holder), &holder->processor);
 }
 
 /* ---- where to look ---- */
@@ -164,7 +164,7 @@ static bool is_witnessed(const struct exact *exact, const struct holder *holder,
     const bool read = exact->rseq && holder->pointer;
     const uint32_t processor = read ? half_word_at(bytes, LAYOUT_GIL_SIZE) : holder->processor;
     /* Another thread's state may be at the address of one that is gone. Of the latter nobody has the lock. */
-    const bool same = holder->pointer ? roster_pointer(exact->roster, holder->thread) == holder->pointer
+    const bool same = holder->pointer ? thread_list_pointer(exact->roster, holder->thread) == holder->pointer
                                       : !gil.locked && gil.switches == holder->switches;
     return gil.holder == holder->thread && processor == holder->processor && same;
 }
@@ -277,7 +277,7 @@ static bool is_ahead(struct exact *exact, const struct holder *holder, uint64_t 
 {
     if (!exact->target->same_pids || (holder->thread == exact->asked && now_ns < exact->ask_again_ns))
         return exact->ahead;
-    const pid_t tid = (pid_t)roster_native_id(exact->roster, holder->thread);
+    const pid_t tid = (pid_t)thread_list_native_id(exact->roster, holder->thread);
     const int policy = tid ? sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK : SCHED_OTHER;
     exact->asked = holder->thread;
     exact->ask_again_ns = now_ns + ASK_AGAIN_NS;
@@ -388,7 +388,7 @@ enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, 
 
 /* ---- a process ---- */
 
-void exact_open(struct exact *exact, struct roster *roster, bool raise_priority)
+void exact_open(struct exact *exact, struct thread_list *roster, bool raise_priority)
 {
     if (exact->stand.count == 0)
         stand_open(&exact->stand, raise_priority);

@@ -29,7 +29,7 @@
 #define PYREEL_RECORD_EXACT_EXACT_H
 
 #include "record/exact/stand.h"
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 /* The function that reads the threads at the moment. It is called again when the first look was not one moment. */
 typedef enum roster_state exact_look(void *self, uint64_t now_ns);
@@ -54,7 +54,7 @@ struct recent_holder {
 struct exact {
     struct stand stand;
     struct target *target;
-    struct roster *roster;
+    struct thread_list *roster;
     int64_t rseq;         /* of a thread's note of its processor, from its thread pointer; 0: there is none */
     struct holder holder; /* at the end of the last look: with whom the next one begins */
     struct recent_holder recent[EXACT_RECENT];
@@ -85,7 +85,7 @@ struct exact {
 };
 
 /* May be called again for another process; `roster` must be open, and live as long. */
-void exact_open(struct exact *exact, struct roster *roster, bool raise_priority);
+void exact_open(struct exact *exact, struct thread_list *roster, bool raise_priority);
 
 /* Appoints the next look, at moments->due_ns. False when it can't be one moment: then exact_read() is to be called at
  * the moment itself; else STAND_LATE_NS later. */

@@ -116,7 +116,7 @@ static struct stood do_work(const struct stand *stand, uint32_t processor, struc
     struct stood stood = { .began_ns = now_ns };
     for (int i = 0; i < ATTEMPTS; i++) {
         stood.done = stand->work(stand->data, processor, now_ns);
-        const struct stay after = stay_now();
+        const struct stay after = stand_stay_now();
         stood.used_ns = after.used_ns;
         stood.stayed = before.waits == after.waits && before.preemptions == after.preemptions;
         if (before.waits == after.waits)
@@ -152,7 +152,7 @@ static void do_appointed(struct post *post, uint32_t number)
     if (stand->appointed_count < 2)
         atomic_store(&stand->claim, CLAIM_TAKEN);
     const uint64_t now_ns = clock_now_ns();
-    const struct stay before = stay_now(); /* to ask may be to wait */
+    const struct stay before = stand_stay_now(); /* to ask may be to wait */
     post->stood = (struct stood){ .used_ns = before.used_ns };
     if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
         return;
@@ -248,7 +248,7 @@ void stand_open(struct stand *stand, bool raise)
     if (sched_getaffinity(0, sizeof(stand->allowed), &stand->allowed) != 0)
         CPU_ZERO(&stand->allowed);
     stand->count = CPU_COUNT(&stand->allowed);
-    stand->counted_ns = stay_now().used_ns;
+    stand->counted_ns = stand_stay_now().used_ns;
 }
 
 bool stand_may(const struct stand *stand, uint32_t processor)
@@ -259,7 +259,7 @@ bool stand_may(const struct stand *stand, uint32_t processor)
 /* Adds the caller's waits since then to those that are for our sake, and not for what the work reads. */
 static void note_waits(struct stand *stand, const struct stay *before)
 {
-    stand->waits += stay_now().waits - before->waits;
+    stand->waits += stand_stay_now().waits - before->waits;
 }
 
 /* Two of us on the program's processor would interrupt the program twice in a tick. Where there is no other processor,
@@ -275,10 +275,10 @@ static void step_aside(struct stand *stand, const uint32_t *processors, size_t c
     }
     stand->crowded = among && CPU_COUNT(&others) == 0;
     if (stand->crowded && !crowded)
-        stand->counted_ns = stay_now().used_ns;
+        stand->counted_ns = stand_stay_now().used_ns;
     if (!among || stand->crowded)
         return;
-    const struct stay before = stay_now();
+    const struct stay before = stand_stay_now();
     sched_setaffinity(0, sizeof(others), &others);
     note_waits(stand, &before);
 }
@@ -407,7 +407,7 @@ static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
             pause_a_moment();
     if (settled)
         return;
-    const struct stay before = stay_now();
+    const struct stay before = stand_stay_now();
     atomic_store(&stand->caller_sleeps, true);
     for (uint32_t passes;
          passes = atomic_load(&stand->passes), !is_settled(stand, clock_now_ns() >= begin_ns + patience_ns);)
@@ -441,7 +441,7 @@ static void note_taken(struct stand *stand)
         any = true;
     }
     if (stand->crowded)
-        most_ns += newly_used(stay_now().used_ns, &stand->counted_ns) / stand->appointed_count;
+        most_ns += newly_used(stand_stay_now().used_ns, &stand->counted_ns) / stand->appointed_count;
     stand->taken_ns += most_ns;
     stand->works += any;
 }
@@ -456,10 +456,10 @@ static void note(struct stand *stand, const struct stood *stood)
 /* The caller is on the only processor, and so it stands there. */
 static bool work_here(struct stand *stand)
 {
-    const struct stay before = stay_now();
+    const struct stay before = stand_stay_now();
     clock_sleep_until(stand->moment_ns);
     note_waits(stand, &before);
-    const struct stood stood = do_work(stand, stand->processor, stay_now(), clock_now_ns());
+    const struct stood stood = do_work(stand, stand->processor, stand_stay_now(), clock_now_ns());
     note(stand, &stood);
     stand->works++;
     stand->taken_ns += newly_used(stood.used_ns, &stand->counted_ns) + SWITCH_NS;
@@ -515,7 +515,7 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_usec * 1000u;
 }
 
-struct stay stay_now(void)
+struct stay stand_stay_now(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);

@@ -111,6 +111,6 @@ struct stay {
     uint64_t waits, preemptions;
     uint64_t used_ns; /* processor time so far, to the microsecond */
 };
-struct stay stay_now(void);
+struct stay stand_stay_now(void);
 
 #endif

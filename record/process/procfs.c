@@ -118,7 +118,7 @@ bool procfs_images(pid_t pid, struct images *images)
     return true;
 }
 
-void images_free(struct images *images)
+void procfs_images_free(struct images *images)
 {
     for (size_t i = 0; i < images->count; i++)
         free(images->rows[i].path);
@@ -203,7 +203,7 @@ static void put_quoted(struct bytes *to, const char *argument)
     put_bytes(to, "'", 1);
 }
 
-struct text quote_arguments(struct text arguments)
+struct text procfs_quote_arguments(struct text arguments)
 {
     struct bytes quoted = { 0 };
     char *copy = alloc_copy(arguments.bytes, arguments.size);
@@ -216,12 +216,12 @@ struct text quote_arguments(struct text arguments)
     return clean_and_free((struct text){ (const char *)quoted.at, quoted.size });
 }
 
-struct text quote_command(char **arguments)
+struct text procfs_quote_command(char **arguments)
 {
     struct bytes joined = { 0 };
     for (char **argument = arguments; *argument; argument++)
         put_bytes(&joined, *argument, strlen(*argument) + 1);
-    const struct text quoted = quote_arguments((struct text){ (const char *)joined.at, joined.size });
+    const struct text quoted = procfs_quote_arguments((struct text){ (const char *)joined.at, joined.size });
     bytes_free(&joined);
     return quoted;
 }
@@ -229,7 +229,7 @@ struct text quote_command(char **arguments)
 struct text procfs_command(pid_t pid)
 {
     const struct text arguments = read_proc(pid, "cmdline");
-    const struct text command = quote_arguments(arguments);
+    const struct text command = procfs_quote_arguments(arguments);
     text_free(arguments);
     return command;
 }
@@ -317,7 +317,7 @@ bool procfs_same_pids(pid_t pid)
     return same;
 }
 
-void procfs_map_threads(pid_t pid, struct pairs *threads)
+void procfs_map_threads(pid_t pid, struct intern_pairs *threads)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -328,8 +328,8 @@ void procfs_map_threads(pid_t pid, struct pairs *threads)
             continue;
         snprintf(status, sizeof(status), "%s/%s/status", path, task->d_name);
         const uint32_t ns_tid = (uint32_t)ns_number(status);
-        if (ns_tid && !pairs_find(threads, ns_tid, 0))
-            pairs_add(threads, ns_tid, 0, (uint32_t)strtoul(task->d_name, NULL, 10));
+        if (ns_tid && !intern_pairs_find(threads, ns_tid, 0))
+            intern_pairs_add(threads, ns_tid, 0, (uint32_t)strtoul(task->d_name, NULL, 10));
     }
     if (tasks)
         closedir(tasks);

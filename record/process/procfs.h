@@ -26,7 +26,7 @@ struct images {
 /* The heads of all files mapped into the process; the program first, then files with "python" in their name. False
  * when /proc/PID/maps can't be read (errno tells). */
 bool procfs_images(pid_t pid, struct images *images);
-void images_free(struct images *images);
+void procfs_images_free(struct images *images);
 /* Opens the file of an image by the process's own view of it: its name may mean another file, or none, where we are.
  * -1 when it can't be reached. */
 int procfs_open_image(pid_t pid, const struct image *image);
@@ -38,9 +38,9 @@ struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted whe
 struct text procfs_thread_name(pid_t pid, pid_t tid);
 
 /* Joins arguments, which have a NUL behind each, as procfs_command() does. */
-struct text quote_arguments(struct text arguments);
+struct text procfs_quote_arguments(struct text arguments);
 /* The same for those of a main(). */
-struct text quote_command(char **arguments);
+struct text procfs_quote_command(char **arguments);
 
 /* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
 pid_t procfs_ns_pid(pid_t pid);
@@ -50,7 +50,7 @@ bool procfs_same_pids(pid_t pid);
 
 /* Fills `threads` with the recorder's number of each thread of a process: (what the process itself calls it, 0) →
  * number. */
-void procfs_map_threads(pid_t pid, struct pairs *threads);
+void procfs_map_threads(pid_t pid, struct intern_pairs *threads);
 
 /* The user a process belongs to; false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);

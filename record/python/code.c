@@ -43,7 +43,7 @@ static void forget_all(struct codes *codes)
     }
     codes->count = 0;
     codes->bytes = 0;
-    pairs_free(&codes->places);
+    intern_pairs_free(&codes->places);
 }
 
 void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout)
@@ -60,7 +60,7 @@ void codes_close(struct codes *codes)
     intern_free(&codes->strings);
     intern_free(&codes->functions);
     intern_free(&codes->frames);
-    pairs_free(&codes->lines);
+    intern_pairs_free(&codes->lines);
     free(codes->line_of);
     *codes = (struct codes){ 0 };
 }
@@ -91,7 +91,7 @@ void codes_trim(struct codes *codes)
     if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT)
         forget_all(codes);
     if (codes->places.count >= PLACES_LIMIT)
-        pairs_free(&codes->places);
+        intern_pairs_free(&codes->places);
 }
 
 static void forget(struct codes *codes, struct code *code)
@@ -202,7 +202,7 @@ static void note_line(struct codes *codes, uint32_t frame, uint32_t function, ui
 {
     bool added;
     codes->line_of = alloc_grow(codes->line_of, &codes->line_of_room, (size_t)frame + 1, sizeof(*codes->line_of));
-    codes->line_of[frame] = (struct line){ pairs_number(&codes->lines, function, line, &added), line };
+    codes->line_of[frame] = (struct line){ intern_pairs_number(&codes->lines, function, line, &added), line };
 }
 
 static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place, uint8_t opcode,
@@ -298,7 +298,7 @@ int64_t code_instruction(const struct code *code, uint64_t address)
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode)
 {
     const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* there are no more than UNITS_LIMIT */
-    const uint32_t known = pairs_find(&codes->places, code->number, key);
+    const uint32_t known = intern_pairs_find(&codes->places, code->number, key);
     if (known)
         return known;
     struct place place = { code->first_line, code->first_line, -1, -1 };
@@ -306,6 +306,6 @@ uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit,
         linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
     const uint8_t base = opcode ? code->instructions[unit].base : 0;
     const uint32_t frame = define_frame(codes, code->function, &place, opcode, base);
-    pairs_add(&codes->places, code->number, key, frame);
+    intern_pairs_add(&codes->places, code->number, key, frame);
     return frame;
 }

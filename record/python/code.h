@@ -69,10 +69,10 @@ struct codes {
     struct code gone;    /* see codes_gone() */
     uint64_t gone_count; /* frames that were given it */
     struct intern strings, functions, frames;
-    struct pairs lines;   /* (function, line) → number */
-    struct line *line_of; /* of each frame */
+    struct intern_pairs lines; /* (function, line) → number */
+    struct line *line_of;      /* of each frame */
     size_t line_of_room;
-    struct pairs places; /* (code number, place and opcode) → frame */
+    struct intern_pairs places; /* (code number, place and opcode) → frame */
 };
 
 /* `remote` and `layout` must live as long as `codes`. */

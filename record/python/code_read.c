@@ -188,8 +188,8 @@ static void add_parts(struct batch *b, struct reading *r)
 
 static bool take_string(const struct layout *l, struct reading *r, struct part *part, struct characters *is)
 {
-    if (!characters_find(l, word_at(part->bytes, l->string_length), half_word_at(part->bytes, l->string_state),
-                         CHARACTERS_LIMIT, is))
+    if (!unicode_find(l, word_at(part->bytes, l->string_length), half_word_at(part->bytes, l->string_state),
+                      CHARACTERS_LIMIT, is))
         return false;
     part->size = is->offset + (size_t)is->count * is->kind;
     return is_wanted(r, part->size);
@@ -243,11 +243,11 @@ static void mark_instructions(const struct codes *codes, struct code *code, cons
 {
     const struct layout *l = codes->layout;
     code->kinds = alloc_zeroed(code->units, 1);
-    opcodes_mark(l->opcodes, instructions, code->units, code->kinds);
+    opcode_effects_mark(l->opcodes, instructions, code->units, code->kinds);
     if (!codes->instructions)
         return;
     code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
-    opcode_marks_make(l->opcode_names, l->opcodes, instructions, code->units, code->instructions);
+    opcode_bases_make(l->opcode_names, l->opcodes, instructions, code->units, code->instructions);
 }
 
 /* Its identity came before all that it is made of and came again behind: that is of one object. */
@@ -256,8 +256,8 @@ static bool complete(struct batch *b, struct reading *r)
     struct code *code = r->code;
     if (memcmp(r->after, code->identity, CODE_IDENTITY) != 0)
         return false;
-    const struct text name = characters_text(&r->name_is, r->name.bytes + r->name_is.offset);
-    const struct text file = characters_text(&r->file_is, r->file.bytes + r->file_is.offset);
+    const struct text name = unicode_text(&r->name_is, r->name.bytes + r->name_is.offset);
+    const struct text file = unicode_text(&r->file_is, r->file.bytes + r->file_is.offset);
     code->function = codes_function(b->codes, name, file, code->first_line);
     text_free(name);
     text_free(file);

@@ -31,8 +31,8 @@ static bool is_exception(struct handlers *handlers, const struct layout *l, stru
     return true;
 }
 
-bool handler_active(struct handlers *handlers, const struct layout *l, struct remote *remote, uint64_t thread,
-                    const unsigned char *state)
+bool exc_state_active(struct handlers *handlers, const struct layout *l, struct remote *remote, uint64_t thread,
+                      const unsigned char *state)
 {
     if (word_at(state, l->thread_exception) != 0)
         return true;

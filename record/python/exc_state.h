@@ -20,7 +20,7 @@ struct handlers {
 };
 
 /* Of a thread, whose state's copy is `state`, at `thread` in the process. Generators' items are read now. */
-bool handler_active(struct handlers *handlers, const struct layout *layout, struct remote *remote, uint64_t thread,
-                    const unsigned char *state);
+bool exc_state_active(struct handlers *handlers, const struct layout *layout, struct remote *remote, uint64_t thread,
+                      const unsigned char *state);
 
 #endif

@@ -218,7 +218,7 @@ static void complete(struct layout *l, unsigned minor)
     /* A pointer since 3.14; before, an int that is -1 while the frame runs. */
     l->stack_is_pointer = minor >= 14;
     l->frame_entry = minor == 11 ? 68 : 0;
-    l->opcodes = opcodes_of(minor);
+    l->opcodes = opcode_effects_of(minor);
     l->opcode_names = opcode_names_of(minor);
     /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
     l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
@@ -266,7 +266,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     char text[32];
     if (major != 3 || minor < FIRST_MINOR || minor >= FIRST_MINOR + VERSIONS)
         return fault(why, "it runs CPython %s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
-                     python_version_text(text, version));
+                     event_python_version_text(text, version));
     if (minor >= FIRST_PUBLISHED_MINOR && !published)
         return fault(why, "it has no table of offsets");
     layout->free_threaded = minor >= FIRST_PUBLISHED_MINOR && is_free_threaded(published, size);

@@ -3,7 +3,7 @@
 
 #include "record/python/opcode_effects.h"
 
-void opcode_marks_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
+void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
                        size_t units, struct instruction *marks)
 {
     for (size_t at = 0; at < units;) {
@@ -17,7 +17,7 @@ void opcode_marks_make(const struct opcode_name *names, const uint16_t *opcodes,
     }
 }
 
-bool opcode_marks_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base)
+bool opcode_bases_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base)
 {
     return base && names[opcode].name && (names[opcode].base == base || opcodes[opcode] & OPCODE_HIDES);
 }

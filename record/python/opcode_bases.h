@@ -16,10 +16,10 @@ struct instruction {
 };
 
 /* Tells of each unit; what cannot be told is left as it is. `opcodes` are those of the same version. */
-void opcode_marks_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
+void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
                        size_t units, struct instruction *marks);
 
 /* Whether an opcode can have come to stand where an instruction of this base was. */
-bool opcode_marks_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base);
+bool opcode_bases_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base);
 
 #endif

@@ -100,13 +100,13 @@ static const uint16_t of_315[256] = {
     [249] = 0x033, [250] = 0x033, [251] = 0x031, [252] = 0x001, [253] = 0x040, [254] = 0x040,
 };
 
-const uint16_t *opcodes_of(unsigned minor)
+const uint16_t *opcode_effects_of(unsigned minor)
 {
     static const uint16_t *const of[] = { of_311, of_312, of_313, of_314, of_315 };
     return of[minor - 11];
 }
 
-void opcodes_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds)
+void opcode_effects_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds)
 {
     for (size_t at = 0; at < units;) {
         const uint16_t kind = opcodes[instructions[at * 2]];

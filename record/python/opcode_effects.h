@@ -19,10 +19,10 @@ enum {
 };
 
 /* 256 such masks, by opcode; `minor` is that of a supported version. */
-const uint16_t *opcodes_of(unsigned minor);
+const uint16_t *opcode_effects_of(unsigned minor);
 
 /* Writes what the instruction is, to which each of the `units` two-byte units belongs, shifted by OPCODE_SHIFT, into
  * `kinds`. */
-void opcodes_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds);
+void opcode_effects_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds);
 
 #endif

@@ -121,7 +121,7 @@ enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, 
         const enum remote_state state = remote_read(remote, images.rows[0].address, &probe, sizeof(probe));
         if (state == REMOTE_DENIED || state == REMOTE_GONE) {
             errno = state == REMOTE_DENIED ? EPERM : ESRCH;
-            images_free(&images);
+            procfs_images_free(&images);
             return RUNTIME_LOST;
         }
     }
@@ -139,6 +139,6 @@ enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, 
     }
     if (best == RUNTIME_READY)
         runtime->rseq = find_rseq(remote, &images);
-    images_free(&images);
+    procfs_images_free(&images);
     return best;
 }

@@ -6,8 +6,8 @@
 #include "record/process/remote.h"
 
 /* struct PyASCIIObject.state, low bits first: interned, kind 3, compact 1, ascii 1. */
-bool characters_find(const struct layout *l, uint64_t length, uint32_t state, uint32_t limit,
-                     struct characters *characters)
+bool unicode_find(const struct layout *l, uint64_t length, uint32_t state, uint32_t limit,
+                  struct characters *characters)
 {
     const uint32_t bits = state >> l->string_kind;
     const bool compact = bits >> 3 & 1, ascii = bits >> 4 & 1;
@@ -26,7 +26,7 @@ static uint32_t character(const unsigned char *at, uint32_t kind)
     return kind == 2 ? (uint32_t)(at[0] | at[1] << 8) : half_word_at(at, 0);
 }
 
-struct text characters_text(const struct characters *from, const unsigned char *raw)
+struct text unicode_text(const struct characters *from, const unsigned char *raw)
 {
     char *utf8 = alloc_zeroed((size_t)from->count * 6 + 8, 1);
     size_t size = 0;

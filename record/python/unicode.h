@@ -14,10 +14,10 @@ struct characters {
 };
 
 /* From the length and the state of a str. False when it can't be one. */
-bool characters_find(const struct layout *layout, uint64_t length, uint32_t state, uint32_t limit,
-                     struct characters *characters);
+bool unicode_find(const struct layout *layout, uint64_t length, uint32_t state, uint32_t limit,
+                  struct characters *characters);
 
 /* `raw` has count * kind bytes. The caller frees .bytes. */
-struct text characters_text(const struct characters *characters, const unsigned char *raw);
+struct text unicode_text(const struct characters *characters, const unsigned char *raw);
 
 #endif

@@ -57,7 +57,7 @@ static void read_asked(struct asking *asking)
     for (size_t i = 0; i < asking->count; i++) {
         const struct asked *asked = &asking->asked[i];
         const uint8_t opcode = asking->opcodes[asked->piece];
-        const bool fits = asked->piece < good && opcode_marks_fit(l->opcode_names, l->opcodes, opcode, asked->base);
+        const bool fits = asked->piece < good && opcode_bases_fit(l->opcode_names, l->opcodes, opcode, asked->base);
         take(asking, asked, fits ? opcode : 0);
     }
     asking->count = asking->pieces_count = 0;
@@ -88,7 +88,7 @@ static void ask(struct asking *asking, struct link *link, bool known)
         read_asked(asking);
 }
 
-bool instructions_read(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter)
+bool frame_opcodes_read(struct unwinder *u, struct walk *walk, const struct interpreter *interpreter)
 {
     const struct walker *w = &u->walker;
     struct asking asking;
@@ -116,7 +116,7 @@ static void add_fresh(struct unwinder *u, struct link link)
     u->fresh[u->fresh_count++] = link;
 }
 
-void instructions_gather(struct unwinder *u)
+void frame_opcodes_gather(struct unwinder *u)
 {
     const struct walker *w = &u->walker;
     u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));

@@ -15,9 +15,9 @@
 
 /* Fills in the opcodes of the links that the walker found. False when one of the last sample is another by now: then
  * nothing is taken from that sample any more. */
-bool instructions_read(struct unwinder *unwinder, struct walk *walk, const struct interpreter *interpreter);
+bool frame_opcodes_read(struct unwinder *unwinder, struct walk *walk, const struct interpreter *interpreter);
 
 /* Puts those links in order and names them. */
-void instructions_gather(struct unwinder *unwinder);
+void frame_opcodes_gather(struct unwinder *unwinder);
 
 #endif

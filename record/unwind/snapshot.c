@@ -154,7 +154,7 @@ static void drop_strays(struct snapshot *s, size_t piece)
 static bool lacks_piece(struct snapshot *s, size_t k)
 {
     size_t place;
-    switch (snapshot_piece(s, k, &place)) {
+    switch (snapshot_plan_piece(s, k, &place)) {
     case PIECE_CFRAME:
         s->cframes_count = 0;
         return false;

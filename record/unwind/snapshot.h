@@ -113,7 +113,7 @@ struct snapshot {
     size_t near_chunk;
     size_t stray_pieces;       /* so many pieces the strays are, without what is read again */
     size_t same_chunk;         /* chunks before this one are the same as last time, ... */
-    uint32_t same_until;       /* ... and so many bytes of this one; see snapshot_compare() */
+    uint32_t same_until;       /* ... and so many bytes of this one; see snapshot_find_changes() */
     struct stray *found_stray; /* of the last snapshot_find(); NULL: it was in a chunk, ... */
     size_t found_chunk;        /* ... in this one */
 };
@@ -135,7 +135,7 @@ enum piece_is {
     PIECE_STRAY, /* *place: the piece of strays, as stray->piece */
     PIECE_AGAIN, /* of what came before */
 };
-enum piece_is snapshot_piece(const struct snapshot *snapshot, size_t k, size_t *place);
+enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *place);
 
 /* After the call, of which the first `good` pieces came: whether this is a thread of the interpreter at `interpreter`
  * and what the walk needs is there. */
@@ -186,7 +186,7 @@ void snapshot_widen(struct snapshot *snapshot, uint32_t size);
 enum attempt snapshot_cover(struct snapshot *snapshot, const struct layout *layout, uint64_t end);
 
 /* Finds out how much is the same as in the last accepted copy. */
-void snapshot_compare(struct snapshot *snapshot, const struct layout *layout);
+void snapshot_find_changes(struct snapshot *snapshot, const struct layout *layout);
 /* Whether the frame, which was found last, and all below it are the same as in the last accepted copy. */
 bool snapshot_same(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 

@@ -106,7 +106,7 @@ static uint32_t same_bytes(const unsigned char *a, const unsigned char *b, uint3
     return at;
 }
 
-void snapshot_compare(struct snapshot *s, const struct layout *l)
+void snapshot_find_changes(struct snapshot *s, const struct layout *l)
 {
     s->same_chunk = s->same_until = 0;
     if (!s->comparable)

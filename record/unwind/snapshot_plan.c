@@ -236,7 +236,7 @@ bool snapshot_plan_spare(struct snapshot *s, struct call *call)
 
 /* state │ places of the current frame │ chunks │ near copies of the newest │ strays, each with its near copies │ again
  */
-enum piece_is snapshot_piece(const struct snapshot *s, size_t k, size_t *place)
+enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *place)
 {
     *place = 0;
     if (k == 0)

@@ -23,17 +23,17 @@ static uint32_t mark_frame(struct codes *codes, uint32_t *frame, struct text nam
     return *frame;
 }
 
-uint32_t expand_gc_frame(struct marks *marks, struct codes *codes)
+uint32_t synthetic_frames_gc_frame(struct marks *marks, struct codes *codes)
 {
     return mark_frame(codes, &marks->gc_frame, TEXT("<GC>"));
 }
 
-uint32_t expand_native_frame(struct marks *marks, struct codes *codes)
+uint32_t synthetic_frames_native_frame(struct marks *marks, struct codes *codes)
 {
     return mark_frame(codes, &marks->native_frame, TEXT("<native>"));
 }
 
-uint32_t expand_truncated_frame(struct marks *marks, struct codes *codes)
+uint32_t synthetic_frames_truncated_frame(struct marks *marks, struct codes *codes)
 {
     return mark_frame(codes, &marks->truncated_frame, TEXT("<truncated>"));
 }
@@ -44,8 +44,8 @@ static void note_place(struct expansion *expansion, uint32_t link, uint32_t fram
     expansion->places[link] = frames;
 }
 
-void expand(struct expansion *expansion, struct marks *marks, struct codes *codes, const struct walk *walk, bool known,
-            uint32_t gc, struct told_frames *told)
+void synthetic_frames_insert(struct expansion *expansion, struct marks *marks, struct codes *codes,
+                             const struct walk *walk, bool known, uint32_t gc, struct told_frames *told)
 {
     told->pushed = 0;
     told->keep = expansion->frames;
@@ -61,25 +61,25 @@ void expand(struct expansion *expansion, struct marks *marks, struct codes *code
     told->keep = same > 0 && marks->native ? expansion->places[same - 1] : same;
     for (uint32_t i = same; i < walk->depth; i++) {
         if (truncated && i == above) {
-            push(told, expand_truncated_frame(marks, codes));
+            push(told, synthetic_frames_truncated_frame(marks, codes));
             i = walk->depth - below;
         }
         if (gc == i)
-            push(told, expand_gc_frame(marks, codes));
+            push(told, synthetic_frames_gc_frame(marks, codes));
         if (marks->native && walk->links[i].from_c && i > 0)
-            push(told, expand_native_frame(marks, codes));
+            push(told, synthetic_frames_native_frame(marks, codes));
         push(told, walk->links[i].frame);
         if (marks->native)
             note_place(expansion, i, told->keep + told->pushed);
     }
     if (gc == walk->depth)
-        push(told, expand_gc_frame(marks, codes));
+        push(told, synthetic_frames_gc_frame(marks, codes));
     expansion->links = walk->depth;
     expansion->frames = told->keep + told->pushed;
     expansion->gc = gc;
 }
 
-uint32_t expand_gc(const struct walk *walk, uint64_t starter)
+uint32_t synthetic_frames_gc(const struct walk *walk, uint64_t starter)
 {
     for (uint32_t i = starter ? walk->depth : 0; i > 0; i--)
         if (walk->links[i - 1].address == starter)
@@ -87,14 +87,15 @@ uint32_t expand_gc(const struct walk *walk, uint64_t starter)
     return walk->depth;
 }
 
-uint32_t expand_collecting(const struct marks *marks, const struct roster *roster, const struct member *member)
+uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *roster,
+                                     const struct member *member)
 {
     const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
-    const bool collects = marks->gc && roster_collects(roster, member);
-    return collects ? expand_gc(&member->walk, interpreter->gc_frame) : NO_GC;
+    const bool collects = marks->gc && thread_list_collects(roster, member);
+    return collects ? synthetic_frames_gc(&member->walk, interpreter->gc_frame) : NO_GC;
 }
 
-void expansion_free(struct expansion *expansion)
+void synthetic_frames_free(struct expansion *expansion)
 {
     free(expansion->places);
     *expansion = (struct expansion){ 0 };

@@ -8,7 +8,7 @@
 #ifndef PYREEL_RECORD_UNWIND_SYNTHETIC_FRAMES_H
 #define PYREEL_RECORD_UNWIND_SYNTHETIC_FRAMES_H
 
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 #define NO_GC UINT32_MAX
 
@@ -36,21 +36,22 @@ struct told_frames {
 };
 
 /* `known`: walk->same links are as they were told; else nothing is. `gc`: links above <GC>, or NO_GC. */
-void expand(struct expansion *expansion, struct marks *marks, struct codes *codes, const struct walk *walk, bool known,
-            uint32_t gc, struct told_frames *told);
+void synthetic_frames_insert(struct expansion *expansion, struct marks *marks, struct codes *codes,
+                             const struct walk *walk, bool known, uint32_t gc, struct told_frames *told);
 
 /* Where a collection that runs now belongs: below the frame at this address, which started it; if that is 0 or not
  * there, below the leaf. */
-uint32_t expand_gc(const struct walk *walk, uint64_t starter);
+uint32_t synthetic_frames_gc(const struct walk *walk, uint64_t starter);
 
 /* The same for a thread of the roster, in this tick; NO_GC when it does not collect garbage, or that is not wanted. */
-uint32_t expand_collecting(const struct marks *marks, const struct roster *roster, const struct member *member);
+uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *roster,
+                                     const struct member *member);
 
 /* The frames of the marks. */
-uint32_t expand_gc_frame(struct marks *marks, struct codes *codes);
-uint32_t expand_native_frame(struct marks *marks, struct codes *codes);
-uint32_t expand_truncated_frame(struct marks *marks, struct codes *codes);
+uint32_t synthetic_frames_gc_frame(struct marks *marks, struct codes *codes);
+uint32_t synthetic_frames_native_frame(struct marks *marks, struct codes *codes);
+uint32_t synthetic_frames_truncated_frame(struct marks *marks, struct codes *codes);
 
-void expansion_free(struct expansion *expansion);
+void synthetic_frames_free(struct expansion *expansion);
 
 #endif

@@ -6,14 +6,14 @@
 
 const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
 
-void status_open(struct statuses *statuses, pid_t pid)
+void thread_status_open(struct statuses *statuses, pid_t pid)
 {
     statuses->pid = pid;
     statuses->ran = true;
     cpu_process_open(&statuses->process, pid);
 }
 
-void status_tick(struct statuses *statuses, size_t threads)
+void thread_status_tick(struct statuses *statuses, size_t threads)
 {
     statuses->ask_cpu = statuses->mode == MODE_CPU || threads * LOOK_NS * SHARE <= statuses->interval_ns;
     statuses->ran = !statuses->ask_cpu || cpu_process_ran(&statuses->process);
@@ -35,22 +35,22 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
     return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : 0;
 }
 
-uint32_t status_of(struct statuses *statuses, struct watch *watch, const struct roster *roster, struct member *member,
-                   pid_t tid, uint64_t now_ns)
+uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *roster,
+                          struct member *member, pid_t tid, uint64_t now_ns)
 {
-    const bool holds = roster_holds(roster, member);
+    const bool holds = thread_list_holds(roster, member);
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const bool waits_are_kept = roster->target->runtime.layout.thread_gil_wait != 0;
     uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
     /* What the thread uses while it is in another interpreter is counted there. */
-    if (!roster_current(roster, member)) {
+    if (!thread_list_current(roster, member)) {
         cpu &= ~(uint32_t)STATUS_CPU;
         watch->cpu_ns = 0;
     }
     return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) | cpu;
 }
 
-bool status_kept(const struct statuses *statuses, uint32_t status)
+bool thread_status_kept(const struct statuses *statuses, uint32_t status)
 {
     static const uint32_t needed[MODES] = {
         [MODE_CPU] = STATUS_CPU, [MODE_GIL] = STATUS_GIL, [MODE_EXCEPTION] = STATUS_EXCEPTION
@@ -58,7 +58,7 @@ bool status_kept(const struct statuses *statuses, uint32_t status)
     return (status & needed[statuses->mode]) == needed[statuses->mode];
 }
 
-void watch_close(struct watch *watch)
+void thread_status_watch_close(struct watch *watch)
 {
     cpu_close(&watch->cpu);
     *watch = (struct watch){ 0 };

@@ -6,12 +6,12 @@
 
 #include "formats/model/event.h"
 #include "record/process/cpu.h"
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 enum mode { MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION, MODES };
 extern const char *const mode_names[MODES];
 
-/* Of a process. Set `mode` and `interval_ns`, and call status_open(). */
+/* Of a process. Set `mode` and `interval_ns`, and call thread_status_open(). */
 struct statuses {
     enum mode mode;
     uint64_t interval_ns;
@@ -28,20 +28,20 @@ struct watch {
     struct left_out left_out; /* since its last sample; its thread is not set */
 };
 
-void status_open(struct statuses *statuses, pid_t pid);
+void thread_status_open(struct statuses *statuses, pid_t pid);
 
 /* A tick, in which so many threads are looked at. Whether processors are asked about: as the mode is about them, or as
  * that costs little. */
-void status_tick(struct statuses *statuses, size_t threads);
+void thread_status_tick(struct statuses *statuses, size_t threads);
 
 /* The status of a thread that was read or has not moved, in bits of enum status; what it used is then watch->cpu_ns.
  * `tid` is what we call it. */
-uint32_t status_of(struct statuses *statuses, struct watch *watch, const struct roster *roster, struct member *member,
-                   pid_t tid, uint64_t now_ns);
+uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *roster,
+                          struct member *member, pid_t tid, uint64_t now_ns);
 
 /* Whether the mode keeps a sample of a thread that does this. */
-bool status_kept(const struct statuses *statuses, uint32_t status);
+bool thread_status_kept(const struct statuses *statuses, uint32_t status);
 
-void watch_close(struct watch *watch);
+void thread_status_watch_close(struct watch *watch);
 
 #endif

@@ -34,7 +34,7 @@ void unwinder_open(struct unwinder *u, struct target *target, struct codes *code
 void unwinder_close(struct unwinder *u)
 {
     walker_close(&u->walker);
-    edges_free(&u->edges);
+    callgraph_free(&u->edges);
     free(u->fresh);
     free(u->doubts.calls);
     free(u->unsure);
@@ -222,7 +222,7 @@ static uint32_t status_of_state(struct unwinder *u, uint64_t thread, const unsig
     const struct layout *l = u->walker.layout;
     const bool waits = l->thread_gil_wait && half_word_at(state, l->thread_gil_wait) != 0;
     return (waits ? STATUS_GIL_WAIT : 0) |
-           (handler_active(&u->handlers, l, &u->target->remote, thread, state) ? STATUS_EXCEPTION : 0);
+           (exc_state_active(&u->handlers, l, &u->target->remote, thread, state) ? STATUS_EXCEPTION : 0);
 }
 
 static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
@@ -244,7 +244,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
     const bool as_before = done == ACCEPTED && (u->still || waits) && is_as_before(u, walk);
     if (done == ACCEPTED && !as_before) {
-        done = u->still ? walk_still(&u->walker, walk) : walker_find(&u->walker, walk);
+        done = u->still ? walk_still(&u->walker, walk) : find_stack(&u->walker, walk);
         if ((done == TORN || done == NO_CODE) && u->walker.noting && !are_as_known(u))
             return LEARNED;
     }
@@ -252,7 +252,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return LEARNED;
     if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
         return TOO_DEEP;
-    if (done == ACCEPTED && u->codes->instructions && !instructions_read(u, walk, interpreter))
+    if (done == ACCEPTED && u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
         return LEARNED;
     /* A frame of a thread that waits keeps its code object. */
     if (done == ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
@@ -260,12 +260,12 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     if (done != ACCEPTED)
         return done;
     if (u->codes->instructions)
-        instructions_gather(u);
+        frame_opcodes_gather(u);
     else
         gather(u, walk);
     if (u->still || as_before || (slow && wanted->attempts < SLOW_ATTEMPTS)) /* nothing is learned from it */
         return ACCEPTED;
-    return doubt_settled(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
+    return verify_calls(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
 }
 
 static void count_retry(struct unwind_figures *figures, enum attempt done)

@@ -88,7 +88,7 @@ struct unwinder {
     struct target *target;
     struct codes *codes;
     struct walker walker;
-    struct edges edges;
+    struct callgraph edges;
     struct witness witness;
     bool untold; /* set when a thread that is to stand still can't be read: at another moment it can; the caller clears
                     it */

@@ -93,7 +93,7 @@ void walk_compare(struct walker *w, struct walk *walk)
 {
     w->compared = !w->anew && walk->depth > SHALLOW;
     if (w->compared)
-        snapshot_compare(&walk->snapshot, w->layout);
+        snapshot_find_changes(&walk->snapshot, w->layout);
 }
 
 /* ---- where it begins ---- */

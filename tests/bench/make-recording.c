@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 {
     struct options options;
     struct making making = { 0 };
-    program_start(EXIT_FAILURE);
+    startup(EXIT_FAILURE);
     const int ends = read_options(&options, argc, argv);
     if (ends >= 0)
         return ends;

@@ -11,7 +11,7 @@
 int main(int argc, char **argv)
 {
     uint64_t interval_ns;
-    if (argc != 3 || !parse_rate(argv[1], &interval_ns)) {
+    if (argc != 3 || !options_parse_rate(argv[1], &interval_ns)) {
         fprintf(stderr, "usage: naps RATE SECONDS\n");
         return EXIT_MISUSE;
     }

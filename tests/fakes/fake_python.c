@@ -350,7 +350,7 @@ const char *fake_sample(struct fake_python *p, size_t thread)
         t->walk.same = t->walk.depth; /* as it was told */
         return fake_walk_text(p, &t->walk);
     case UNWIND_FAILED:
-        snprintf(p->text, sizeof(p->text), "failed: %s", failure_text(t->unwound.cause));
+        snprintf(p->text, sizeof(p->text), "failed: %s", event_failure_text(t->unwound.cause));
         return p->text;
     case UNWIND_ELSEWHERE:
         return "elsewhere";

@@ -88,7 +88,7 @@ static void note_end(struct lines *to, const struct end *e)
     add_line(to,
              "end: %s at %" PRIu64 ", %" PRIu64 " ticks, %" PRIu64 " samples, %" PRIu64 " missed, %" PRIu64
              " failed, status %d",
-             end_reason_text(e->reason), e->time_ns, e->ticks, e->samples, e->missed, e->failed, e->wait_status);
+             event_end_reason_text(e->reason), e->time_ns, e->ticks, e->samples, e->missed, e->failed, e->wait_status);
 }
 
 /* Root first: "<module> (a.py:3); f (a.py:1)". */
@@ -184,7 +184,7 @@ static void note_event(struct journal *journal, const struct event *event)
         break;
     case EVENT_FAILED:
         add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 " failed: %s", event->failed.time_ns,
-                 event->failed.thread, failure_text(event->failed.cause));
+                 event->failed.thread, event_failure_text(event->failed.cause));
         break;
     case EVENT_TICK:
         note_tick(journal, event->tick_ns);
@@ -327,7 +327,7 @@ static void note_refusal(struct playback *playback)
 {
     playback->refused = false;
     playback->reader.blocks.damage.blocks++;
-    block_note_damage(&playback->reader.blocks, playback->why.text, playback->reader.at);
+    block_read_note_damage(&playback->reader.blocks, playback->why.text, playback->reader.at);
     playback->why = (struct fault){ 0 };
 }
 

@@ -18,18 +18,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct bytes grouped = { 0 }, back = { 0 };
     for (size_t most = size / 4; most <= 4 * size && most > 0; most *= 2) {
         back.size = 0;
-        if (ungroup_payload(&grouping, bytes, size, most, &back))
+        if (codec_ungroup_payload(&grouping, bytes, size, most, &back))
             require(back.size == most);
     }
     back.size = 0;
     const struct bytes payload = { (unsigned char *)bytes, size, size };
-    if (group_payload(&grouping, &payload, &grouped)) {
+    if (codec_group_payload(&grouping, &payload, &grouped)) {
         require(grouped.size <= GROUP_MOST(size));
-        require(ungroup_payload(&grouping, grouped.at, grouped.size, size, &back));
+        require(codec_ungroup_payload(&grouping, grouped.at, grouped.size, size, &back));
         require(back.size == size && memcmp(back.at, bytes, size) == 0);
     }
     bytes_free(&grouped);
     bytes_free(&back);
-    grouping_free(&grouping);
+    codec_group_free(&grouping);
     return 0;
 }

@@ -16,8 +16,8 @@ static void require(bool held)
 static void check_comes_back(struct prediction *prediction, const struct bytes *payload)
 {
     struct bytes predicted = { 0 }, back = { 0 };
-    if (predict_payload(prediction, payload, &predicted)) {
-        require(unpredict_payload(prediction, cursor_of(predicted.at, predicted.size), payload->size, &back));
+    if (codec_predict_payload(prediction, payload, &predicted)) {
+        require(codec_predict_undo(prediction, cursor_of(predicted.at, predicted.size), payload->size, &back));
         require(back.size == payload->size && memcmp(back.at, payload->at, payload->size) == 0);
     }
     bytes_free(&predicted);
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct bytes payload = { 0 };
     for (size_t most = size; most <= 16 * size && most > 0; most *= 4) {
         payload.size = 0;
-        if (unpredict_payload(&prediction, cursor_of(bytes, size), most, &payload)) {
+        if (codec_predict_undo(&prediction, cursor_of(bytes, size), most, &payload)) {
             require(payload.size == most);
             check_comes_back(&prediction, &payload);
         }

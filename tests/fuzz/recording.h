@@ -12,7 +12,7 @@ static inline bool write_made_up(int fd, const struct recording *recording, cons
     const struct bytes events = { (unsigned char *)payload, size, size };
     struct bytes header = { 0 };
     struct block_writer writer;
-    put_recording(&header, recording);
+    stream_fields_put_recording(&header, recording);
     block_writer_open(&writer, fd, CODEC_PLAIN, 0);
     const bool good = block_write(&writer, BLOCK_HEADER, &header, NULL) &&
                       block_write(&writer, BLOCK_EVENTS, &events, NULL);

@@ -65,7 +65,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 static int open_input(const uint8_t *bytes, size_t size)
 {
     const int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (stream_recognised(bytes, size)) {
+    if (block_read_recognised(bytes, size)) {
         require(write(fd, bytes, size) == (ssize_t)size);
     } else {
         const struct recording recording = {

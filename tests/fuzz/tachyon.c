@@ -67,10 +67,10 @@ static int put_samples(const uint8_t *bytes, size_t size, uint64_t samples)
                                            .strings = 4,
                                            .frames = 3 };
     struct bytes file = { 0 };
-    tachyon_put_header(&file, &header);
+    tachyon_header_put(&file, &header);
     put_bytes(&file, bytes, size);
     put_bytes(&file, tables, tables_size);
-    tachyon_put_footer(&file, &header, file.size + TACHYON_FOOTER);
+    tachyon_header_put_footer(&file, &header, file.size + TACHYON_FOOTER);
     const int fd = memfd_create("fuzz", MFD_CLOEXEC);
     require(write(fd, file.at, file.size) == (ssize_t)file.size);
     bytes_free(&file);
@@ -96,7 +96,7 @@ static void play(int fd, struct fault *why)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fault why = { 0 };
-    if (tachyon_recognised(bytes, size)) {
+    if (tachyon_header_recognised(bytes, size)) {
         const int fd = memfd_create("fuzz", MFD_CLOEXEC);
         require(write(fd, bytes, size) == (ssize_t)size);
         play(fd, &why);

@@ -120,7 +120,7 @@ static bool record(pid_t pid, long count, long steps, int fd, struct fault *why)
 int main(int argc, char **argv)
 {
     struct fault why = { 0 };
-    program_start(EXIT_FAILURE);
+    startup(EXIT_FAILURE);
     const bool given = argc == 5;
     const pid_t pid = given ? atoi(argv[1]) : 0;
     const long count = given ? atol(argv[2]) : 0, steps = given ? atol(argv[4]) : 0;

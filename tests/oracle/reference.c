@@ -445,7 +445,7 @@ int main(int argc, char **argv)
 {
     static struct reference reference;
     struct fault why = { 0 };
-    program_start(EXIT_FAILURE);
+    startup(EXIT_FAILURE);
     const bool given = argc == 4 || argc == 5;
     const long count = given ? atol(argv[2]) : 0;
     const double mean_us = argc == 5 ? atof(argv[4]) : MEAN_US;

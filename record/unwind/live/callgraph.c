@@ -10,58 +10,58 @@
 #define SHOWN_WITHIN 16384      /* ... in so many ticks */
 #define EDGES_LIMIT  (1u << 20) /* remembered at once; then we start anew */
 
-bool edges_known(const struct edges *edges, uint32_t caller, uint32_t callee)
+bool callgraph_known(const struct callgraph *edges, uint32_t caller, uint32_t callee)
 {
-    const uint32_t place = pairs_find(&edges->pairs, caller, callee);
+    const uint32_t place = intern_pairs_find(&edges->pairs, caller, callee);
     return place && edges->edges[place - 1].seen >= ENOUGH;
 }
 
-bool edges_odd(const struct edges *edges, const struct made_call *call)
+bool callgraph_odd(const struct callgraph *edges, const struct made_call *call)
 {
-    return pairs_find(&edges->functions, call->caller, 0) &&
-           !pairs_find(&edges->functions, call->caller, call->function);
+    return intern_pairs_find(&edges->functions, call->caller, 0) &&
+           !intern_pairs_find(&edges->functions, call->caller, call->function);
 }
 
-static struct edge *edge_of(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t tick)
+static struct edge *edge_of(struct callgraph *edges, uint32_t caller, uint32_t callee, uint32_t tick)
 {
     if (edges->pairs.count >= EDGES_LIMIT) {
-        pairs_free(&edges->pairs);
-        pairs_free(&edges->functions);
+        intern_pairs_free(&edges->pairs);
+        intern_pairs_free(&edges->functions);
     }
     bool added;
-    const uint32_t place = pairs_number(&edges->pairs, caller, callee, &added);
+    const uint32_t place = intern_pairs_number(&edges->pairs, caller, callee, &added);
     edges->edges = alloc_grow(edges->edges, &edges->room, place, sizeof(*edges->edges));
     if (added)
         edges->edges[place - 1] = (struct edge){ .seen_last = tick - 1, .shown_last = tick - 1 };
     return &edges->edges[place - 1];
 }
 
-static void see(struct edges *edges, uint32_t caller, uint32_t callee, uint32_t tick)
+static void see(struct callgraph *edges, uint32_t caller, uint32_t callee, uint32_t tick)
 {
     struct edge *edge = edge_of(edges, caller, callee, tick);
     edge->seen += edge->seen < ENOUGH && edge->seen_last != tick;
     edge->seen_last = tick;
 }
 
-void edges_see(struct edges *edges, const struct made_call *call, uint32_t tick)
+void callgraph_see(struct callgraph *edges, const struct made_call *call, uint32_t tick)
 {
     see(edges, call->caller, call->callee, tick);
     see(edges, call->caller, call->function | EDGES_FUNCTION, tick);
-    if (edges_known(edges, call->caller, call->callee)) {
+    if (callgraph_known(edges, call->caller, call->callee)) {
         bool added;
-        pairs_number(&edges->functions, call->caller, 0, &added);
-        pairs_number(&edges->functions, call->caller, call->function, &added);
+        intern_pairs_number(&edges->functions, call->caller, 0, &added);
+        intern_pairs_number(&edges->functions, call->caller, call->function, &added);
     }
 }
 
-void edges_see_driven(struct edges *edges, uint32_t driver, uint32_t callee, uint32_t tick)
+void callgraph_see_driven(struct callgraph *edges, uint32_t driver, uint32_t callee, uint32_t tick)
 {
     see(edges, driver, callee | EDGES_DRIVEN, tick);
 }
 
-void edges_show(struct edges *edges, const struct made_call *call, uint32_t tick)
+void callgraph_show(struct callgraph *edges, const struct made_call *call, uint32_t tick)
 {
-    if (!edges_known(edges, call->caller, call->function | EDGES_FUNCTION))
+    if (!callgraph_known(edges, call->caller, call->function | EDGES_FUNCTION))
         return;
     struct edge *edge = edge_of(edges, call->caller, call->callee, tick);
     if (edge->shown_last == tick)
@@ -75,10 +75,10 @@ void edges_show(struct edges *edges, const struct made_call *call, uint32_t tick
         edge->seen = ENOUGH;
 }
 
-void edges_free(struct edges *edges)
+void callgraph_free(struct callgraph *edges)
 {
-    pairs_free(&edges->pairs);
-    pairs_free(&edges->functions);
+    intern_pairs_free(&edges->pairs);
+    intern_pairs_free(&edges->functions);
     free(edges->edges);
-    *edges = (struct edges){ 0 };
+    *edges = (struct callgraph){ 0 };
 }

@@ -10,7 +10,7 @@
 
 /* ---- towards the root ---- */
 
-static void add_up(struct walker *w, const struct seen *seen)
+static void add_up(struct walker *w, const struct live_frame *seen)
 {
     if (seen->code->hidden)
         return;
@@ -30,7 +30,7 @@ static bool at_root(const struct walker *w, const struct walk *walk, uint64_t fr
 }
 
 /* Whether a plain frame is the first on the data stack: a word is left free in front of it. */
-static bool is_first(const struct walker *w, const struct walk *walk, const struct seen *seen)
+static bool is_first(const struct walker *w, const struct walk *walk, const struct live_frame *seen)
 {
     return seen->chunk == 0 && seen->address == walk->snapshot.chunks[0].address + w->layout->chunk_data + 8;
 }
@@ -44,8 +44,8 @@ static uint64_t end_of_data(const struct walker *w, const struct walk *walk)
 
 /* Whether a thread can have begun with this generator's frame, which has no caller: in 3.11 one may, with nothing above
  * it on the data stack. `plain` is the last frame there that was seen below it. */
-static bool may_begin(const struct walker *w, const struct walk *walk, const struct seen *generator, bool called,
-                      const struct seen *plain)
+static bool may_begin(const struct walker *w, const struct walk *walk, const struct live_frame *generator, bool called,
+                      const struct live_frame *plain)
 {
     if (w->layout->root_is_shim || (generator->life != RUNNING && !called))
         return false;
@@ -54,7 +54,7 @@ static bool may_begin(const struct walker *w, const struct walk *walk, const str
 
 /* A frame that nothing is below on the data stack, and whose mark of an entry was seen to be the last: that need not be
  * read each time. */
-static bool is_root(const struct walker *w, const struct walk *walk, const struct seen *seen)
+static bool is_root(const struct walker *w, const struct walk *walk, const struct live_frame *seen)
 {
     if (w->anew || seen->stray || walk->root == 0)
         return false;
@@ -62,43 +62,44 @@ static bool is_root(const struct walker *w, const struct walk *walk, const struc
 }
 
 /* Learns of a frame that is not in the copy. A mark of an entry need not be there: *above is what it leads to. */
-static enum attempt pass_unread(struct walker *w, struct walk *walk, uint64_t frame, const struct seen *callee,
+static enum attempt pass_unread(struct walker *w, struct walk *walk, uint64_t frame, const struct live_frame *callee,
                                 uint64_t *above)
 {
-    if (callee->code && !callee->stray && seen_above_mark(w, walk, frame, callee, above))
+    if (callee->code && !callee->stray && live_frame_above_mark(w, walk, frame, callee, above))
         return ACCEPTED;
     return snapshot_learn(&walk->snapshot, w->layout, w->remote, frame);
 }
 
 /* The same for a mark that is in the copy, and may be overwritten by now. */
-static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct seen *mark, const struct seen *callee)
+static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct live_frame *mark,
+                          const struct live_frame *callee)
 {
     uint64_t above;
-    struct seen caller;
+    struct live_frame caller;
     if (!callee->code || callee->stray)
         return mark->previous;
-    if (seen_look(w, walk, mark->previous, &caller) == ACCEPTED && caller.stray)
+    if (live_frame_look(w, walk, mark->previous, &caller) == ACCEPTED && caller.stray)
         return mark->previous;
-    return seen_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
+    return live_frame_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
 }
 
 /* On the way from a frame to the root. */
 struct climb {
     uint64_t frame; /* the next one */
     uint32_t steps;
-    uint64_t passed;    /* a frame that was passed; to come there again is a ring */
-    struct seen callee; /* the last frame that was no mark; code NULL: none yet */
-    struct seen plain;  /* the last one on the data stack */
-    struct seen leaf;   /* the last one that nothing alive was below */
+    uint64_t passed;          /* a frame that was passed; to come there again is a ring */
+    struct live_frame callee; /* the last frame that was no mark; code NULL: none yet */
+    struct live_frame plain;  /* the last one on the data stack */
+    struct live_frame leaf;   /* the last one that nothing alive was below */
     uint32_t last_owner;
     bool from_c;  /* the callee was called through C */
     bool certain; /* the leaf was alive at the moment */
 };
 
 /* Looks at the next frame. A mark need not be in the copy. */
-static enum attempt look_at_next(struct walker *w, struct walk *walk, struct climb *climb, struct seen *seen)
+static enum attempt look_at_next(struct walker *w, struct walk *walk, struct climb *climb, struct live_frame *seen)
 {
-    enum attempt done = seen_look(w, walk, climb->frame, seen);
+    enum attempt done = live_frame_look(w, walk, climb->frame, seen);
     if (done == LEARNED && !seen->here) {
         done = pass_unread(w, walk, climb->frame, &climb->callee, &seen->previous);
         seen->owner = w->layout->owner_shim;
@@ -121,24 +122,25 @@ static bool in_ring(struct climb *climb)
 
 /* Whether this frame called the one below it that was found last; *called is false when what is below it has returned.
  */
-static enum attempt find_called(struct walker *w, struct walk *walk, const struct climb *climb, const struct seen *seen,
-                                bool *called)
+static enum attempt find_called(struct walker *w, struct walk *walk, const struct climb *climb,
+                                const struct live_frame *seen, bool *called)
 {
     *called = false;
     if (w->up_count == 0)
         return ACCEPTED;
-    const enum attempt done = seen_called(w, walk, seen, &climb->callee, climb->from_c, climb->certain);
+    const enum attempt done = live_frame_called(w, walk, seen, &climb->callee, climb->from_c, climb->certain);
     if (done == LEARNED)
         return LEARNED;
     *called = done == ACCEPTED;
     const bool apart = *called && (seen->stray || climb->callee.stray);
-    if (apart && (!seen_still_there(w, walk, seen, climb->from_c) || !seen_still_there(w, walk, &climb->callee, false)))
+    if (apart && (!live_frame_still_there(w, walk, seen, climb->from_c) ||
+                  !live_frame_still_there(w, walk, &climb->callee, false)))
         return TORN;
     return ACCEPTED;
 }
 
 /* A frame whose callee, if any, is known. */
-static void pass_frame(struct walker *w, struct climb *climb, const struct seen *seen, bool called)
+static void pass_frame(struct walker *w, struct climb *climb, const struct live_frame *seen, bool called)
 {
     const struct layout *l = w->layout;
     if (!called)
@@ -159,7 +161,7 @@ static void pass_frame(struct walker *w, struct climb *climb, const struct seen 
 /* Whether the walk, which found no more callers, ended where every stack ends. */
 static enum attempt check_root(struct walker *w, struct walk *walk, const struct climb *climb, bool empty)
 {
-    const struct seen *root = &climb->callee;
+    const struct live_frame *root = &climb->callee;
     const bool plain = !empty && !root->stray;
     if (!at_root(w, walk, climb->frame, climb->last_owner) || (w->up_count == 0 && !empty))
         return TORN;
@@ -170,7 +172,7 @@ static enum attempt check_root(struct walker *w, struct walk *walk, const struct
 }
 
 /* From a frame to the root; what turns out not to be alive is left out. */
-static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, struct seen *leaf)
+static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, struct live_frame *leaf)
 {
     const struct layout *l = w->layout;
     const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(&walk->snapshot), l->thread_base_frame) : 0;
@@ -179,7 +181,7 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
     w->up_count = w->joined = 0;
     w->behind = 0;
     while (!found && climb.frame && climb.frame != base) {
-        struct seen seen;
+        struct live_frame seen;
         bool called;
         if (in_ring(&climb))
             return TORN;
@@ -203,7 +205,7 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
         else
             w->up[w->up_count - 1].from_c = climb.from_c;
         if (!seen.stray && w->behind == 0 && seen.life != DEAD)
-            w->behind = seen.address + seen_bytes(l, seen.code);
+            w->behind = seen.address + live_frame_bytes(l, seen.code);
         found = called && (w->joined = walk_join(w, walk, seen.address)) > 0;
         if (found)
             break;
@@ -244,14 +246,14 @@ static bool may_drive(const struct walker *w)
 /* Whether a frame that has not begun lies behind the stack that was found, and ends the data stack. */
 static enum attempt find_fresh(struct walker *w, struct walk *walk)
 {
-    struct seen next;
+    struct live_frame next;
     if (w->behind >= end_of_data(w, walk)) /* what is there is the rest of any frame */
         return TORN;
-    const enum attempt done = seen_look(w, walk, w->behind, &next);
+    const enum attempt done = live_frame_look(w, walk, w->behind, &next);
     if (done != ACCEPTED)
         return done == LEARNED ? LEARNED : TORN;
     const bool fresh = next.code && !next.stray && next.instruction == next.code->first - 2;
-    return fresh && w->behind + seen_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
+    return fresh && w->behind + live_frame_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
 }
 
 /* The thread is said to have no frames. Before 3.13 that may be what was in memory where its current frame is to be
@@ -288,11 +290,11 @@ static bool has_generators(const struct walker *w, const struct walk *walk)
 /* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
 static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t frame, enum attempt first)
 {
-    struct seen leaf = { 0 };
+    struct live_frame leaf = { 0 };
     const enum attempt up = go_up(w, walk, frame, &leaf);
     if (up != ACCEPTED || w->up_count == 0)
         return first == ACCEPTED ? find_none(w, walk) : up == ACCEPTED ? TORN : up;
-    const enum attempt down = walk_down(w, walk, leaf);
+    const enum attempt down = find_callees(w, walk, leaf);
     if (down != ACCEPTED)
         return down;
     if (w->layout->thread_cframe && is_astray(w, walk, first))
@@ -312,20 +314,20 @@ static bool may_have_others(const struct walker *w, struct walk *walk, uint64_t 
     return first == TORN || first == NO_CODE || first == NO_MEMORY;
 }
 
-enum attempt walker_find(struct walker *w, struct walk *walk)
+enum attempt find_stack(struct walker *w, struct walk *walk)
 {
     const uint64_t current = snapshot_current(&walk->snapshot, w->layout);
     w->met_count = w->up_count = w->down_count = w->joined = 0;
     if (!walk->marks)
         walk->marks = alloc_zeroed(MARKS, sizeof(*walk->marks));
     walk_compare(w, walk);
-    struct seen leaf = { 0 };
+    struct live_frame leaf = { 0 };
     const enum attempt first = current ? go_up(w, walk, current, &leaf) : ACCEPTED;
     if (first == ACCEPTED && w->up_count > 0)
-        return walk_down(w, walk, leaf);
+        return find_callees(w, walk, leaf);
     const uint64_t below = first == NO_MEMORY ? current : 0;
     const uint64_t last = may_have_others(w, walk, current, first) ? last_plain_frame(w, walk, below) : 0;
-    const uint64_t other = last ? walk_last_alive(w, walk, last) : 0;
+    const uint64_t other = last ? find_callees_last_alive(w, walk, last) : 0;
     if (other == 0 || other == current)
         return first == ACCEPTED ? find_none(w, walk) : first;
     const enum attempt found = find_from(w, walk, other, first);

@@ -5,19 +5,19 @@
 #include "record/python/opcode_effects.h"
 
 /* The generator that a frame resumes: ACCEPTED when it is in the copy. */
-static enum attempt find_resumed(struct walker *w, struct walk *walk, const struct seen *caller, uint32_t kind,
-                                 struct seen *callee)
+static enum attempt find_resumed(struct walker *w, struct walk *walk, const struct live_frame *caller, uint32_t kind,
+                                 struct live_frame *callee)
 {
     const struct layout *l = w->layout;
     struct values values;
-    const enum attempt done = seen_values(w, walk, caller, &values);
+    const enum attempt done = live_frame_values(w, walk, caller, &values);
     if (done != ACCEPTED)
         return done;
     for (size_t i = 0; i < walk->snapshot.strays_read; i++) {
         const uint64_t frame = walk->snapshot.strays[i].frame;
-        if (!values_have(l, &values, frame))
+        if (!live_frame_values_have(l, &values, frame))
             continue;
-        const enum attempt looked = seen_look(w, walk, frame, callee);
+        const enum attempt looked = live_frame_look(w, walk, frame, callee);
         if (looked == LEARNED)
             return LEARNED;
         if (looked != ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
@@ -25,48 +25,48 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
         /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
         callee->suspended = callee->previous != caller->address;
         const bool resumed = !callee->suspended || !(kind & OPCODE_HIDES);
-        return resumed && seen_still_there(w, walk, caller, false) ? ACCEPTED : TORN;
+        return resumed && live_frame_still_there(w, walk, caller, false) ? ACCEPTED : TORN;
     }
     return TORN;
 }
 
 /* Whether a frame that nothing leads to from below has not returned. While it is traced, before 3.14, one that has may
  * seem to wait: where it returns, another instruction hides that. */
-static bool is_alive(const struct walker *w, const struct seen *seen)
+static bool is_alive(const struct walker *w, const struct live_frame *seen)
 {
     if (seen->life != CALLING)
         return seen->life == RUNNING;
-    return w->layout->stack_is_pointer || !(seen_kind(seen) & OPCODE_HIDES);
+    return w->layout->stack_is_pointer || !(live_frame_kind(seen) & OPCODE_HIDES);
 }
 
 /* Whether what is behind a frame was called by C code that it called. */
 static bool entered_from(const struct layout *l, struct walk *walk, const unsigned char *here,
-                         const struct seen *caller, uint32_t kind)
+                         const struct live_frame *caller, uint32_t kind)
 {
     const uint64_t previous = word_at(here, l->frame_previous);
     if (l->frame_entry)
         return here[l->frame_entry] && previous == caller->address;
-    return !(kind & OPCODE_RESUMES) && seen_known_mark(walk, previous, caller->address);
+    return !(kind & OPCODE_RESUMES) && live_frame_known_mark(walk, previous, caller->address);
 }
 
 /* Whether what is behind a frame was called by it, or by C code that it called. */
 static bool names_caller(const struct layout *l, struct walk *walk, const unsigned char *here,
-                         const struct seen *caller, uint32_t kind)
+                         const struct live_frame *caller, uint32_t kind)
 {
     if (caller->life == RUNNING)
         return entered_from(l, walk, here, caller, kind);
     if (word_at(here, l->frame_previous) == caller->address)
-        return seen_calls_plainly(caller, kind);
+        return live_frame_calls_plainly(caller, kind);
     return l->stack_is_pointer && entered_from(l, walk, here, caller, kind);
 }
 
 /* The frame that a waiting one has called, or C code that a running one is in. ACCEPTED: it is in the copy; TORN: there
  * is none, the caller is in C or about to go on. `behind` is where the data stack goes on. */
-static enum attempt find_callee(struct walker *w, struct walk *walk, const struct seen *caller, uint64_t behind,
-                                struct seen *callee)
+static enum attempt find_callee(struct walker *w, struct walk *walk, const struct live_frame *caller, uint64_t behind,
+                                struct live_frame *callee)
 {
     const struct layout *l = w->layout;
-    const uint32_t kind = seen_kind(caller);
+    const uint32_t kind = live_frame_kind(caller);
     const bool waits = caller->life == CALLING;
     if ((waits && !(kind & OPCODE_CALLS || caller->code->hidden)) ||
         !snapshot_find(&walk->snapshot, l, caller->address))
@@ -78,15 +78,15 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
     const unsigned char *here = snapshot_find(&walk->snapshot, l, behind);
     if (!here || here[l->frame_owner] >= l->owner_generator || !names_caller(l, walk, here, caller, kind))
         return TORN;
-    const enum attempt looked = seen_look(w, walk, behind, callee);
+    const enum attempt looked = live_frame_look(w, walk, behind, callee);
     if (looked != ACCEPTED)
         return looked == LEARNED ? LEARNED : TORN;
-    if (callee->stray || !is_alive(w, callee) || (caller->stray && !seen_still_there(w, walk, callee, false)))
+    if (callee->stray || !is_alive(w, callee) || (caller->stray && !live_frame_still_there(w, walk, callee, false)))
         return TORN;
     return waits || callee->instruction >= callee->code->first ? ACCEPTED : TORN;
 }
 
-static void add_down(struct walker *w, const struct seen *callee, const struct seen *caller)
+static void add_down(struct walker *w, const struct live_frame *callee, const struct live_frame *caller)
 {
     const struct layout *l = w->layout;
     w->down = alloc_grow(w->down, &w->down_room, w->down_count + 1, sizeof(*w->down));
@@ -99,12 +99,12 @@ static void add_down(struct walker *w, const struct seen *callee, const struct s
                                                                 : callee->previous != caller->address && !callee->stray,
                                                   .suspended = callee->suspended };
     if (!callee->stray)
-        w->behind = callee->address + seen_bytes(l, callee->code);
+        w->behind = callee->address + live_frame_bytes(l, callee->code);
 }
 
 /* Before 3.14 a frame that runs may be in C, and that have called others. What an exception has left behind it, all by
  * itself, may look like frames that wait; but none that has returned looks like one that runs. */
-enum attempt walk_down(struct walker *w, struct walk *walk, struct seen leaf)
+enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame leaf)
 {
     w->down_count = 0;
     uint32_t sure = 0;
@@ -112,7 +112,7 @@ enum attempt walk_down(struct walker *w, struct walk *walk, struct seen leaf)
     bool through_c = false;
     enum attempt found = ACCEPTED;
     for (uint32_t steps = 0; steps < DEPTH_LIMIT && (leaf.life == CALLING || leaf.life == RUNNING); steps++) {
-        struct seen callee;
+        struct live_frame callee;
         if (leaf.life == RUNNING) {
             through_c = true;
             sure = w->down_count;
@@ -131,20 +131,20 @@ enum attempt walk_down(struct walker *w, struct walk *walk, struct seen leaf)
     return found == LEARNED ? LEARNED : ACCEPTED;
 }
 
-uint64_t walk_last_alive(struct walker *w, struct walk *walk, uint64_t frame)
+uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t frame)
 {
     const struct layout *l = w->layout;
-    struct seen seen, behind;
-    if (!l->stack_is_pointer || seen_look(w, walk, frame, &seen) != ACCEPTED)
+    struct live_frame seen, behind;
+    if (!l->stack_is_pointer || live_frame_look(w, walk, frame, &seen) != ACCEPTED)
         return frame;
     for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.stray && seen.code && seen.life != DEAD; steps++) {
         frame = seen.address;
-        const uint64_t end = seen.address + seen_bytes(l, seen.code);
+        const uint64_t end = seen.address + live_frame_bytes(l, seen.code);
         const unsigned char *here = snapshot_find(&walk->snapshot, l, end);
         /* It is not learned here: what lies there may be no frame at all. */
         const struct executed executed = here ? code_executed(l, here) : (struct executed){ 0 };
         if (!codes_find(w->codes, executed.code, executed.copy) || here[l->frame_owner] >= l->owner_generator ||
-            seen_look(w, walk, end, &behind) != ACCEPTED)
+            live_frame_look(w, walk, end, &behind) != ACCEPTED)
             break;
         seen = behind;
     }

@@ -3,14 +3,14 @@
 #ifndef PYREEL_RECORD_UNWIND_LIVE_FIND_INTERNAL_H
 #define PYREEL_RECORD_UNWIND_LIVE_FIND_INTERNAL_H
 
-#include "record/unwind/live/frame.h"
+#include "record/unwind/live/live_frame.h"
 
 /* Goes on from a frame that nothing was seen below, the data stack going on at walker->behind: finds what it called,
  * into walker->down. ACCEPTED or LEARNED. */
-enum attempt walk_down(struct walker *walker, struct walk *walk, struct seen leaf);
+enum attempt find_callees(struct walker *walker, struct walk *walk, struct live_frame leaf);
 
 /* From 3.14 on, where a frame that has returned can be told: the last one on the data stack that has not, at or below
  * this one, which is in the copy. What called it may be a generator, which is easily found from there alone. */
-uint64_t walk_last_alive(struct walker *walker, struct walk *walk, uint64_t frame);
+uint64_t find_callees_last_alive(struct walker *walker, struct walk *walk, uint64_t frame);
 
 #endif

@@ -20,7 +20,7 @@ static uint32_t line_of(const struct unwinder *u, const struct link *link)
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    return !caller || edges_known(&u->edges, caller->frame, line_of(u, callee));
+    return !caller || callgraph_known(&u->edges, caller->frame, line_of(u, callee));
 }
 
 static struct made_call call_between(const struct unwinder *u, const struct link *caller, const struct link *callee)
@@ -33,7 +33,7 @@ static uint32_t copies_needed(const struct unwinder *u, const struct made_call *
 {
     if (from_leaf > NEAR_LEAF)
         return SURE_FAR;
-    return edges_odd(&u->edges, call) ? SURE_ODD : SURE_COPIES;
+    return callgraph_odd(&u->edges, call) ? SURE_ODD : SURE_COPIES;
 }
 
 /* Whether it is known that the generator `callee`, which another one drives, is there below the function that drives
@@ -42,7 +42,7 @@ static bool is_known_below(const struct unwinder *u, const struct link *driver, 
                            const struct link *callee)
 {
     return !driver || driver == caller || !code_is_generator(callee->code) ||
-           edges_known(&u->edges, driver->frame, line_of(u, callee) | EDGES_DRIVEN);
+           callgraph_known(&u->edges, driver->frame, line_of(u, callee) | EDGES_DRIVEN);
 }
 
 /* Who drives what the frame calls, when `driver` drives the frame. */
@@ -90,7 +90,7 @@ static uint32_t sure_of_root(const struct unwinder *u, struct walk *walk)
         return 0;
     if (walk->snapshot.near)
         return WALKER_UNSEEN;
-    return root ? walker_sure(&u->walker, walk, root, root) : 1;
+    return root ? live_frame_sure(&u->walker, walk, root, root) : 1;
 }
 
 /* Whether the thread is elsewhere than in its last sample. */
@@ -164,7 +164,7 @@ static uint32_t sure_copies(const struct unwinder *u, struct walk *walk, const s
 {
     if (!walk->snapshot.twice)
         return 0;
-    const uint32_t sure = walker_sure(&u->walker, walk, caller, &u->fresh[i]);
+    const uint32_t sure = live_frame_sure(&u->walker, walk, caller, &u->fresh[i]);
     return sure > 1 && sure != WALKER_UNSEEN && u->fresh_count - i > NEAR_LEAF ? 1 : sure;
 }
 
@@ -176,12 +176,13 @@ static void note_not_shown(const struct unwinder *u, struct walk *walk, struct l
         return;
     look->shown = i;
     if (look->root)
-        look->near = walker_near(&u->walker, walk, caller, &u->fresh[i]);
+        look->near = live_frame_near(&u->walker, walk, caller, &u->fresh[i]);
 }
 
 /* At a call of the frame at `i`. It counts as seen also when the sample is given up for another call's sake, else calls
  * that are mostly shown together with a short one would never be known. */
-static void look_at(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller, uint32_t i)
+static void await_chain_look(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
+                             uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
     const struct made_call call = call_between(u, caller, callee);
@@ -191,9 +192,9 @@ static void look_at(struct unwinder *u, struct walk *walk, struct look *look, co
     if (copies < needed)
         note_not_shown(u, walk, look, caller, i);
     else if (before < needed && !callee->suspended)
-        edges_see(&u->edges, &call, u->tick);
-    if (walker_together(&u->walker, walk, caller, callee))
-        edges_show(&u->edges, &call, u->tick);
+        callgraph_see(&u->edges, &call, u->tick);
+    if (live_frame_together(&u->walker, walk, caller, callee))
+        callgraph_show(&u->edges, &call, u->tick);
     look->unlikely |= needed > SURE_COPIES;
 }
 
@@ -207,7 +208,7 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
     if (copies < SURE_COPIES)
         note_not_shown(u, walk, look, driver, i);
     else if (before < SURE_COPIES && !callee->suspended)
-        edges_see_driven(&u->edges, driver->frame, line_of(u, callee), u->tick);
+        callgraph_see_driven(&u->edges, driver->frame, line_of(u, callee), u->tick);
 }
 
 /* At all of them; `first` is the first callee. The next copy is compared with this one. */
@@ -221,7 +222,7 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
     const struct link *caller = above, *driver = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], driver = driver_below(driver, caller), i++) {
         if (i >= first && !is_known(u, caller, &u->fresh[i]))
-            look_at(u, walk, &look, caller, i);
+            await_chain_look(u, walk, &look, caller, i);
         if (i >= first && !is_known_below(u, driver, caller, &u->fresh[i]))
             look_below(u, walk, &look, driver, i);
     }
@@ -231,7 +232,7 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
     return look;
 }
 
-bool doubt_settled(struct unwinder *u, struct walk *walk, uint32_t attempts)
+bool verify_calls(struct unwinder *u, struct walk *walk, uint32_t attempts)
 {
     const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
     leave_out_suspended(u, above);

@@ -9,6 +9,6 @@
 
 /* Of the frames in unwinder->fresh, below those of the last sample. False: read the thread again, by what its
  * snapshot now plans. May cut off what could not be seen for sure in so many attempts. */
-bool doubt_settled(struct unwinder *unwinder, struct walk *walk, uint32_t attempts);
+bool verify_calls(struct unwinder *unwinder, struct walk *walk, uint32_t attempts);
 
 #endif

@@ -86,7 +86,7 @@ static const struct event other[] = {
 static void two_recordings_become_one(void **state)
 {
     (void)state;
-    const struct choice all = { 0 };
+    const struct selection all = { 0 };
     struct journal journal = { 0 };
     struct merge merge = { .to = journal_sink(&journal), .choice = &all };
     read_story(&merge, one, countof(one), "one", 0);
@@ -136,7 +136,7 @@ static void times_that_samples_stand_for_are_kept(void **state)
         { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = MS, .stands_ns = 7 } },
         { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 2 * MS } },
     };
-    const struct choice all = { 0 };
+    const struct selection all = { 0 };
     struct journal journal = { 0 };
     struct merge merge = { .to = journal_sink(&journal), .choice = &all };
     read_story(&merge, one, countof(one), "one", 0);
@@ -152,7 +152,7 @@ static void times_that_samples_stand_for_are_kept(void **state)
 static void a_recording_without_an_end_leaves_none(void **state)
 {
     (void)state;
-    const struct choice all = { 0 };
+    const struct selection all = { 0 };
     struct journal journal = { 0 };
     struct merge merge = { .to = journal_sink(&journal), .choice = &all };
     read_story(&merge, one, countof(one), "one", 0);
@@ -203,13 +203,13 @@ static struct event *make_story(size_t *count, uint32_t (*frames)[DEPTH])
 }
 
 /* The lines of ticks at a time that is wanted. */
-static char *part_of(char *lines, const struct choice *choice)
+static char *part_of(char *lines, const struct selection *choice)
 {
     char *part = alloc_zeroed(strlen(lines) + 1, 1);
     char *rest = part;
     for (char *line = lines; *line;) {
         const size_t size = strcspn(line, "\n") + 1;
-        if (choice_has_time(choice, strtoull(line, NULL, 10))) {
+        if (selection_has_time(choice, strtoull(line, NULL, 10))) {
             memcpy(rest, line, size);
             rest += size;
         }
@@ -222,7 +222,7 @@ static char *part_of(char *lines, const struct choice *choice)
 static void samples_have_their_stacks_whatever_is_left_out(void **state)
 {
     (void)state;
-    static const struct choice choices[] = {
+    static const struct selection choices[] = {
         { NULL, 0, 0 },
         { NULL, 100 * MS, 0 },
         { NULL, 0, 200 * MS },
@@ -271,7 +271,7 @@ static void threads_are_chosen_by_name_and_number(void **state)
         for (uint32_t i = 0; story[k].kind == EVENT_SAMPLE && i < story[k].sample.pushed; i++)
             ((uint32_t *)story[k].sample.frames)[i] = 1;
     for (size_t i = 0; i < countof(rows); i++) {
-        const struct choice choice = { .threads = rows[i].list };
+        const struct selection choice = { .threads = rows[i].list };
         struct journal journal = { 0 };
         struct merge merge = { .to = journal_sink(&journal), .choice = &choice };
         char found[THREADS + 1] = "";
@@ -299,7 +299,7 @@ static void times_are_read(void **state)
     };
     for (size_t i = 0; i < countof(rows); i++) {
         uint64_t time_ns = 0;
-        if (parse_seconds(rows[i].text, &time_ns) != rows[i].good || time_ns != rows[i].time_ns)
+        if (selection_parse_seconds(rows[i].text, &time_ns) != rows[i].good || time_ns != rows[i].time_ns)
             fail_msg("'%s' is %" PRIu64, rows[i].text, time_ns);
     }
 }

@@ -72,18 +72,18 @@ static bool hear(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-/* Tells `count` events of the story. What keep_finish() said goes to *good. */
-static struct keep tell(struct told *told, enum mode mode, size_t count, bool *good, struct fault *why)
+/* Tells `count` events of the story. What mode_filter_finish() said goes to *good. */
+static struct mode_filter tell(struct told *told, enum mode mode, size_t count, bool *good, struct fault *why)
 {
-    struct keep keep = { .mode = mode };
+    struct mode_filter keep = { .mode = mode };
     const struct sink output = { .take = hear, .self = told };
     *told = (struct told){ 0 };
     for (size_t i = 0; i < count; i++) {
         struct event event = story[i];
         assert_true(tables_take(&told->tables, &event, NULL));
-        assert_true(keep_take(&keep, &told->tables, &event, &output, why));
+        assert_true(mode_filter_take(&keep, &told->tables, &event, &output, why));
     }
-    *good = keep_finish(&keep, &told->tables, &output, why);
+    *good = mode_filter_finish(&keep, &told->tables, &output, why);
     return keep;
 }
 
@@ -119,12 +119,12 @@ static void a_mode_keeps_its_samples(void **state)
         struct told told;
         bool good;
         struct fault why = { 0 };
-        struct keep keep = tell(&told, cases[i].mode, cases[i].count, &good, &why);
+        struct mode_filter keep = tell(&told, cases[i].mode, cases[i].count, &good, &why);
         assert_true(good);
         assert_string_equal(told.text, cases[i].text);
         assert_int_equal(keep.dropped, cases[i].dropped);
         assert_int_equal(keep.unknown, cases[i].unknown);
-        keep_free(&keep);
+        mode_filter_free(&keep);
         tables_free(&told.tables);
     }
 }
@@ -136,7 +136,7 @@ static void the_tables_count_what_is_kept(void **state)
     struct told told;
     bool good;
     struct fault why = { 0 };
-    struct keep keep = tell(&told, MODE_CPU, countof(story), &good, &why);
+    struct mode_filter keep = tell(&told, MODE_CPU, countof(story), &good, &why);
     assert_int_equal(told.tables.samples, 3);
     assert_int_equal(told.tables.left_out, 11);
     assert_int_equal(told.tables.threads[1].samples, 2);
@@ -146,7 +146,7 @@ static void the_tables_count_what_is_kept(void **state)
     assert_int_equal(told.tables.threads[2].samples, 1);
     assert_int_equal(told.tables.threads[2].left_out, 8);
     assert_int_equal(told.tables.threads[2].cpu_ns, 2 + 8 + 64 + 128);
-    keep_free(&keep);
+    mode_filter_free(&keep);
     tables_free(&told.tables);
 }
 
@@ -169,22 +169,22 @@ static void what_no_sample_says_cannot_be_kept(void **state)
     };
     for (size_t i = 0; i < countof(given); i++) {
         struct told told = { 0 };
-        struct keep keep = { .mode = given[i].mode };
+        struct mode_filter keep = { .mode = given[i].mode };
         const struct sink output = { .take = hear, .self = &told };
         struct fault why = { 0 };
         for (size_t k = 0; k < 7; k++) {
             struct event event = story[k];
             assert_true(tables_take(&told.tables, &event, NULL));
         }
-        assert_true(keep_finish(&keep, &told.tables, &output, &why)); /* no samples: nothing to say */
+        assert_true(mode_filter_finish(&keep, &told.tables, &output, &why)); /* no samples: nothing to say */
         struct event event = STATUS_SAMPLE(10, 1, 0, given[i].status, 0, 1);
         assert_true(tables_take(&told.tables, &event, NULL));
-        assert_true(keep_take(&keep, &told.tables, &event, &output, &why));
-        const bool good = keep_finish(&keep, &told.tables, &output, &why);
+        assert_true(mode_filter_take(&keep, &told.tables, &event, &output, &why));
+        const bool good = mode_filter_finish(&keep, &told.tables, &output, &why);
         assert_int_equal(good, given[i].words == NULL);
         if (given[i].words && !strstr(why.text, given[i].words))
             fail_msg("it says '%s'", why.text);
-        keep_free(&keep);
+        mode_filter_free(&keep);
         tables_free(&told.tables);
     }
 }
@@ -208,10 +208,10 @@ static void a_recording_of_one_mode_is_not_one_of_another(void **state)
         { T("new"), MODE_AS_RECORDED, true },
     };
     for (size_t i = 0; i < countof(given); i++) {
-        const struct keep keep = { .mode = given[i].asked };
+        const struct mode_filter keep = { .mode = given[i].asked };
         const struct recording recording = { .mode = given[i].recorded };
         struct fault why = { 0 };
-        if (keep_fits(&keep, &recording, &why) != given[i].fits || given[i].fits != (why.text[0] == '\0'))
+        if (mode_filter_fits(&keep, &recording, &why) != given[i].fits || given[i].fits != (why.text[0] == '\0'))
             fail_msg("case %zu: '%s'", i, why.text);
     }
 }

@@ -9,7 +9,7 @@
 
 #define REC STATUS_RECORDED
 
-static void assert_rows(const struct tally *tally, const struct tally_row *wanted, size_t count)
+static void assert_rows(const struct aggregate *tally, const struct tally_row *wanted, size_t count)
 {
     assert_int_equal(tally->count, count);
     for (size_t i = 0; i < count; i++) {
@@ -33,15 +33,15 @@ static void counts_each_stack_of_each_thread(void **state)
     static const struct tally_row sorted[] = {
         { 1, 0, 2, { 10 } }, { 1, 0, 9, { 7, 8 } }, { 2, 0, 0, { 1 } }, { 2, 0, 5, { 4, 4, 2, 1 } }
     };
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        tally_add(&tally, &given[i]);
+        aggregate_add(&tally, &given[i]);
     assert_rows(&tally, seen, countof(seen));
-    tally_sort(&tally);
+    aggregate_sort(&tally);
     assert_rows(&tally, sorted, countof(sorted));
-    tally_free(&tally);
-    tally_sort(&tally);
-    tally_free(&tally);
+    aggregate_free(&tally);
+    aggregate_sort(&tally);
+    aggregate_free(&tally);
 }
 
 /* The same stack of the same thread is another row when another task runs it. */
@@ -59,13 +59,13 @@ static void tells_tasks_apart(void **state)
     };
     static const struct tally_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
                                                { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        tally_sample(&tally, &given[i]);
-    tally_sort(&tally);
+        aggregate_sample(&tally, &given[i]);
+    aggregate_sort(&tally);
     assert_rows(&tally, wanted, countof(wanted));
     assert_int_equal(tally.samples, countof(given));
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* The stack of a thread's n-th sample when it stays where it is for so many. */
@@ -79,15 +79,15 @@ static void assert_counted(uint32_t samples, uint32_t stays)
     enum { THREADS = 3, STACKS = 40 };
     static const uint32_t numbers[THREADS] = { 1, 1 + TALLY_THREADS, 2 * TALLY_THREADS }; /* two share a place */
     uint64_t wanted[THREADS][STACKS] = { 0 };
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < samples; i++) {
         const struct sample sample = { .thread = numbers[i % THREADS],
                                        .stack = stack_of(i / THREADS, stays, STACKS),
                                        .more = i };
         wanted[i % THREADS][sample.stack] += 1 + sample.more;
-        tally_sample(&tally, &sample);
+        aggregate_sample(&tally, &sample);
     }
-    tally_sort(&tally);
+    aggregate_sort(&tally);
     size_t at = 0;
     for (uint32_t thread = 0; thread < THREADS; thread++)
         for (uint32_t stack = 0; stack < STACKS; stack++) {
@@ -99,23 +99,23 @@ static void assert_counted(uint32_t samples, uint32_t stays)
             assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
         }
     assert_int_equal(tally.count, at);
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* A thread that stays where it is takes one row of those that wait. */
 static void what_stays_waits_as_one(void **state)
 {
     (void)state;
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < 2 * TALLY_WAITING; i++) {
-        tally_sample(&tally, &(struct sample){ .thread = 1, .stack = 7 });
-        tally_sample(&tally, &(struct sample){ .thread = 2, .stack = 7 });
+        aggregate_sample(&tally, &(struct sample){ .thread = 1, .stack = 7 });
+        aggregate_sample(&tally, &(struct sample){ .thread = 2, .stack = 7 });
     }
     assert_int_equal(tally.waiting_count, 2);
-    tally_sort(&tally);
+    aggregate_sort(&tally);
     assert_rows(&tally, (struct tally_row[]){ { 1, 0, 7, { 2 * TALLY_WAITING } }, { 2, 0, 7, { 2 * TALLY_WAITING } } },
                 2);
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* What samples add waits for more of it: however many there are, whether new rows come up among them, and however long
@@ -146,15 +146,15 @@ static void rows_are_in_order(void **state)
                                         UINT32_MAX - 1,
                                         UINT32_MAX };
     enum { NUMBERS = countof(numbers), ROWS = NUMBERS * NUMBERS * NUMBERS };
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
         const struct tally_row row = {
             numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], { k }
         };
-        tally_add(&tally, &row);
+        aggregate_add(&tally, &row);
     }
-    tally_sort(&tally);
+    aggregate_sort(&tally);
     assert_int_equal(tally.count, ROWS);
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t thread = i / NUMBERS / NUMBERS, task = i / NUMBERS % NUMBERS, stack = i % NUMBERS;
@@ -163,7 +163,7 @@ static void rows_are_in_order(void **state)
         assert_int_equal(tally.rows[i].stack, numbers[stack]);
         assert_int_equal(tally.rows[i].sums[0], thread + NUMBERS * task + NUMBERS * NUMBERS * stack);
     }
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* Rows that are made to fall on one place are spread anew, and still found. */
@@ -173,17 +173,17 @@ static void rows_that_were_chosen_are_counted_once(void **state)
     enum { MANY = 20000 };
     const uint64_t factor = SPREAD_USUAL.b;
     const uint32_t step = chosen_step(factor, MANY);
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < 2 * MANY; i++) {
         const struct sample sample = { .thread = 1, .stack = i % MANY * step };
-        tally_sample(&tally, &sample);
+        aggregate_sample(&tally, &sample);
     }
     assert_int_not_equal(tally.index.spread.b, factor);
-    tally_sort(&tally);
+    aggregate_sort(&tally);
     assert_int_equal(tally.count, MANY);
     for (uint32_t i = 0; i < MANY; i++)
         assert_int_equal(tally.rows[i].sums[SUM_SAMPLES], 2);
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* What is known is what some sample told: without a status, bits that are not set say nothing. */
@@ -201,21 +201,21 @@ static void sums_up_what_samples_did(void **state)
         { { .thread = 1, .stack = 3, .stands_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
     static const struct tally_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } }, { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
-        tally_sample(&tally, &given[i].sample);
+        aggregate_sample(&tally, &given[i].sample);
         assert_int_equal(tally.samples, i + 1);
         assert_int_equal(tally.with_status, given[i].with_status);
         assert_int_equal(tally.with_cpu, given[i].with_cpu);
-        assert_true(tally_knows(&tally, SUM_SAMPLES));
-        assert_true(tally_knows(&tally, SUM_WALL_NS));
-        assert_int_equal(tally_knows(&tally, SUM_CPU_NS), given[i].with_cpu > 0);
-        assert_int_equal(tally_knows(&tally, SUM_GIL_NS), given[i].with_status > 0);
-        assert_int_equal(tally_knows(&tally, SUM_GIL_WAIT_NS), given[i].with_status > 0);
+        assert_true(aggregate_knows(&tally, SUM_SAMPLES));
+        assert_true(aggregate_knows(&tally, SUM_WALL_NS));
+        assert_int_equal(aggregate_knows(&tally, SUM_CPU_NS), given[i].with_cpu > 0);
+        assert_int_equal(aggregate_knows(&tally, SUM_GIL_NS), given[i].with_status > 0);
+        assert_int_equal(aggregate_knows(&tally, SUM_GIL_WAIT_NS), given[i].with_status > 0);
     }
-    tally_sort(&tally);
+    aggregate_sort(&tally);
     assert_rows(&tally, wanted, countof(wanted));
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* Each sample of a run stands for the same time; what is not known of them stands for none. */
@@ -228,12 +228,12 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
         { .thread = 1, .more = 1, .stands_ns = 2, .status = STATUS_GIL },
     };
     static const struct tally_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
-    struct tally tally = { 0 };
+    struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        tally_sample(&tally, &given[i]);
-    tally_sort(&tally);
+        aggregate_sample(&tally, &given[i]);
+    aggregate_sort(&tally);
     assert_rows(&tally, &wanted, 1);
-    tally_free(&tally);
+    aggregate_free(&tally);
 }
 
 /* Frames 1 and 2 look alike (mark 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */

@@ -63,7 +63,8 @@ static void assert_same(const void *bytes, size_t size)
     assert_int_equal(ahead.opened, at_once.opened);
     assert_int_equal(ahead.reader.ended, at_once.reader.ended);
     assert_int_equal(ahead.reader.lost_ticks, at_once.reader.lost_ticks);
-    const struct block_progress a = block_progress(&ahead.reader.blocks), b = block_progress(&at_once.reader.blocks);
+    const struct block_progress a = block_read_progress(&ahead.reader.blocks),
+                                b = block_read_progress(&at_once.reader.blocks);
     assert_int_equal(a.bytes_read, b.bytes_read);
     assert_int_equal(a.place, b.place);
     assert_int_equal(a.good, b.good);
@@ -126,7 +127,7 @@ static void it_can_be_stopped_anywhere(void **state)
         for (int i = 0; i < blocks; i++)
             assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
         stream_reader_stop(&reader);
-        assert_int_equal(block_progress(&reader.blocks).good, blocks + 1);
+        assert_int_equal(block_read_progress(&reader.blocks).good, blocks + 1);
         close(fd);
         stream_reader_close(&reader);
         journal_free(&journal);

@@ -19,29 +19,29 @@ struct row {
     uint64_t told;
 };
 
-static uint32_t take(struct callees *callees, uint64_t told)
+static uint32_t take(struct call_mtf *callees, uint64_t told)
 {
-    const uint32_t frame = callees_called(callees, callees_top(callees->stack), told);
+    const uint32_t frame = call_mtf_called(callees, call_mtf_top(callees->stack), told);
     if (frame)
-        callees_push(callees->stack, frame);
+        call_mtf_push(callees->stack, frame);
     return frame;
 }
 
 static void assert_told(const struct row *rows, size_t count)
 {
-    struct callees to = { 0 }, from = { 0 };
+    struct call_mtf to = { 0 }, from = { 0 };
     for (int block = 0; block < 2; block++) { /* the second begins as the first did */
-        callees_begin(&to);
-        callees_begin(&from);
+        call_mtf_begin(&to);
+        call_mtf_begin(&from);
         for (size_t i = 0; i < count; i++) {
-            callees_keep(&to, rows[i].thread, rows[i].keep);
-            callees_keep(&from, rows[i].thread, rows[i].keep);
-            assert_int_equal(callees_tell(&to, rows[i].frame), rows[i].told);
+            call_mtf_keep(&to, rows[i].thread, rows[i].keep);
+            call_mtf_keep(&from, rows[i].thread, rows[i].keep);
+            assert_int_equal(call_mtf_tell(&to, rows[i].frame), rows[i].told);
             assert_int_equal(take(&from, rows[i].told), rows[i].frame);
         }
     }
-    callees_free(&to);
-    callees_free(&from);
+    call_mtf_free(&to);
+    call_mtf_free(&from);
 }
 
 static void a_caller_goes_on_as_it_did(void **state)
@@ -84,56 +84,56 @@ static void what_stands_for_no_frame_is_refused(void **state)
     (void)state;
     const uint64_t bad[] = { 0,         1, 4, BEHIND(1), AHEAD((uint64_t)UINT32_MAX), AHEAD((uint64_t)UINT32_MAX + 1),
                              UINT64_MAX };
-    struct callees callees = { 0 };
-    callees_begin(&callees);
-    callees_keep(&callees, 1, 0);
+    struct call_mtf callees = { 0 };
+    call_mtf_begin(&callees);
+    call_mtf_keep(&callees, 1, 0);
     for (size_t i = 0; i < countof(bad); i++)
         assert_int_equal(take(&callees, bad[i]), 0);
-    assert_int_equal(callees_tell(&callees, 1), AHEAD(0)); /* nothing was pushed */
-    callees_free(&callees);
+    assert_int_equal(call_mtf_tell(&callees, 1), AHEAD(0)); /* nothing was pushed */
+    call_mtf_free(&callees);
 }
 
 /* Frames below the depth that is remembered have no caller; stacks come back from there. */
 static void deep_stacks_are_followed(void **state)
 {
     (void)state;
-    struct callees callees = { 0 };
-    callees_begin(&callees);
-    callees_keep(&callees, 1, 0);
-    callees_tell(&callees, 1);
-    callees_tell(&callees, 9);
-    assert_true(callees_repeat(&callees, 2, CALLEES_DEPTH * 2)); /* 1, 9, 1, 9, ... */
-    assert_int_equal(callees_tell(&callees, 5), AHEAD(4));       /* as of no caller */
-    callees_pop(&callees, 1, CALLEES_DEPTH + 3);
-    assert_int_equal(callees_tell(&callees, 1), BEHIND(9)); /* what was repeated was not told as a call of 9 */
-    assert_true(callees_repeat(&callees, 1, UINT64_MAX));
-    callees_pop(&callees, 1, UINT64_MAX - 3);
-    assert_int_equal(callees_tell(&callees, 4), AHEAD(2)); /* of 1, the third of 1, 9, 1, 9, ... */
-    assert_true(callees_repeat(&callees, 0, 2));           /* of what is not there: no caller */
-    assert_int_equal(callees_tell(&callees, 6), AHEAD(5));
-    assert_true(callees_repeat(&callees, UINT64_MAX, 2));
-    assert_int_equal(callees_tell(&callees, 7), AHEAD(6));
-    callees_pop(&callees, 1, UINT64_MAX);
-    assert_int_equal(callees_tell(&callees, 1), 4); /* with no caller there were 7, 6 and 5 since */
-    callees_free(&callees);
+    struct call_mtf callees = { 0 };
+    call_mtf_begin(&callees);
+    call_mtf_keep(&callees, 1, 0);
+    call_mtf_tell(&callees, 1);
+    call_mtf_tell(&callees, 9);
+    assert_true(call_mtf_repeat(&callees, 2, CALLEES_DEPTH * 2)); /* 1, 9, 1, 9, ... */
+    assert_int_equal(call_mtf_tell(&callees, 5), AHEAD(4));       /* as of no caller */
+    call_mtf_pop(&callees, 1, CALLEES_DEPTH + 3);
+    assert_int_equal(call_mtf_tell(&callees, 1), BEHIND(9)); /* what was repeated was not told as a call of 9 */
+    assert_true(call_mtf_repeat(&callees, 1, UINT64_MAX));
+    call_mtf_pop(&callees, 1, UINT64_MAX - 3);
+    assert_int_equal(call_mtf_tell(&callees, 4), AHEAD(2)); /* of 1, the third of 1, 9, 1, 9, ... */
+    assert_true(call_mtf_repeat(&callees, 0, 2));           /* of what is not there: no caller */
+    assert_int_equal(call_mtf_tell(&callees, 6), AHEAD(5));
+    assert_true(call_mtf_repeat(&callees, UINT64_MAX, 2));
+    assert_int_equal(call_mtf_tell(&callees, 7), AHEAD(6));
+    call_mtf_pop(&callees, 1, UINT64_MAX);
+    assert_int_equal(call_mtf_tell(&callees, 1), 4); /* with no caller there were 7, 6 and 5 since */
+    call_mtf_free(&callees);
 }
 
 /* They take no bytes: a small file could keep a reader busy for hours. */
 static void repeated_frames_are_bounded(void **state)
 {
     (void)state;
-    struct callees callees = { 0 };
-    callees_begin(&callees);
+    struct call_mtf callees = { 0 };
+    call_mtf_begin(&callees);
     for (size_t pushed = 0; pushed < CALLEES_REPEATS; pushed += CALLEES_DEPTH) {
-        callees_keep(&callees, 1, 0);
-        assert_true(callees_repeat(&callees, 1, CALLEES_DEPTH));
+        call_mtf_keep(&callees, 1, 0);
+        assert_true(call_mtf_repeat(&callees, 1, CALLEES_DEPTH));
     }
-    callees_keep(&callees, 1, 0);
-    assert_false(callees_repeat(&callees, 1, 1));
-    callees_begin(&callees);
-    callees_keep(&callees, 1, 0);
-    assert_true(callees_repeat(&callees, 1, 1)); /* each block has its own */
-    callees_free(&callees);
+    call_mtf_keep(&callees, 1, 0);
+    assert_false(call_mtf_repeat(&callees, 1, 1));
+    call_mtf_begin(&callees);
+    call_mtf_keep(&callees, 1, 0);
+    assert_true(call_mtf_repeat(&callees, 1, 1)); /* each block has its own */
+    call_mtf_free(&callees);
 }
 
 int main(void)

@@ -23,34 +23,34 @@ static void what_is_grouped_comes_back(void **state)
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct bytes payload = random_payload(&numbers, false), grouped = { 0 }, back = { 0 };
         put_bytes(&back, "what was there", 14);
-        if (group_payload(&grouping, &payload, &grouped)) {
+        if (codec_group_payload(&grouping, &payload, &grouped)) {
             grouped_ones++;
-            assert_true(ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back));
+            assert_true(codec_ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back));
             assert_int_equal(back.size, 14 + payload.size);
             assert_memory_equal(back.at + 14, payload.at, payload.size);
             back.size = 0;
-            assert_false(ungroup_payload(&grouping, grouped.at, grouped.size, payload.size + 1, &back));
+            assert_false(codec_ungroup_payload(&grouping, grouped.at, grouped.size, payload.size + 1, &back));
             back.size = 0;
-            assert_false(ungroup_payload(&grouping, grouped.at, grouped.size, payload.size - 1, &back));
+            assert_false(codec_ungroup_payload(&grouping, grouped.at, grouped.size, payload.size - 1, &back));
         }
         bytes_free(&payload);
         bytes_free(&grouped);
         bytes_free(&back);
     }
     assert_in_range(grouped_ones, ROUNDS * 9 / 10, ROUNDS);
-    grouping_free(&grouping);
+    codec_group_free(&grouping);
 }
 
 static void assert_comes_back(struct grouping *grouping, const struct bytes *payload)
 {
     struct bytes grouped = { 0 }, back = { 0 };
-    assert_true(group_payload(grouping, payload, &grouped));
-    assert_true(ungroup_payload(grouping, grouped.at, grouped.size, payload->size, &back));
+    assert_true(codec_group_payload(grouping, payload, &grouped));
+    assert_true(codec_ungroup_payload(grouping, grouped.at, grouped.size, payload->size, &back));
     assert_int_equal(back.size, payload->size);
     assert_memory_equal(back.at, payload->at, payload->size);
-    assert_false(ungroup_payload(grouping, grouped.at, grouped.size, payload->size - 1, &back));
-    assert_false(ungroup_payload(grouping, grouped.at, grouped.size, payload->size + 1, &back));
-    assert_false(ungroup_payload(grouping, grouped.at, grouped.size, STREAM_BLOCK_LIMIT, &back));
+    assert_false(codec_ungroup_payload(grouping, grouped.at, grouped.size, payload->size - 1, &back));
+    assert_false(codec_ungroup_payload(grouping, grouped.at, grouped.size, payload->size + 1, &back));
+    assert_false(codec_ungroup_payload(grouping, grouped.at, grouped.size, STREAM_BLOCK_LIMIT, &back));
     assert_in_range(back.room, 0, 100 * payload->size + 10000); /* not what a block says that it holds */
     bytes_free(&grouped);
     bytes_free(&back);
@@ -71,7 +71,7 @@ static void notes_of_any_size_come_back(void **state)
         assert_comes_back(&grouping, &payload);
         bytes_free(&payload);
     }
-    grouping_free(&grouping);
+    codec_group_free(&grouping);
 }
 
 /* Frames whose numbers take one byte to five, in turn, deeper than is remembered, and the last one ends the payload. */
@@ -93,7 +93,7 @@ static void frames_of_any_size_come_back(void **state)
         assert_comes_back(&grouping, &payload);
         bytes_free(&payload);
     }
-    grouping_free(&grouping);
+    codec_group_free(&grouping);
 }
 
 /* Each byte turned, then each length: it is seen, or it is the grouping of something else of that size. */
@@ -104,24 +104,24 @@ static void bytes_that_were_not_grouped_do_no_harm(void **state)
     struct grouping grouping = { 0 };
     for (unsigned round = 0; round < 20; round++) {
         struct bytes payload = random_payload(&numbers, false), grouped = { 0 }, back = { 0 };
-        if (!group_payload(&grouping, &payload, &grouped))
+        if (!codec_group_payload(&grouping, &payload, &grouped))
             grouped.size = 0;
         for (size_t i = 0; i < grouped.size && i < 600; i++) {
             const unsigned char before = grouped.at[i];
             grouped.at[i] = (unsigned char)(before ^ (1 + random_number(&numbers) % 255));
             back.size = 0;
-            if (ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back))
+            if (codec_ungroup_payload(&grouping, grouped.at, grouped.size, payload.size, &back))
                 assert_int_equal(back.size, payload.size);
             assert_in_range(back.size, 0, 2 * payload.size + 1000);
             grouped.at[i] = before;
             back.size = 0;
-            assert_false(ungroup_payload(&grouping, grouped.at, i, payload.size, &back));
+            assert_false(codec_ungroup_payload(&grouping, grouped.at, i, payload.size, &back));
         }
         bytes_free(&payload);
         bytes_free(&grouped);
         bytes_free(&back);
     }
-    grouping_free(&grouping);
+    codec_group_free(&grouping);
 }
 
 static const struct {
@@ -148,12 +148,12 @@ static void what_would_not_come_back_is_not_grouped(void **state)
     for (size_t i = 0; i < countof(strange); i++) {
         const struct bytes payload = { (unsigned char *)strange[i].bytes, strange[i].size, strange[i].size };
         struct bytes grouped = { 0 };
-        if (group_payload(&grouping, &payload, &grouped))
+        if (codec_group_payload(&grouping, &payload, &grouped))
             fail_msg("%s", strange[i].what);
         assert_int_equal(grouped.size, 0);
         bytes_free(&grouped);
     }
-    grouping_free(&grouping);
+    codec_group_free(&grouping);
 }
 
 static struct bytes file_of(const struct bytes *payload)

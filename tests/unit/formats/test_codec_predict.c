@@ -20,11 +20,11 @@ static bool comes_back(struct prediction *prediction, const struct bytes *payloa
     struct bytes predicted = { 0 }, back = { 0 };
     put_bytes(&predicted, "\xFF\xFF", 2);
     put_bytes(&back, "what was there", 14);
-    const bool good = predict_payload(prediction, payload, &predicted);
+    const bool good = codec_predict_payload(prediction, payload, &predicted);
     assert_memory_equal(predicted.at, "\xFF\xFF", 2); /* nothing is carried into it */
     if (good) {
         const struct cursor from = cursor_of(predicted.at + 2, predicted.size - 2);
-        assert_true(unpredict_payload(prediction, from, payload->size, &back));
+        assert_true(codec_predict_undo(prediction, from, payload->size, &back));
         assert_int_equal(back.size, 14 + payload->size);
         assert_memory_equal(back.at + 14, payload->at, payload->size);
     } else {
@@ -49,7 +49,7 @@ static void what_is_predicted_comes_back(void **state)
         bytes_free(&nonsense);
     }
     assert_in_range(predicted_ones, ROUNDS * 9 / 10, ROUNDS);
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 static void a_block_knows_nothing_of_those_before_it(void **state)
@@ -60,16 +60,17 @@ static void a_block_knows_nothing_of_those_before_it(void **state)
     for (unsigned round = 0; round < 20; round++) {
         struct prediction fresh = { 0 };
         struct bytes payload = random_payload(&numbers, true), first = { 0 }, again = { 0 };
-        assert_int_equal(predict_payload(&fresh, &payload, &first), predict_payload(&used, &payload, &again));
+        assert_int_equal(codec_predict_payload(&fresh, &payload, &first),
+                         codec_predict_payload(&used, &payload, &again));
         assert_int_equal(first.size, again.size);
         if (first.size > 0)
             assert_memory_equal(first.at, again.at, first.size);
         bytes_free(&payload);
         bytes_free(&first);
         bytes_free(&again);
-        prediction_free(&fresh);
+        codec_predict_free(&fresh);
     }
-    prediction_free(&used);
+    codec_predict_free(&used);
 }
 
 /* Notes whose sizes take one byte, two and three, and whose numbers take one to ten. */
@@ -87,7 +88,7 @@ static void notes_of_any_size_come_back(void **state)
         assert_int_equal(comes_back(&prediction, &payload), sizes[i / countof(notes)] < 10000);
         bytes_free(&payload);
     }
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 /* Puts a stack of `count` frames in place of what the thread had, which was nothing. */
@@ -121,7 +122,7 @@ static void frames_of_any_size_come_back(void **state)
             fail_msg("%zu frames", count);
         bytes_free(&payload);
     }
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 /* Each byte turned, then each length. */
@@ -132,28 +133,28 @@ static void bytes_that_were_not_predicted_do_no_harm(void **state)
     struct prediction prediction = { 0 };
     for (unsigned round = 0; round < 20; round++) {
         struct bytes payload = random_payload(&numbers, true), predicted = { 0 }, back = { 0 };
-        if (!predict_payload(&prediction, &payload, &predicted))
+        if (!codec_predict_payload(&prediction, &payload, &predicted))
             predicted.size = 0;
         for (size_t i = 0; i < predicted.size && i < 100; i++) {
             const unsigned char before = predicted.at[i];
             predicted.at[i] = (unsigned char)(before ^ (1 + random_number(&numbers) % 255));
             back.size = 0;
-            unpredict_payload(&prediction, cursor_of(predicted.at, predicted.size), payload.size, &back);
+            codec_predict_undo(&prediction, cursor_of(predicted.at, predicted.size), payload.size, &back);
             assert_in_range(back.size, 0, payload.size);
             predicted.at[i] = before;
             back.size = 0;
-            unpredict_payload(&prediction, cursor_of(predicted.at, i), payload.size, &back);
+            codec_predict_undo(&prediction, cursor_of(predicted.at, i), payload.size, &back);
             assert_in_range(back.size, 0, payload.size);
         }
         put_bytes(&predicted, "xxxxx", 5);
         back.size = 0;
         if (predicted.size > 5)
-            assert_false(unpredict_payload(&prediction, cursor_of(predicted.at, predicted.size), payload.size, &back));
+            assert_false(codec_predict_undo(&prediction, cursor_of(predicted.at, predicted.size), payload.size, &back));
         bytes_free(&payload);
         bytes_free(&predicted);
         bytes_free(&back);
     }
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 static const struct {
@@ -188,7 +189,7 @@ static void what_would_not_come_back_is_not_predicted(void **state)
         if (comes_back(&prediction, &payload))
             fail_msg("%s", strange[i].what);
     }
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 /* A thread that has no frame, in a block before which nothing was told. */
@@ -198,7 +199,7 @@ static void an_empty_stack_comes_back(void **state)
     static const unsigned char bytes[] = { 0, 1 << 3 | RECORD_SUFFIX, 0, 0 };
     struct prediction prediction = { 0 };
     assert_true(comes_back(&prediction, &(struct bytes){ (unsigned char *)bytes, sizeof(bytes), sizeof(bytes) }));
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 /* What takes little to tell and much to make, and what is too large. */
@@ -229,12 +230,12 @@ static void work_is_bounded(void **state)
     put_number(&large, RECORD_TICK);
     assert_false(comes_back(&prediction, &large));
     struct bytes back = { 0 };
-    assert_false(unpredict_payload(&prediction, cursor_of(large.at, large.size), PREDICT_MOST + 1, &back));
-    assert_false(unpredict_payload(&prediction, cursor_of(large.at, large.size), 0, &back));
-    assert_false(unpredict_payload(&prediction, cursor_of(large.at, 10), 10 * PREDICT_RATIO + 1, &back));
+    assert_false(codec_predict_undo(&prediction, cursor_of(large.at, large.size), PREDICT_MOST + 1, &back));
+    assert_false(codec_predict_undo(&prediction, cursor_of(large.at, large.size), 0, &back));
+    assert_false(codec_predict_undo(&prediction, cursor_of(large.at, 10), 10 * PREDICT_RATIO + 1, &back));
     bytes_free(&back);
     bytes_free(&large);
-    prediction_free(&prediction);
+    codec_predict_free(&prediction);
 }
 
 /* ---- blocks ---- */

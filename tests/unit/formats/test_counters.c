@@ -17,13 +17,13 @@ static struct text text_of(const char *string)
 static void set(struct figure_list *list, const char *name, uint64_t value)
 {
     struct fault why = { 0 };
-    if (!figures_set(list, text_of(name), value, &why))
+    if (!counters_set(list, text_of(name), value, &why))
         fail_msg("%s: %s", name, why.text);
 }
 
 static void assert_line(const struct figure_list *list, size_t row, const char *wanted)
 {
-    char *line = figures_line(list, row);
+    char *line = counters_line(list, row);
     assert_string_equal(line, wanted);
     free(line);
 }
@@ -37,12 +37,12 @@ static void the_later_value_holds(void **state)
     set(&list, "read", 3);
     set(&list, "reads", UINT64_MAX);
     assert_int_equal(list.count, 3);
-    assert_true(figures_get(&list, "reads") == UINT64_MAX);
-    assert_int_equal(figures_get(&list, "reads_of_code"), 2);
-    assert_int_equal(figures_get(&list, "read"), 3);
-    assert_int_equal(figures_get(&list, "rea"), 0);
+    assert_true(counters_get(&list, "reads") == UINT64_MAX);
+    assert_int_equal(counters_get(&list, "reads_of_code"), 2);
+    assert_int_equal(counters_get(&list, "read"), 3);
+    assert_int_equal(counters_get(&list, "rea"), 0);
     assert_text(list.rows[0].name, "reads");
-    figures_free(&list);
+    counters_free(&list);
     assert_int_equal(list.count, 0);
 }
 
@@ -69,10 +69,10 @@ static void what_is_no_name_is_refused(void **state)
     for (size_t i = 0; i < countof(rows); i++) {
         struct figure_list list = { 0 };
         struct fault why = { 0 };
-        assert_int_equal(figures_set(&list, rows[i].name, 1, &why), rows[i].good);
+        assert_int_equal(counters_set(&list, rows[i].name, 1, &why), rows[i].good);
         assert_string_equal(why.text, rows[i].good ? "" : "a figure has no proper name");
         assert_int_equal(list.count, rows[i].good);
-        figures_free(&list);
+        counters_free(&list);
     }
 }
 
@@ -86,11 +86,11 @@ static void there_are_not_too_many(void **state)
         snprintf(name, sizeof(name), "f%d", i);
         set(&list, name, 7);
     }
-    assert_false(figures_set(&list, TEXT("one_more"), 7, &why));
+    assert_false(counters_set(&list, TEXT("one_more"), 7, &why));
     assert_string_equal(why.text, "more than 128 figures");
     set(&list, "f127", 8); /* a known one can be told again */
     assert_int_equal(list.count, FIGURES_LIMIT);
-    figures_free(&list);
+    counters_free(&list);
 }
 
 static void lines_have_words_and_are_compared(void **state)
@@ -107,7 +107,7 @@ static void lines_have_words_and_are_compared(void **state)
     assert_line(&list, 1, "  stack as it was last time                     900     90.0 %");
     assert_line(&list, 4, "system calls that read                         3000      1.50 a sample");
     assert_line(&list, 5, "of_a_later_version                   18446744073709551615");
-    figures_free(&list);
+    counters_free(&list);
 }
 
 static void nothing_is_compared_with_nothing(void **state)
@@ -118,7 +118,7 @@ static void nothing_is_compared_with_nothing(void **state)
     set(&list, "cache_full", 0);
     assert_line(&list, 0, "system calls that read                            7");
     assert_line(&list, 1, "  stack as it was last time                       0");
-    figures_free(&list);
+    counters_free(&list);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static void versions_read_as_python_says_them(void **state)
     };
     for (size_t i = 0; i < countof(rows); i++) {
         char room[32];
-        assert_ptr_equal(python_version_text(room, rows[i].version), room);
+        assert_ptr_equal(event_python_version_text(room, rows[i].version), room);
         assert_string_equal(room, rows[i].text);
     }
 }
@@ -31,24 +31,24 @@ static void every_failure_and_reason_has_words(void **state)
 {
     (void)state;
     for (int cause = 1; cause < FAILURE_KINDS; cause++)
-        assert_string_not_equal(failure_text((enum failure)cause), "unknown");
+        assert_string_not_equal(event_failure_text((enum failure)cause), "unknown");
     for (int reason = 1; reason < END_REASONS; reason++)
-        assert_string_not_equal(end_reason_text((enum end_reason)reason), "unknown");
-    assert_string_equal(failure_text(FAILURE_CHANGED), "changed while read");
-    assert_string_equal(failure_text(FAILURE_THREADS), "list of threads unreadable");
-    assert_string_equal(end_reason_text(END_TARGET), "the target ended");
-    assert_string_equal(end_reason_text(END_NOT_PYTHON), "the target became another program");
-    assert_string_equal(end_reason_text(END_UNWRITTEN), "the file could not be written any further");
+        assert_string_not_equal(event_end_reason_text((enum end_reason)reason), "unknown");
+    assert_string_equal(event_failure_text(FAILURE_CHANGED), "changed while read");
+    assert_string_equal(event_failure_text(FAILURE_THREADS), "list of threads unreadable");
+    assert_string_equal(event_end_reason_text(END_TARGET), "the target ended");
+    assert_string_equal(event_end_reason_text(END_NOT_PYTHON), "the target became another program");
+    assert_string_equal(event_end_reason_text(END_UNWRITTEN), "the file could not be written any further");
 }
 
 static void what_has_no_words_is_unknown(void **state)
 {
     (void)state;
-    assert_string_equal(failure_text((enum failure)0), "unknown");
-    assert_string_equal(failure_text(FAILURE_KINDS), "unknown");
-    assert_string_equal(failure_text((enum failure) - 1), "unknown");
-    assert_string_equal(end_reason_text((enum end_reason)0), "unknown");
-    assert_string_equal(end_reason_text(END_REASONS), "unknown");
+    assert_string_equal(event_failure_text((enum failure)0), "unknown");
+    assert_string_equal(event_failure_text(FAILURE_KINDS), "unknown");
+    assert_string_equal(event_failure_text((enum failure) - 1), "unknown");
+    assert_string_equal(event_end_reason_text((enum end_reason)0), "unknown");
+    assert_string_equal(event_end_reason_text(END_REASONS), "unknown");
 }
 
 static void a_fault_keeps_the_first_cause(void **state)

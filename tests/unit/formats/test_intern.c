@@ -25,43 +25,43 @@ static void pairs_are_numbered_in_order_of_first_sight(void **state)
         { 1, 0, 3, false },
         { UINT32_MAX, UINT32_MAX, 4, false },
     };
-    struct pairs pairs = { 0 };
-    assert_int_equal(pairs_find(&pairs, 0, 0), 0);
+    struct intern_pairs pairs = { 0 };
+    assert_int_equal(intern_pairs_find(&pairs, 0, 0), 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         bool added;
-        assert_int_equal(pairs_number(&pairs, rows[i].a, rows[i].b, &added), rows[i].number);
+        assert_int_equal(intern_pairs_number(&pairs, rows[i].a, rows[i].b, &added), rows[i].number);
         assert_int_equal(added, rows[i].added);
     }
     assert_int_equal(pairs.count, 4);
-    assert_int_equal(pairs_find(&pairs, 1, 1), 0);
-    pairs_free(&pairs);
-    assert_int_equal(pairs_find(&pairs, 0, 0), 0);
+    assert_int_equal(intern_pairs_find(&pairs, 1, 1), 0);
+    intern_pairs_free(&pairs);
+    assert_int_equal(intern_pairs_find(&pairs, 0, 0), 0);
 }
 
 static void many_pairs_keep_their_numbers(void **state)
 {
     (void)state;
-    struct pairs pairs = { 0 };
+    struct intern_pairs pairs = { 0 };
     for (uint32_t i = 0; i < MANY; i++) {
         bool added = false;
-        assert_int_equal(pairs_number(&pairs, i % 300, i / 300 * 4096, &added), i + 1);
+        assert_int_equal(intern_pairs_number(&pairs, i % 300, i / 300 * 4096, &added), i + 1);
         assert_true(added);
     }
     for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(pairs_find(&pairs, i % 300, i / 300 * 4096), i + 1);
+        assert_int_equal(intern_pairs_find(&pairs, i % 300, i / 300 * 4096), i + 1);
     assert_int_equal(pairs.count, MANY);
-    assert_int_equal(pairs_find(&pairs, 300, 0), 0);
-    pairs_free(&pairs);
+    assert_int_equal(intern_pairs_find(&pairs, 300, 0), 0);
+    intern_pairs_free(&pairs);
 }
 
 /* How many places searches look at beyond the first, in all. */
-static size_t steps_of_pairs(const struct pairs *pairs)
+static size_t steps_of_pairs(const struct intern_pairs *pairs)
 {
     size_t steps = 0;
     for (size_t i = 0; i < pairs->room; i++) {
         const struct pair_slot *slot = &pairs->slots[i];
         if (slot->number)
-            steps += (i - pairs_place(pairs, slot->a, slot->b)) & (pairs->room - 1);
+            steps += (i - intern_pairs_place(pairs, slot->a, slot->b)) & (pairs->room - 1);
     }
     return steps;
 }
@@ -77,12 +77,13 @@ static void pairs_lie_near_where_they_are_looked_for(void **state)
         { 1, 0, 4096 }, { 16, 1, 65536 }, { 20000, 1, 0 }, { 20000, 4096, 1 },
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct pairs pairs = { 0 };
+        struct intern_pairs pairs = { 0 };
         for (uint32_t k = 0; k < 20000; k++)
-            pairs_add(&pairs, k % rows[i].a_values * rows[i].a_step, k / rows[i].a_values * rows[i].b_step, k + 1);
+            intern_pairs_add(&pairs, k % rows[i].a_values * rows[i].a_step, k / rows[i].a_values * rows[i].b_step,
+                             k + 1);
         assert_int_equal(pairs.spread.b, SPREAD_USUAL.b);
         assert_true(steps_of_pairs(&pairs) < pairs.count);
-        pairs_free(&pairs);
+        intern_pairs_free(&pairs);
     }
 }
 
@@ -91,25 +92,25 @@ static void pairs_that_were_chosen_are_found_soon(void **state)
     (void)state;
     const uint64_t factor = SPREAD_USUAL.b;
     const uint32_t step = chosen_step(factor, MANY);
-    struct pairs pairs = { 0 };
+    struct intern_pairs pairs = { 0 };
     for (uint32_t i = 0; i < MANY; i++)
-        pairs_add(&pairs, 3, i * step, i + 1);
+        intern_pairs_add(&pairs, 3, i * step, i + 1);
     assert_int_not_equal(pairs.spread.b, factor);
     assert_true(steps_of_pairs(&pairs) < pairs.count);
     for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(pairs_find(&pairs, 3, i * step), i + 1);
-    pairs_free(&pairs);
+        assert_int_equal(intern_pairs_find(&pairs, 3, i * step), i + 1);
+    intern_pairs_free(&pairs);
 }
 
 static void pairs_remember_numbers_of_others(void **state)
 {
     (void)state;
-    struct pairs pairs = { 0 };
+    struct intern_pairs pairs = { 0 };
     for (uint32_t i = 1; i <= 1000; i++)
-        pairs_add(&pairs, i, i, 7 * i);
+        intern_pairs_add(&pairs, i, i, 7 * i);
     for (uint32_t i = 1; i <= 1000; i++)
-        assert_int_equal(pairs_find(&pairs, i, i), 7 * i);
-    pairs_free(&pairs);
+        assert_int_equal(intern_pairs_find(&pairs, i, i), 7 * i);
+    intern_pairs_free(&pairs);
 }
 
 static void bytes_are_told_apart_by_size_too(void **state)
@@ -169,7 +170,7 @@ static uint64_t inverse(uint64_t factor)
     return found;
 }
 
-/* The word that spread_mix() makes into this one. */
+/* The word that hash_mix() makes into this one. */
 static uint64_t unmixed(uint64_t word)
 {
     word ^= word >> 32;

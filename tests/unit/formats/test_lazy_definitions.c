@@ -48,9 +48,9 @@ static bool hear(void *self, struct event *event, struct fault *why)
     return !heard->refuses || fault(why, "refused");
 }
 
-static void give(struct definitions *definitions, const struct event *events, size_t count)
+static void give(struct lazy_definitions *definitions, const struct event *events, size_t count)
 {
-    const struct sink sink = definitions_sink(definitions);
+    const struct sink sink = lazy_definitions_sink(definitions);
     for (size_t i = 0; i < count; i++) {
         struct event event = events[i];
         assert_true(sink_take(&sink, &event, NULL));
@@ -63,10 +63,10 @@ static const struct event met[] = {
 };
 
 /* What was met is held: none of it was told. */
-static void begin(struct definitions *definitions, struct heard *heard)
+static void begin(struct lazy_definitions *definitions, struct heard *heard)
 {
     *heard = (struct heard){ 0 };
-    definitions_open(definitions, (struct sink){ hear, heard });
+    lazy_definitions_open(definitions, (struct sink){ hear, heard });
     give(definitions, met, countof(met));
     assert_string_equal(heard->text, "");
 }
@@ -74,11 +74,11 @@ static void begin(struct definitions *definitions, struct heard *heard)
 static void assert_told(const struct event *events, size_t count, const char *wanted)
 {
     struct heard heard;
-    struct definitions definitions;
+    struct lazy_definitions definitions;
     begin(&definitions, &heard);
     give(&definitions, events, count);
     assert_string_equal(heard.text, wanted);
-    definitions_close(&definitions);
+    lazy_definitions_close(&definitions);
 }
 
 static void those_that_no_sample_has_are_not_told(void **state)
@@ -116,15 +116,15 @@ static void a_refusal_is_passed_on(void **state)
 {
     (void)state;
     struct heard heard;
-    struct definitions definitions;
+    struct lazy_definitions definitions;
     struct fault why = { 0 };
     begin(&definitions, &heard);
     heard.refuses = true;
-    const struct sink sink = definitions_sink(&definitions);
+    const struct sink sink = lazy_definitions_sink(&definitions);
     struct event sample = SAMPLE(MS, 1, 0, 4);
     assert_false(sink_take(&sink, &sample, &why));
     assert_string_equal(why.text, "refused");
-    definitions_close(&definitions);
+    lazy_definitions_close(&definitions);
 }
 
 int main(void)

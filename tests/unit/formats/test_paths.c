@@ -87,7 +87,7 @@ static void programs_are_called_as_a_person_calls_them(void **state)
     (void)state;
     for (size_t i = 0; i < countof(programs); i++) {
         const struct text command = { programs[i].command, strlen(programs[i].command) };
-        char *title = program_title(command), *name = program_name(command);
+        char *title = program_name_title(command), *name = program_name(command);
         if (strcmp(title, programs[i].title) != 0 || strcmp(name, programs[i].name) != 0)
             fail_msg("%s: '%s', '%s'", programs[i].command, title, name);
         free(title);

@@ -9,7 +9,7 @@
 
 /* Stacks, and how to find them. */
 struct found {
-    struct number_index index;
+    struct id_index index;
     struct stack *stacks;
     size_t room;
     uint32_t count;
@@ -27,7 +27,7 @@ static uint32_t find(const struct found *found, struct stack stack)
 
 static void forget(struct found *found)
 {
-    number_index_free(&found->index);
+    id_index_free(&found->index);
     free(found->stacks);
     *found = (struct found){ 0 };
 }
@@ -54,11 +54,11 @@ static void knows_what_was_added(void **state)
 /* How many places a search looks at beyond the first, in all. */
 static size_t steps_of(const struct found *found)
 {
-    const struct number_index *index = &found->index;
+    const struct id_index *index = &found->index;
     size_t steps = 0;
     for (uint32_t i = 1; i <= found->count; i++) {
-        const uint64_t hash = spread_pair(&index->spread, found->stacks[i].caller, found->stacks[i].frame);
-        const uint32_t *slot = number_index_slot(index, hash, stack_index_same, found->stacks, &found->stacks[i]);
+        const uint64_t hash = hash_pair(&index->spread, found->stacks[i].caller, found->stacks[i].frame);
+        const uint32_t *slot = id_index_slot(index, hash, stack_index_same, found->stacks, &found->stacks[i]);
         assert_int_equal(*slot, i);
         steps += ((size_t)(slot - index->slots) - (hash >> index->shift)) & (index->room - 1);
     }

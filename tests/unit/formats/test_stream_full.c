@@ -97,7 +97,7 @@ static void the_file_stays_below_its_limit(void **state)
         assert_int_equal(tables->end.reason, END_SIZE);
         assert_int_equal(tables->samples, tables->end.samples);
         assert_int_equal(tables->ticks, making.ticks); /* nothing was dropped */
-        assert_int_equal(figures_get(&tables->figures, "samples"), 1);
+        assert_int_equal(counters_get(&tables->figures, "samples"), 1);
         playback_free(&playback);
         bytes_free(&file);
         stream_writer_close(&making.writer);

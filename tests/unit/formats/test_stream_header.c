@@ -15,10 +15,10 @@ static void unknown_header_fields_are_passed_over(void **state)
     (void)state;
     struct bytes header = { 0 };
     put_text_of(&header, 99, TEXT("of a later version"));
-    put_number_field(&header, 1, 1);
+    stream_fields_put_number(&header, 1, 1);
     put_text_of(&header, UINT64_MAX, TEXT(""));
-    put_number_field(&header, 8, 10 * MS);
-    put_number_field(&header, 9, 1000);
+    stream_fields_put_number(&header, 8, 10 * MS);
+    stream_fields_put_number(&header, 9, 1000);
     put_text_of(&header, 3, TEXT("host"));
     put_text_of(&header, 0, TEXT("\xFF"));
     struct bytes file = stream_of_payloads(&header, NULL, 0);
@@ -51,9 +51,9 @@ static void headers_that_make_no_sense_are_refused(void **state)
     for (size_t i = 0; i < countof(rows); i++) {
         struct bytes header = { 0 };
         struct playback playback = { 0 };
-        put_number_field(&header, 1, rows[i].version);
-        put_number_field(&header, 8, rows[i].interval_ns);
-        put_number_field(&header, 9, rows[i].unit_ns);
+        stream_fields_put_number(&header, 1, rows[i].version);
+        stream_fields_put_number(&header, 8, rows[i].interval_ns);
+        stream_fields_put_number(&header, 9, rows[i].unit_ns);
         struct bytes file = stream_of_payloads(&header, NULL, 0);
         playback_read(&playback, file.at, file.size);
         assert_false(playback.opened);
@@ -69,9 +69,9 @@ static void a_version_above_32_bits_is_not_version_1(void **state)
     (void)state;
     struct bytes header = { 0 };
     struct playback playback = { 0 };
-    put_number_field(&header, 1, ((uint64_t)1 << 32) + 1);
-    put_number_field(&header, 8, 1000);
-    put_number_field(&header, 9, 10);
+    stream_fields_put_number(&header, 1, ((uint64_t)1 << 32) + 1);
+    stream_fields_put_number(&header, 8, 1000);
+    stream_fields_put_number(&header, 9, 10);
     struct bytes file = stream_of_payloads(&header, NULL, 0);
     playback_read(&playback, file.at, file.size);
     assert_false(playback.opened);

@@ -271,9 +271,9 @@ static void a_block_has_no_more_ticks_than_seconds(void **state)
     static const unsigned char events[] = { 0, 0xFA, 0xFF, 0xFF, 0x7F };
     struct bytes header = { 0 };
     struct playback playback = { 0 };
-    put_number_field(&header, 1, 1);
-    put_number_field(&header, 8, 10 * MS);
-    put_number_field(&header, 9, MS);
+    stream_fields_put_number(&header, 1, 1);
+    stream_fields_put_number(&header, 8, 10 * MS);
+    stream_fields_put_number(&header, 9, MS);
     struct bytes file = stream_of_payloads(&header, events, sizeof(events));
     playback_read(&playback, file.at, file.size);
     assert_int_equal(playback.reader.blocks.damage.blocks, 1);
@@ -305,11 +305,11 @@ static void hold_all(const struct rule *held, size_t count, uint64_t version, ui
 {
     struct bytes known = definitions(), header = { 0 };
     const struct cursor notes = payload_of(&known);
-    put_number_field(&header, HEADER_VERSION, version);
-    put_number_field(&header, 8, 10 * MS);
-    put_number_field(&header, 9, MS);
-    put_number_field(&header, 18, weighted);
-    put_number_field(&header, HEADER_MARK, block_mark(BLOCK_EVENTS, notes));
+    stream_fields_put_number(&header, HEADER_VERSION, version);
+    stream_fields_put_number(&header, 8, 10 * MS);
+    stream_fields_put_number(&header, 9, MS);
+    stream_fields_put_number(&header, 18, weighted);
+    stream_fields_put_number(&header, HEADER_MARK, block_order_mark(BLOCK_EVENTS, notes));
     for (size_t i = 0; i < count; i++)
         hold(&held[i], &header, notes);
     bytes_free(&header);

@@ -135,9 +135,9 @@ static void an_unweighted_header_has_no_field_of_it(void **state)
     (void)state;
     struct recording recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1 };
     struct bytes without = { 0 }, with = { 0 };
-    put_recording(&without, &recording);
+    stream_fields_put_recording(&without, &recording);
     recording.weighted = 1;
-    put_recording(&with, &recording);
+    stream_fields_put_recording(&with, &recording);
     assert_int_equal(with.size, without.size + 3);
     assert_memory_equal(with.at, without.at, without.size);
     assert_memory_equal(with.at + without.size, "\x12\x01\x01", 3);

@@ -27,14 +27,14 @@ static uint32_t roll(uint32_t below)
 
 /* ---- files ---- */
 
-static void put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
+static void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
 {
     put_number(to, argument << 3 | kind);
 }
 
 static void put_note(struct bytes *to, uint64_t kind, const struct bytes *fields)
 {
-    put_tag(to, RECORD_NOTE, kind);
+    stream_records_put_tag(to, RECORD_NOTE, kind);
     put_number(to, fields->size);
     put_bytes(to, fields->at, fields->size);
 }
@@ -42,8 +42,8 @@ static void put_note(struct bytes *to, uint64_t kind, const struct bytes *fields
 static void put_definition(struct bytes *to, const struct event *event)
 {
     struct bytes fields = { 0 };
-    put_note_fields(&fields, event, MS / 10);
-    put_note(to, note_of(event->kind), &fields);
+    stream_notes_put_fields(&fields, event, MS / 10);
+    put_note(to, stream_notes_of(event->kind), &fields);
     bytes_free(&fields);
 }
 
@@ -65,7 +65,8 @@ static void put_last_thread(struct bytes *to)
     put_definition(to, &defined);
 }
 
-static void put_numbers_note(struct bytes *to, uint64_t kind, uint64_t a, uint64_t b, uint64_t c, size_t count)
+static void stream_records_put_numbers_note(struct bytes *to, uint64_t kind, uint64_t a, uint64_t b, uint64_t c,
+                                            size_t count)
 {
     const uint64_t numbers[] = { a, b, c };
     struct bytes fields = { 0 };
@@ -78,7 +79,7 @@ static void put_numbers_note(struct bytes *to, uint64_t kind, uint64_t a, uint64
 static void put_stack(struct bytes *to, uint32_t thread)
 {
     const uint32_t pushed = roll(3);
-    put_tag(to, roll(2) ? RECORD_SUFFIX : RECORD_POP_PUSH, thread);
+    stream_records_put_tag(to, roll(2) ? RECORD_SUFFIX : RECORD_POP_PUSH, thread);
     put_number(to, roll(40) ? 0 : 1);
     put_number(to, pushed);
     for (uint32_t i = 0; i < pushed; i++)
@@ -98,7 +99,7 @@ static void put_failed(struct bytes *to, uint32_t thread)
     const bool all = roll(3) == 0;
     if (named == UINT32_MAX || !(all || name(thread)))
         return;
-    put_tag(to, RECORD_FAILED, all ? 0 : thread);
+    stream_records_put_tag(to, RECORD_FAILED, all ? 0 : thread);
     put_number(to, roll(6));
     named = all ? UINT32_MAX : named;
 }
@@ -111,12 +112,12 @@ static void put_some(struct bytes *to, uint64_t *units)
     case 0:
     case 1:
         /* Some 2,000 are all that there may be. */
-        put_tag(to, RECORD_REPEAT, roll(60) ? 1 + roll(4) : 1900 + roll(110));
+        stream_records_put_tag(to, RECORD_REPEAT, roll(60) ? 1 + roll(4) : 1900 + roll(110));
         named = UINT32_MAX;
         break;
     case 2:
         if (name(thread))
-            put_tag(to, RECORD_ABSENT, thread);
+            stream_records_put_tag(to, RECORD_ABSENT, thread);
         break;
     case 3:
         put_failed(to, thread);
@@ -125,15 +126,15 @@ static void put_some(struct bytes *to, uint64_t *units)
         if (named == UINT32_MAX)
             break;
         *units += roll(30);
-        put_numbers_note(to, NOTE_STATUS, thread, roll(32), roll(50) ? *units : *units / 2, 3);
+        stream_records_put_numbers_note(to, NOTE_STATUS, thread, roll(32), roll(50) ? *units : *units / 2, 3);
         break;
     case 5:
         if (named != UINT32_MAX)
-            put_numbers_note(to, NOTE_RUNS, thread, roll(roll(60) ? 3 : 4), 0, 2);
+            stream_records_put_numbers_note(to, NOTE_RUNS, thread, roll(roll(60) ? 3 : 4), 0, 2);
         break;
     case 6:
         if (named == 0 || roll(300) == 0) /* at the beginning of a tick */
-            put_numbers_note(to, NOTE_STANDS, roll(200) ? 1 + roll(3) : 0, 0, 0, 1);
+            stream_records_put_numbers_note(to, NOTE_STANDS, roll(200) ? 1 + roll(3) : 0, 0, 0, 1);
         break;
     default:
         if (name(thread))
@@ -156,7 +157,7 @@ static struct bytes payload(bool first)
         if (i == late)
             put_last_thread(&bytes);
         if (roll(2) == 0) {
-            put_tag(&bytes, RECORD_TICK, roll(4) ? 0 : roll(3));
+            stream_records_put_tag(&bytes, RECORD_TICK, roll(4) ? 0 : roll(3));
             named = 0;
         }
         put_some(&bytes, &units);
@@ -178,7 +179,7 @@ static int make_file(void)
     struct bytes header = { 0 };
     struct block_writer writer;
     block_writer_open(&writer, fd, CODEC_PLAIN, 0);
-    put_recording(&header, &recording);
+    stream_fields_put_recording(&header, &recording);
     assert_true(block_write(&writer, BLOCK_HEADER, &header, NULL));
     bytes_free(&header);
     for (uint32_t i = 0; i < BLOCKS; i++) {
@@ -197,7 +198,7 @@ static int make_file(void)
 struct reading {
     struct stream_reader reader;
     struct tables tables;
-    struct tally tally;
+    struct aggregate tally;
     uint64_t given; /* events of samples */
     bool refused;
 };
@@ -216,7 +217,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     assert_true(reading->reader.gives_runs || event->sample.more == 0);
     reading->given++;
     if (event->sample.stack != STACK_LOST)
-        tally_sample(&reading->tally, &event->sample);
+        aggregate_sample(&reading->tally, &event->sample);
     return true;
 }
 
@@ -241,7 +242,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
         reading->reader.blocks.damage.blocks++;
         state = STREAM_MORE;
     }
-    tally_sort(&reading->tally);
+    aggregate_sort(&reading->tally);
 }
 
 static void assert_same_times(const struct tables *runs, const struct tables *each)
@@ -310,7 +311,7 @@ static void assert_without_status(const struct reading *reading)
 static void drop(struct reading *reading)
 {
     tables_free(&reading->tables);
-    tally_free(&reading->tally);
+    aggregate_free(&reading->tally);
     stream_reader_close(&reading->reader);
 }
 

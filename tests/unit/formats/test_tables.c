@@ -239,8 +239,8 @@ static void counts_what_happened(void **state)
     assert_int_equal(tables.threads[2].end_ns, 17);
     assert_int_equal(tables.processes[1].end_ns, 19);
     assert_int_equal(tables.figures.count, 2);
-    assert_int_equal(figures_get(&tables.figures, "reads"), 7);
-    assert_int_equal(figures_get(&tables.figures, "pieces"), 6);
+    assert_int_equal(counters_get(&tables.figures, "reads"), 7);
+    assert_int_equal(counters_get(&tables.figures, "pieces"), 6);
     assert_int_equal(tables.end.reason, END_SIGNAL);
     assert_text(tables_thread_name(&tables, 1), "MainThread");
     assert_text(tables_thread_name(&tables, 2), "renamed");
@@ -297,7 +297,7 @@ static void what_is_not_there_is_not_looked_for(void **state)
     define(&tables);
     for (uint32_t number = 5; number <= FRAMES; number++) {
         struct event frame = FRAME(number, 1, number);
-        const uint64_t place = spread_pair(&usual, 0, number) >> (64 - BITS);
+        const uint64_t place = hash_pair(&usual, 0, number) >> (64 - BITS);
         assert_true(tables_take(&tables, &frame, NULL));
         if (place >= RUN || taken[place])
             continue;
@@ -307,7 +307,7 @@ static void what_is_not_there_is_not_looked_for(void **state)
     }
     assert_in_range(tables.stacks_count, RUN - RUN / 50, RUN + 1);
     uint32_t missing = FRAMES + 1;
-    while (spread_pair(&usual, STACK_LOST, missing) >> (64 - BITS) > 100)
+    while (hash_pair(&usual, STACK_LOST, missing) >> (64 - BITS) > 100)
         missing++;
     for (size_t i = 0; i < countof(frames); i++)
         frames[i] = missing;

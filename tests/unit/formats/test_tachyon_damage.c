@@ -185,8 +185,8 @@ static void one_that_was_never_finished_is_refused(void **state)
         assert_refused((struct bytes){ zeros, size, size }, "never finished");
     memset(zeros + 64, 0x5a, sizeof(zeros) - 64);
     assert_refused((struct bytes){ zeros, sizeof(zeros), sizeof(zeros) }, "never finished");
-    assert_true(tachyon_recognised(zeros, sizeof(zeros)));
-    assert_false(tachyon_recognised(zeros, 63));
+    assert_true(tachyon_header_recognised(zeros, sizeof(zeros)));
+    assert_false(tachyon_header_recognised(zeros, 63));
 }
 
 static void a_broken_zstd_frame_is_refused(void **state)
@@ -237,11 +237,11 @@ static void records_that_end_too_early_are_refused(void **state)
 static void other_files_are_not_taken_for_one(void **state)
 {
     (void)state;
-    assert_true(tachyon_recognised("HCAT", 4));
-    assert_true(tachyon_recognised("TACH", 4));
-    assert_false(tachyon_recognised("TAC", 3));
-    assert_false(tachyon_recognised("\x89pyreel\n", 8));
-    assert_false(tachyon_recognised("", 0));
+    assert_true(tachyon_header_recognised("HCAT", 4));
+    assert_true(tachyon_header_recognised("TACH", 4));
+    assert_false(tachyon_header_recognised("TAC", 3));
+    assert_false(tachyon_header_recognised("\x89pyreel\n", 8));
+    assert_false(tachyon_header_recognised("", 0));
 }
 
 int main(void)

@@ -31,8 +31,8 @@ static void marks_are_known_by_their_name(void **state)
         { T(""), false, T("") },
     };
     for (size_t i = 0; i < countof(rows); i++) {
-        const struct text merged = task_mark_merged(rows[i].name);
-        if (task_mark(rows[i].name) != rows[i].mark)
+        const struct text merged = task_frame_merged(rows[i].name);
+        if (task_frame_name(rows[i].name) != rows[i].mark)
             fail_msg("row %zu", i);
         assert_int_equal(merged.size, rows[i].merged.size);
         assert_memory_equal(merged.bytes, rows[i].merged.bytes, merged.size);
@@ -62,23 +62,23 @@ static void entries_have_the_thread_of_their_loop(void **state)
     (void)state;
     static const uint32_t wanted[] = { 0, 1, 3, 3, 1, 5, 5, 0, 0, 0, 0 };
     struct tables tables = { 0 };
-    struct owners owners = { 0 };
+    struct task_owners owners = { 0 };
     for (size_t i = 0; i < countof(threads); i++) {
         struct event event = threads[i];
         assert_true(tables_take(&tables, &event, NULL));
     }
-    owners_find(&owners, &tables);
+    task_owner_find(&owners, &tables);
     for (size_t i = 1; i < countof(wanted); i++)
         assert_int_equal(owners.threads[i], wanted[i]);
-    assert_text(owners_name(&owners, &tables, 1), "MainThread");
-    assert_text(owners_name(&owners, &tables, 2), "loop");
-    assert_text(owners_name(&owners, &tables, 4), "MainThread");
-    assert_text(owners_name(&owners, &tables, 6), "again");
-    assert_text(owners_name(&owners, &tables, 7), "MainThread");
-    assert_text(owners_name(&owners, &tables, 8), "Thread");
-    assert_text(owners_name(&owners, &tables, 9), "unknown thread");
-    assert_text(owners_name(&owners, &tables, 10), "Thread");
-    owners_free(&owners);
+    assert_text(task_owner_name(&owners, &tables, 1), "MainThread");
+    assert_text(task_owner_name(&owners, &tables, 2), "loop");
+    assert_text(task_owner_name(&owners, &tables, 4), "MainThread");
+    assert_text(task_owner_name(&owners, &tables, 6), "again");
+    assert_text(task_owner_name(&owners, &tables, 7), "MainThread");
+    assert_text(task_owner_name(&owners, &tables, 8), "Thread");
+    assert_text(task_owner_name(&owners, &tables, 9), "unknown thread");
+    assert_text(task_owner_name(&owners, &tables, 10), "Thread");
+    task_owner_free(&owners);
     tables_free(&tables);
 }
 

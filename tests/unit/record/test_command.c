@@ -26,12 +26,12 @@ static void exit_codes_are_those_of_a_shell(void **state)
         char *arguments[] = { (char *)"sh", (char *)"-c", (char *)rows[i].script, NULL };
         struct command command;
         struct fault why = { 0 };
-        assert_true(launch_prepare(&command, arguments, false, &why));
-        assert_false(launch_ended(&command));
-        assert_int_equal(launch_run(&command, arguments, &why), 0);
-        launch_wait(&command);
-        assert_true(launch_ended(&command));
-        assert_int_equal(launch_exit_code(&command), rows[i].code);
+        assert_true(command_prepare(&command, arguments, false, &why));
+        assert_false(command_ended(&command));
+        assert_int_equal(command_run(&command, arguments, &why), 0);
+        command_wait(&command);
+        assert_true(command_ended(&command));
+        assert_int_equal(command_exit_code(&command), rows[i].code);
     }
 }
 
@@ -52,10 +52,10 @@ static void a_command_that_can_not_run_is_told(void **state)
         char *arguments[] = { (char *)rows[i].program, NULL };
         struct command command;
         struct fault why = { 0 };
-        assert_true(launch_prepare(&command, arguments, false, &why));
-        assert_int_equal(launch_run(&command, arguments, &why), rows[i].code);
+        assert_true(command_prepare(&command, arguments, false, &why));
+        assert_int_equal(command_run(&command, arguments, &why), rows[i].code);
         assert_string_equal(why.text, rows[i].reason);
-        assert_true(launch_ended(&command));
+        assert_true(command_ended(&command));
     }
 }
 
@@ -70,14 +70,14 @@ static void a_command_waits_for_its_start(void **state)
     snprintf(script, sizeof(script), "echo went >&%d", said[1]);
     char *arguments[] = { (char *)"sh", (char *)"-c", script, NULL };
     struct command command;
-    assert_true(launch_prepare(&command, arguments, false, NULL));
+    assert_true(command_prepare(&command, arguments, false, NULL));
     struct pollfd ready = { .fd = said[0], .events = POLLIN };
     assert_int_equal(poll(&ready, 1, 50), 0);
-    assert_int_equal(launch_run(&command, arguments, NULL), 0);
+    assert_int_equal(command_run(&command, arguments, NULL), 0);
     assert_int_equal(poll(&ready, 1, 10000), 1);
     assert_int_equal(read(said[0], word, 5), 5);
     assert_string_equal(word, "went\n");
-    launch_wait(&command);
+    command_wait(&command);
     close(said[0]);
     close(said[1]);
 }
@@ -87,16 +87,16 @@ static void a_cancelled_command_never_runs(void **state)
     (void)state;
     char *arguments[] = { (char *)"sh", (char *)"-c", (char *)"exit 7", NULL };
     struct command command;
-    assert_true(launch_prepare(&command, arguments, false, NULL));
+    assert_true(command_prepare(&command, arguments, false, NULL));
     const pid_t pid = command.pid;
-    launch_cancel(&command);
+    command_cancel(&command);
     assert_true(command.ended);
-    assert_int_equal(launch_exit_code(&command), 125);
+    assert_int_equal(command_exit_code(&command), 125);
     assert_int_equal(kill(pid, 0), -1);
     assert_int_equal(errno, ESRCH);
-    launch_cancel(&command);
+    command_cancel(&command);
     struct command none = { 0 };
-    launch_cancel(&none);
+    command_cancel(&none);
 }
 
 static void its_output_goes_where_it_is_told(void **state)
@@ -113,9 +113,9 @@ static void its_output_goes_where_it_is_told(void **state)
         dup2(err[1], STDERR_FILENO);
         char *arguments[] = { (char *)"echo", (char *)"said", NULL };
         struct command command;
-        launch_prepare(&command, arguments, to_stderr, NULL);
-        launch_run(&command, arguments, NULL);
-        launch_wait(&command);
+        command_prepare(&command, arguments, to_stderr, NULL);
+        command_run(&command, arguments, NULL);
+        command_wait(&command);
         dup2(saved_out, STDOUT_FILENO);
         dup2(saved_err, STDERR_FILENO);
         close(out[1]);
@@ -131,7 +131,7 @@ static void its_output_goes_where_it_is_told(void **state)
 }
 
 /* In a process of its own, since the second signal ends it: the exit code tells what became of it. */
-static int status_of(void (*story)(void))
+static int thread_status_of(void (*story)(void))
 {
     int status;
     const pid_t child = fork();
@@ -174,29 +174,29 @@ static void pass_on(void)
 {
     char *arguments[] = { (char *)"sleep", (char *)"100", NULL };
     struct command command;
-    if (!launch_prepare(&command, arguments, false, NULL))
+    if (!command_prepare(&command, arguments, false, NULL))
         _exit(1);
     signals_handle(&command);
-    if (launch_run(&command, arguments, NULL) != 0)
+    if (command_run(&command, arguments, NULL) != 0)
         _exit(2);
     kill(getpid(), SIGUSR1);
-    launch_wait(&command);
-    _exit(signals_stop() == 0 ? launch_exit_code(&command) - 100 : 3);
+    command_wait(&command);
+    _exit(signals_stop() == 0 ? command_exit_code(&command) - 100 : 3);
 }
 
 static void signals_stop_us_cleanly_then_at_once(void **state)
 {
     (void)state;
-    int status = status_of(stop_once);
+    int status = thread_status_of(stop_once);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 42);
-    status = status_of(stop_by_timeout);
+    status = thread_status_of(stop_by_timeout);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 43);
-    status = status_of(stop_twice);
+    status = thread_status_of(stop_twice);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
-    status = status_of(pass_on);
+    status = thread_status_of(pass_on);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 28 + SIGUSR1);
 }

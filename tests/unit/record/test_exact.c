@@ -19,7 +19,7 @@ static cpu_set_t allowed;
 
 struct scene {
     struct fake_python *p;
-    struct roster roster;
+    struct thread_list roster;
     struct exact exact;
     uint64_t f;
     uint64_t pointers[2];
@@ -66,7 +66,7 @@ static enum roster_state look(void *self, uint64_t now_ns)
     s->seen[s->looks].still = s->roster.unwinder.still;
     s->looks++;
     s->looking = true;
-    const enum roster_state state = roster_read(&s->roster, now_ns);
+    const enum roster_state state = thread_list_read(&s->roster, now_ns);
     s->looking = false;
     return state;
 }
@@ -103,7 +103,7 @@ static void begin(struct scene *s, struct fake_python *p)
     fake_take_lock(p, 0);
     p->target.runtime.rseq = RSEQ;
     sched_setaffinity(0, sizeof(allowed), &allowed);
-    roster_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
+    thread_list_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
     exact_open(&s->exact, &s->roster, false);
     fake_remote_hook(happen, s);
     for (int i = 0; i < 3; i++) /* what there is to learn is known then */
@@ -116,7 +116,7 @@ static void end(struct scene *s)
 {
     fake_remote_hook(NULL, NULL);
     exact_close(&s->exact);
-    roster_close(&s->roster);
+    thread_list_close(&s->roster);
 }
 
 static void read_now(struct scene *s)
@@ -553,7 +553,7 @@ static void have_two_locks(struct scene *s)
     fake_poke(p, second + l->interpreter_id, 1);
     fake_poke(p, second + l->interpreter_gil, second + l->interpreter_own_gil - 8);
     fake_poke(p, p->interpreter + l->interpreter_next, second);
-    roster_distrust(&s->roster);
+    thread_list_distrust(&s->roster);
     read_now(s); /* finds it: what the new lock's threads did meanwhile is not known */
     assert_false(s->exact.proven);
     assert_live(s);

@@ -46,7 +46,7 @@ static void each_version_has_its_instructions(void **state)
         for (unsigned v = 0; v < VERSIONS; v++) {
             if (rows[i].numbers[v] < 0)
                 continue;
-            const unsigned is = opcodes_of(11 + v)[rows[i].numbers[v]], can = is & ~(unsigned)OPCODE_CACHES;
+            const unsigned is = opcode_effects_of(11 + v)[rows[i].numbers[v]], can = is & ~(unsigned)OPCODE_CACHES;
             if ((v > 0 && can != rows[i].can) || (is & OPCODE_CACHES) != (unsigned)rows[i].caches[v])
                 fail_msg("%s of 3.%u is %x, with %u caches", rows[i].name, 11 + v, can, is & OPCODE_CACHES);
         }
@@ -58,7 +58,7 @@ static void whoever_resumes_drives_and_calls(void **state)
     (void)state;
     for (unsigned minor = 11; minor <= 15; minor++) {
         for (int i = 0; i < 256; i++) {
-            const unsigned is = opcodes_of(minor)[i];
+            const unsigned is = opcode_effects_of(minor)[i];
             assert_true(!(is & OPCODE_RESUMES) ||
                         (is & (OPCODE_DRIVES | OPCODE_CALLS)) == (OPCODE_DRIVES | OPCODE_CALLS));
             assert_true(!(is & OPCODE_RETURNS) || !(is & ANYTHING));
@@ -75,14 +75,14 @@ static void caches_belong_to_their_instruction(void **state)
     const unsigned char code[] = { 149, 0, 53, 1, 36, 36, 72, 72, 254, 254, 32, 0, 36, 0 };
     uint8_t kinds[7];
     memset(kinds, 0xEE, sizeof(kinds));
-    opcodes_mark(opcodes_of(13), code, 7, kinds);
+    opcode_effects_mark(opcode_effects_of(13), code, 7, kinds);
     const uint8_t call = KIND(OPCODE_CALLS | OPCODE_DRIVES);
     const uint8_t wanted[] = { 0, call, call, call, call, 0, KIND(OPCODE_RETURNS) };
     assert_memory_equal(kinds, wanted, sizeof(wanted));
-    opcodes_mark(opcodes_of(13), code, 0, NULL);
+    opcode_effects_mark(opcode_effects_of(13), code, 0, NULL);
     /* An instruction whose caches are cut off. */
     uint8_t few[4] = { 0, 0, 0, 0xEE };
-    opcodes_mark(opcodes_of(13), code, 3, few);
+    opcode_effects_mark(opcode_effects_of(13), code, 3, few);
     assert_memory_equal(few, ((uint8_t[]){ 0, call, call, 0xEE }), 4);
 }
 
@@ -91,7 +91,7 @@ static void behind_a_hidden_instruction_is_anything(void **state)
     (void)state;
     const unsigned char code[] = { 35, 0, 254, 0, 35, 0, 35, 0 };
     uint8_t kinds[4];
-    opcodes_mark(opcodes_of(14), code, 4, kinds);
+    opcode_effects_mark(opcode_effects_of(14), code, 4, kinds);
     assert_int_equal(kinds[0], KIND(OPCODE_RETURNS));
     for (int i = 1; i < 4; i++)
         assert_int_equal(kinds[i] & KIND(ANYTHING), KIND(ANYTHING));

@@ -55,7 +55,7 @@ static void rates_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < countof(rates); i++) {
         uint64_t interval_ns = 0;
-        const bool good = parse_rate(rates[i].text, &interval_ns);
+        const bool good = options_parse_rate(rates[i].text, &interval_ns);
         if (good != (rates[i].interval_ns != 0) || interval_ns != rates[i].interval_ns)
             fail_msg("'%s' gives %d, %lu", rates[i].text, good, interval_ns);
     }
@@ -76,7 +76,7 @@ static void sizes_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < countof(sizes); i++) {
         uint64_t bytes = 0;
-        const bool good = parse_size(sizes[i].text, &bytes);
+        const bool good = options_parse_size(sizes[i].text, &bytes);
         if (good != (sizes[i].bytes != 0) || bytes != sizes[i].bytes)
             fail_msg("'%s' gives %d, %lu", sizes[i].text, good, bytes);
     }
@@ -109,7 +109,7 @@ static void durations_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < countof(durations); i++) {
         uint64_t duration_ns = 0;
-        const bool good = parse_duration(durations[i].text, &duration_ns);
+        const bool good = options_parse_duration(durations[i].text, &duration_ns);
         if (good != (durations[i].duration_ns != 0) || duration_ns != durations[i].duration_ns)
             fail_msg("'%s' gives %d, %lu", durations[i].text, good, duration_ns);
     }

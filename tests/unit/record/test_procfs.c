@@ -32,7 +32,7 @@ static void arguments_are_quoted_where_a_shell_would_need_it(void **state)
         { { "no NUL at the end", 17 }, "'no NUL at the end'", 19 },
     };
     for (size_t i = 0; i < countof(rows); i++) {
-        const struct text quoted = quote_arguments(rows[i].arguments);
+        const struct text quoted = procfs_quote_arguments(rows[i].arguments);
         if (quoted.size != rows[i].size || memcmp(quoted.bytes, rows[i].quoted, quoted.size) != 0)
             fail_msg("row %zu: %.*s", i, (int)quoted.size, quoted.bytes);
         text_free(quoted);
@@ -86,10 +86,10 @@ static void nobody_has_nothing(void **state)
     uid_t user;
     assert_false(procfs_images(NOBODY, &images));
     assert_int_equal(procfs_ns_pid(NOBODY), 0);
-    struct pairs threads = { 0 };
+    struct intern_pairs threads = { 0 };
     procfs_map_threads(NOBODY, &threads);
     assert_int_equal(threads.count, 0);
-    pairs_free(&threads);
+    intern_pairs_free(&threads);
     assert_false(procfs_user(NOBODY, &user));
     const struct text texts[] = { procfs_executable(NOBODY), procfs_folder(NOBODY), procfs_command(NOBODY),
                                   procfs_thread_name(NOBODY, 1) };
@@ -104,11 +104,11 @@ static void threads_are_found_by_their_own_number(void **state)
     (void)state;
     const pid_t ns_pid = procfs_ns_pid(getpid());
     assert_true(ns_pid > 0);
-    struct pairs threads = { 0 };
+    struct intern_pairs threads = { 0 };
     procfs_map_threads(getpid(), &threads);
-    assert_int_equal(pairs_find(&threads, (uint32_t)ns_pid, 0), getpid());
-    assert_int_equal(pairs_find(&threads, NOBODY, 0), 0);
-    pairs_free(&threads);
+    assert_int_equal(intern_pairs_find(&threads, (uint32_t)ns_pid, 0), getpid());
+    assert_int_equal(intern_pairs_find(&threads, NOBODY, 0), 0);
+    intern_pairs_free(&threads);
 }
 
 static void the_program_is_the_first_image(void **state)
@@ -124,8 +124,8 @@ static void the_program_is_the_first_image(void **state)
     for (size_t i = 0; i < images.count; i++)
         programs += images.rows[i].program;
     assert_int_equal(programs, 1);
-    images_free(&images);
-    images_free(&images);
+    procfs_images_free(&images);
+    procfs_images_free(&images);
 }
 
 static void numbers_are_found_by_name(void **state)

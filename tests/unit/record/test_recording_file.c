@@ -200,8 +200,8 @@ static void a_dash_is_standard_output(void **state)
     assert_int_equal(file.fd, STDOUT_FILENO);
     assert_true(recording_file_close(&file, NULL));
     assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0);
-    assert_false(recording_is_for_terminal(NULL));
-    assert_false(recording_is_for_terminal("mine"));
+    assert_false(recording_file_is_for_terminal(NULL));
+    assert_false(recording_file_is_for_terminal("mine"));
 }
 
 static void sizes_are_told_for_people(void **state)
@@ -216,7 +216,7 @@ static void sizes_are_told_for_people(void **state)
     };
     for (size_t i = 0; i < countof(rows); i++) {
         char room[32];
-        assert_string_equal(size_text(room, rows[i].bytes), rows[i].text);
+        assert_string_equal(progress_size_text(room, rows[i].bytes), rows[i].text);
     }
 }
 

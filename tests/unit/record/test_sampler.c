@@ -53,7 +53,7 @@ static bool take(void *self, struct event *event, struct fault *why)
                                             heard->tables.frames[stacks[stack].frame].line);
         break;
     case EVENT_FAILED:
-        add(heard, "%u failed: %s", event->failed.thread, failure_text(event->failed.cause));
+        add(heard, "%u failed: %s", event->failed.thread, event_failure_text(event->failed.cause));
         break;
     case EVENT_MISSED:
         add(heard, "missed %lu", event->missed);

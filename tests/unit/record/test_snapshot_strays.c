@@ -78,7 +78,7 @@ static void show_driven(struct fake_python *p, bool driven)
 static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k, bool first)
 {
     size_t place;
-    const enum piece_is is = snapshot_piece(s, k, &place);
+    const enum piece_is is = snapshot_plan_piece(s, k, &place);
     const struct chunk *chunk = &s->chunks[place < s->chunks_came ? place : s->newest];
     const uint64_t in_chunk = piece->address - chunk->address;
     if ((is == PIECE_STATE) != (piece->address == s->thread))

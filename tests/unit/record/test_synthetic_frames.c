@@ -34,7 +34,7 @@ struct listener {
 
 static void listen_to(struct listener *l, uint32_t gc)
 {
-    expand(&l->expansion, &l->marks, &l->codes, &l->walk, l->known, gc, &l->told);
+    synthetic_frames_insert(&l->expansion, &l->marks, &l->codes, &l->walk, l->known, gc, &l->told);
     assert_true(l->told.keep <= l->heard_count);
     l->heard_count = l->told.keep + l->told.pushed;
     assert_true(l->heard_count <= countof(l->heard));
@@ -89,7 +89,7 @@ static void start(struct listener *l, bool native, uint32_t depth)
 
 static void stop(struct listener *l)
 {
-    expansion_free(&l->expansion);
+    synthetic_frames_free(&l->expansion);
     codes_close(&l->codes);
     free(l->told.frames);
 }
@@ -127,7 +127,7 @@ static void what_is_told_is_the_stack(void **state)
             if (!l.known)
                 l.heard_count = 0;
             const uint64_t starter = random_below(2) ? 0x1000 + 16 * (uint64_t)random_below(DEPTH_MOST) : 0;
-            const uint32_t gc = random_below(3) ? NO_GC : expand_gc(walk, starter);
+            const uint32_t gc = random_below(3) ? NO_GC : synthetic_frames_gc(walk, starter);
             const bool told = random_below(5) > 0; /* a mode may leave it out */
             if (!told)
                 continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
@@ -14,13 +14,14 @@
 
 const char *const threads_names[THREADS_KINDS] = { "all", "main", "gil" };
 
-void roster_open(struct roster *roster, struct target *target, struct codes *codes, enum threads which, bool anew)
+void thread_list_open(struct thread_list *roster, struct target *target, struct codes *codes, enum threads which,
+                      bool anew)
 {
-    *roster = (struct roster){ .target = target, .which = which };
+    *roster = (struct thread_list){ .target = target, .which = which };
     unwinder_open(&roster->unwinder, target, codes, anew);
 }
 
-void roster_close(struct roster *roster)
+void thread_list_close(struct thread_list *roster)
 {
     if (!roster->target)
         return;
@@ -28,25 +29,26 @@ void roster_close(struct roster *roster)
         walk_free(&roster->members[i].walk);
     unwinder_close(&roster->unwinder);
     free(roster->members);
-    pairs_free(&roster->addresses);
+    intern_pairs_free(&roster->addresses);
     free(roster->order);
     free(roster->asked);
     free(roster->wanted);
     free(roster->wanted_members);
-    *roster = (struct roster){ 0 };
+    *roster = (struct thread_list){ 0 };
 }
 
-void roster_distrust(struct roster *roster)
+void thread_list_distrust(struct thread_list *roster)
 {
     roster->listed = false;
 }
 
 /* ---- the lists ---- */
 
-static uint32_t member_at(struct roster *roster, uint64_t address)
+static uint32_t member_at(struct thread_list *roster, uint64_t address)
 {
     bool added;
-    const uint32_t number = pairs_number(&roster->addresses, (uint32_t)(address >> 32), (uint32_t)address, &added);
+    const uint32_t number = intern_pairs_number(&roster->addresses, (uint32_t)(address >> 32), (uint32_t)address,
+                                                &added);
     if (added) {
         roster->members = alloc_grow(roster->members, &roster->members_room, number, sizeof(struct member));
         roster->members[number - 1] = (struct member){ .address = address };
@@ -61,7 +63,7 @@ struct heads {
     size_t good;
 };
 
-static const unsigned char *expected_head(const struct roster *roster, const struct heads *heads, uint64_t address,
+static const unsigned char *expected_head(const struct thread_list *roster, const struct heads *heads, uint64_t address,
                                           size_t at)
 {
     if (at >= heads->good || roster->members[roster->order[at]].address != address)
@@ -69,7 +71,7 @@ static const unsigned char *expected_head(const struct roster *roster, const str
     return heads->bytes + at * roster->target->runtime.layout.thread_size;
 }
 
-static struct heads read_expected_heads(struct roster *roster)
+static struct heads read_expected_heads(struct thread_list *roster)
 {
     const struct layout *l = &roster->target->runtime.layout;
     const size_t count = roster->order_count < REMOTE_PIECES ? roster->order_count : REMOTE_PIECES;
@@ -84,7 +86,7 @@ static struct heads read_expected_heads(struct roster *roster)
 }
 
 /* Follows the list of an interpreter's threads. False when it changed on the way. */
-static bool list_threads(struct roster *roster, size_t interpreter, const struct heads *heads, uint32_t **order,
+static bool list_threads(struct thread_list *roster, size_t interpreter, const struct heads *heads, uint32_t **order,
                          size_t *count, size_t *room)
 {
     const struct layout *l = &roster->target->runtime.layout;
@@ -127,19 +129,19 @@ static bool list_threads(struct roster *roster, size_t interpreter, const struct
     return true;
 }
 
-static bool is_main(const struct roster *roster, const struct member *member)
+static bool is_main(const struct thread_list *roster, const struct member *member)
 {
     return member->native_id == (uint32_t)roster->target->ns_pid;
 }
 
-static void ask_for(struct roster *roster, uint32_t place)
+static void ask_for(struct thread_list *roster, uint32_t place)
 {
     roster->asked = alloc_grow(roster->asked, &roster->asked_room, roster->asked_count + 1, sizeof(*roster->asked));
     roster->asked[roster->asked_count++] = place;
 }
 
 /* Of all or the main thread, as listed. */
-static void ask_for_listed(struct roster *roster)
+static void ask_for_listed(struct thread_list *roster)
 {
     roster->asked_count = 0;
     for (size_t i = 0; i < roster->order_count; i++)
@@ -148,9 +150,9 @@ static void ask_for_listed(struct roster *roster)
 }
 
 /* Finds the threads that have states in several interpreters. */
-static void link_twins(struct roster *roster)
+static void link_twins(struct thread_list *roster)
 {
-    struct pairs threads = { 0 }; /* native id → place + 1 of a state of it */
+    struct intern_pairs threads = { 0 }; /* native id → place + 1 of a state of it */
     for (size_t i = 0; i < roster->members_count; i++)
         roster->members[i].twin = 0; /* also of those that are not listed any more: rings have no ends */
     if (roster->target->interpreters_count < 2)
@@ -158,18 +160,18 @@ static void link_twins(struct roster *roster)
     for (size_t i = 0; i < roster->order_count; i++) {
         const uint32_t place = roster->order[i];
         struct member *member = &roster->members[place];
-        const uint32_t other = pairs_find(&threads, member->native_id, 0);
+        const uint32_t other = intern_pairs_find(&threads, member->native_id, 0);
         member->twin = other ? roster->members[other - 1].twin : place + 1;
         if (other)
             roster->members[other - 1].twin = place + 1;
         else
-            pairs_add(&threads, member->native_id, 0, place + 1);
+            intern_pairs_add(&threads, member->native_id, 0, place + 1);
     }
-    pairs_free(&threads);
+    intern_pairs_free(&threads);
 }
 
 /* Makes the order that of the lists. */
-static enum roster_state make_list(struct roster *roster)
+static enum roster_state make_list(struct thread_list *roster)
 {
     roster->whole = false;
     switch (target_read_interpreters(roster->target)) {
@@ -200,19 +202,19 @@ static enum roster_state make_list(struct roster *roster)
 
 /* ---- their stacks ---- */
 
-static bool is_without_lock(const struct roster *roster)
+static bool is_without_lock(const struct thread_list *roster)
 {
     return roster->target->runtime.layout.free_threaded;
 }
 
 /* Of those that hold a lock now, as far as was read. */
-static void ask_for_holders(struct roster *roster)
+static void ask_for_holders(struct thread_list *roster)
 {
     roster->asked_count = 0;
     for (size_t i = 0; i < roster->target->interpreters_count; i++) {
         const struct gil *gil = &roster->target->interpreters[i].gil;
-        const uint32_t place = gil->locked ? pairs_find(&roster->addresses, (uint32_t)(gil->holder >> 32),
-                                                        (uint32_t)gil->holder)
+        const uint32_t place = gil->locked ? intern_pairs_find(&roster->addresses, (uint32_t)(gil->holder >> 32),
+                                                               (uint32_t)gil->holder)
                                            : 0;
         const struct member *member = place ? &roster->members[place - 1] : NULL;
         if (member && member->listed == roster->list && member->interpreter == i)
@@ -220,7 +222,7 @@ static void ask_for_holders(struct roster *roster)
     }
 }
 
-bool roster_holds(const struct roster *roster, const struct member *member)
+bool thread_list_holds(const struct thread_list *roster, const struct member *member)
 {
     const struct gil *gil = &roster->target->interpreters[member->interpreter].gil;
     if (roster->target->runtime.layout.thread_attachment)
@@ -228,16 +230,16 @@ bool roster_holds(const struct roster *roster, const struct member *member)
     return gil->known && gil->locked && gil->holder == member->address;
 }
 
-bool roster_current(const struct roster *roster, struct member *member)
+bool thread_list_current(const struct thread_list *roster, struct member *member)
 {
-    if (roster_holds(roster, member)) {
+    if (thread_list_holds(roster, member)) {
         member->held = roster->tick;
         return true;
     }
     const struct member *current = member;
     for (const struct member *m = member; m->twin && &roster->members[m->twin - 1] != member;) {
         m = &roster->members[m->twin - 1];
-        if (roster_holds(roster, m))
+        if (thread_list_holds(roster, m))
             return false;
         if (m->held > current->held || (m->held == current->held && m->interpreter_id > current->interpreter_id))
             current = m;
@@ -254,7 +256,7 @@ static bool has_frame(const struct walk *walk, uint64_t frame)
 }
 
 /* Whether all threads of the interpreter but this one were seen suspended in this tick. */
-static bool has_suspended_others(const struct roster *roster, const struct member *member)
+static bool has_suspended_others(const struct thread_list *roster, const struct member *member)
 {
     for (size_t i = 0; i < roster->order_count; i++) {
         const struct member *other = &roster->members[roster->order[i]];
@@ -265,18 +267,18 @@ static bool has_suspended_others(const struct roster *roster, const struct membe
     return true;
 }
 
-bool roster_collects(const struct roster *roster, const struct member *member)
+bool thread_list_collects(const struct thread_list *roster, const struct member *member)
 {
     const struct layout *l = &roster->target->runtime.layout;
     const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
-    if (!interpreter->collecting || !roster_holds(roster, member))
+    if (!interpreter->collecting || !thread_list_holds(roster, member))
         return false;
     if (!l->free_threaded)
         return true;
     return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(roster, member);
 }
 
-static void want(struct roster *roster, uint32_t place)
+static void want(struct thread_list *roster, uint32_t place)
 {
     struct member *member = &roster->members[place];
     const size_t count = roster->wanted_count + 1;
@@ -290,7 +292,7 @@ static void want(struct roster *roster, uint32_t place)
 }
 
 /* Chooses the threads that are to be read: all that were asked for, are not done, and may have moved. */
-static void choose(struct roster *roster, bool all)
+static void choose(struct thread_list *roster, bool all)
 {
     roster->wanted_count = 0;
     if (roster->which == THREADS_GIL && !is_without_lock(roster))
@@ -306,11 +308,11 @@ static void choose(struct roster *roster, bool all)
 }
 
 /* Puts the holder of each lock in front of the threads that had it lately. */
-static void note_holders(struct roster *roster)
+static void note_holders(struct thread_list *roster)
 {
     for (size_t i = 0; i < roster->target->interpreters_count; i++) {
         const uint64_t holder = roster->target->interpreters[i].gil.holder;
-        const uint32_t place = pairs_find(&roster->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
+        const uint32_t place = intern_pairs_find(&roster->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
         uint32_t at = 0;
         while (at < ROSTER_FIRST - 1 && roster->recent[at] != place)
             at++;
@@ -322,7 +324,7 @@ static void note_holders(struct roster *roster)
 }
 
 /* The same as choose() of those that had the lock lately. */
-static void choose_recent(struct roster *roster)
+static void choose_recent(struct thread_list *roster)
 {
     roster->wanted_count = 0;
     note_holders(roster);
@@ -336,7 +338,7 @@ static void choose_recent(struct roster *roster)
 }
 
 /* Takes over what became of the threads that were read. False when one is not where the list has it. */
-static bool take_over(struct roster *roster)
+static bool take_over(struct thread_list *roster)
 {
     bool there = true;
     for (size_t i = 0; i < roster->wanted_count; i++) {
@@ -360,7 +362,7 @@ static bool take_over(struct roster *roster)
 }
 
 /* Those that were not read have not moved. */
-static void repeat_others(struct roster *roster)
+static void repeat_others(struct thread_list *roster)
 {
     for (size_t i = 0; i < roster->asked_count; i++) {
         struct member *member = &roster->members[roster->asked[i]];
@@ -375,7 +377,7 @@ static void repeat_others(struct roster *roster)
 }
 
 /* Without a lock, the threads that are attached stand for those that hold one. All have to be read to know. */
-static void keep_attached(struct roster *roster)
+static void keep_attached(struct thread_list *roster)
 {
     size_t kept = 0;
     for (size_t i = 0; i < roster->asked_count; i++)
@@ -385,7 +387,7 @@ static void keep_attached(struct roster *roster)
 }
 
 /* Reads those that moved, and those that moved while they were read. */
-static enum roster_state read_threads(struct roster *roster, uint64_t now_ns)
+static enum roster_state read_threads(struct thread_list *roster, uint64_t now_ns)
 {
     for (int pass = 0; pass <= PASSES; pass++) {
         if (roster->rests)
@@ -405,7 +407,7 @@ static enum roster_state read_threads(struct roster *roster, uint64_t now_ns)
     return ROSTER_READ;
 }
 
-enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
+enum roster_state thread_list_read(struct thread_list *roster, uint64_t now_ns)
 {
     enum roster_state state = ROSTER_TORN;
     const bool attached_only = roster->which == THREADS_GIL && is_without_lock(roster);
@@ -432,7 +434,7 @@ enum roster_state roster_read(struct roster *roster, uint64_t now_ns)
 }
 
 /* How many of those that were read just now may have moved since the lock was as in `then`. */
-static size_t count_moved(const struct roster *roster, const struct gil *then)
+static size_t count_moved(const struct thread_list *roster, const struct gil *then)
 {
     size_t moved = 0;
     for (size_t i = 0; i < roster->wanted_count; i++) {
@@ -442,7 +444,7 @@ static size_t count_moved(const struct roster *roster, const struct gil *then)
     return moved;
 }
 
-enum roster_state roster_rest(struct roster *roster, uint64_t now_ns)
+enum roster_state thread_list_rest(struct thread_list *roster, uint64_t now_ns)
 {
     const struct gil then = roster->target->interpreters[0].gil;
     bool same = true;
@@ -455,37 +457,37 @@ enum roster_state roster_rest(struct roster *roster, uint64_t now_ns)
         return ROSTER_GONE;
     roster->moved = count_moved(roster, &then);
     if (!take_over(roster) || !same)
-        roster_distrust(roster); /* for the next tick: threads that came or went since are not of this one */
+        thread_list_distrust(roster); /* for the next tick: threads that came or went since are not of this one */
     for (size_t i = 0; i < roster->target->interpreters_count; i++)
         roster->target->interpreters[i].gil = then;
     repeat_others(roster);
     return ROSTER_READ;
 }
 
-static const struct member *listed_at(const struct roster *roster, uint64_t thread)
+static const struct member *listed_at(const struct thread_list *roster, uint64_t thread)
 {
-    const uint32_t place = pairs_find(&roster->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
+    const uint32_t place = intern_pairs_find(&roster->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
     return place && roster->members[place - 1].listed == roster->list ? &roster->members[place - 1] : NULL;
 }
 
-uint64_t roster_pointer(const struct roster *roster, uint64_t thread)
+uint64_t thread_list_pointer(const struct thread_list *roster, uint64_t thread)
 {
     const struct member *member = listed_at(roster, thread);
     return member ? member->pointer : 0;
 }
 
-uint32_t roster_native_id(const struct roster *roster, uint64_t thread)
+uint32_t thread_list_native_id(const struct thread_list *roster, uint64_t thread)
 {
     const struct member *member = listed_at(roster, thread);
     return member ? member->native_id : 0;
 }
 
-bool roster_placed(const struct roster *roster, const struct member *member)
+bool thread_list_placed(const struct thread_list *roster, const struct member *member)
 {
     return roster->whole && member->listed == roster->list;
 }
 
-void roster_repeat(struct roster *roster)
+void thread_list_repeat(struct thread_list *roster)
 {
     roster->tick++;
     repeat_others(roster);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Many threads of a program that stands still for a moment: those that had the lock lately are read in it, and the
  * others when the program runs on. */
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 #include "record/process/clock.h"
 #include "tests/fakes/fake_python.h"
@@ -16,7 +16,7 @@ _Static_assert(THREADS > ROSTER_FIRST && THREADS <= FAKE_THREADS, "more threads 
 
 struct scene {
     struct fake_python *p;
-    struct roster roster;
+    struct thread_list roster;
     uint64_t f;
 };
 
@@ -33,7 +33,7 @@ static void begin(struct scene *s, struct fake_python *p, size_t threads)
         fake_thread(p, 4711 + (uint32_t)p->threads_count);
     for (size_t t = 0; t < threads; t++)
         stand_on(s, t, (int)t);
-    roster_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
+    thread_list_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
     s->roster.defers = true;
 }
 
@@ -41,13 +41,13 @@ static void begin(struct scene *s, struct fake_python *p, size_t threads)
 static void read_still(struct scene *s)
 {
     s->roster.unwinder.still = true;
-    assert_int_equal(roster_read(&s->roster, clock_now_ns()), ROSTER_READ);
+    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
     s->roster.unwinder.still = false;
 }
 
 static void read_rest(struct scene *s)
 {
-    assert_int_equal(roster_rest(&s->roster, clock_now_ns()), ROSTER_READ);
+    assert_int_equal(thread_list_rest(&s->roster, clock_now_ns()), ROSTER_READ);
 }
 
 static const struct member *member_of(struct scene *s, size_t thread)
@@ -112,7 +112,7 @@ static void each_with_a_lock(void (*story)(struct scene *s))
         struct fake_python *p = fake_python_start(fake_versions[v]);
         begin(&s, p, THREADS);
         story(&s);
-        roster_close(&s.roster);
+        thread_list_close(&s.roster);
         fake_python_end(p);
     }
 }
@@ -220,14 +220,14 @@ static void take_it_meanwhile(struct scene *s)
     assert_int_equal(gil->switches, then.switches);
     assert_int_equal(gil->locked, then.locked);
     assert_int_equal(gil->known, then.known);
-    assert_true(roster_holds(&s->roster, member_of(s, 0)));
-    assert_false(roster_holds(&s->roster, member_of(s, 5)));
+    assert_true(thread_list_holds(&s->roster, member_of(s, 0)));
+    assert_false(thread_list_holds(&s->roster, member_of(s, 5)));
     /* In the next one it is known that both may have moved. */
     stand_on(s, 0, 20);
     stand_on(s, 5, 26);
     read_still(s);
     assert_done(s, "0 5");
-    assert_true(roster_holds(&s->roster, member_of(s, 5)));
+    assert_true(thread_list_holds(&s->roster, member_of(s, 5)));
     read_rest(s);
     assert_int_equal(s->roster.moved, 0);
     assert_line(s, 0, 20);
@@ -293,7 +293,7 @@ static void lose_the_process(struct scene *s)
 {
     read_still(s);
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(roster_rest(&s->roster, clock_now_ns()), ROSTER_GONE);
+    assert_int_equal(thread_list_rest(&s->roster, clock_now_ns()), ROSTER_GONE);
     fake_remote_answer(REMOTE_READ);
 }
 
@@ -308,7 +308,7 @@ static void the_end_of_the_process_is_told(void **state)
 static void read_at_once(struct scene *s, bool still, const char *wanted)
 {
     s->roster.unwinder.still = still;
-    assert_int_equal(roster_read(&s->roster, clock_now_ns()), ROSTER_READ);
+    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
     s->roster.unwinder.still = false;
     assert_false(s->roster.rests);
     assert_done(s, wanted);
@@ -351,7 +351,7 @@ static void a_few_threads(void **state)
         fake_take_lock(p, 2);
         read_at_once(&s, true, all_but(ROSTER_FIRST, ROSTER_FIRST));
         assert_lines(&s);
-        roster_close(&s.roster);
+        thread_list_close(&s.roster);
         fake_python_end(p);
     }
 }

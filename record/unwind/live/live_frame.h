@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A frame in the copy of a thread: what it does, and which other it can have called. See find.h for the reasons. */
-#ifndef PYREEL_RECORD_UNWIND_LIVE_FRAME_H
-#define PYREEL_RECORD_UNWIND_LIVE_FRAME_H
+#ifndef PYREEL_RECORD_UNWIND_LIVE_LIVE_FRAME_H
+#define PYREEL_RECORD_UNWIND_LIVE_LIVE_FRAME_H
 
 #include "record/unwind/live/find.h"
 
@@ -15,7 +15,7 @@ enum life {
 };
 
 /* A frame in the copy. */
-struct seen {
+struct live_frame {
     const unsigned char *here;
     uint64_t address, previous, instruction;
     struct code *code; /* NULL: a mark of an entry, or one that is dead */
@@ -35,35 +35,37 @@ struct values {
 
 /* Looks at the frame at an address. ACCEPTED: it is in the copy, and if it is no mark of an entry, its code is known
  * and its instruction in it. LEARNED with seen->here NULL: it is not in the copy. */
-enum attempt seen_look(struct walker *walker, struct walk *walk, uint64_t address, struct seen *seen);
+enum attempt live_frame_look(struct walker *walker, struct walk *walk, uint64_t address, struct live_frame *seen);
 
 /* Bytes that a frame takes on the data stack. */
-uint64_t seen_bytes(const struct layout *layout, const struct code *code);
+uint64_t live_frame_bytes(const struct layout *layout, const struct code *code);
 
 /* What the frame's instruction can do, see opcodes.h. */
-uint32_t seen_kind(const struct seen *seen);
+uint32_t live_frame_kind(const struct live_frame *seen);
 /* Whether an instruction of this kind in it can call a function that is no generator. */
-bool seen_calls_plainly(const struct seen *seen, uint32_t kind);
+bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind);
 
 /* The end of its stack of values; LEARNED: that is not in the copy. */
-enum attempt seen_values(struct walker *walker, struct walk *walk, const struct seen *seen, struct values *values);
+enum attempt live_frame_values(struct walker *walker, struct walk *walk, const struct live_frame *seen,
+                               struct values *values);
 /* Whether the object that a generator's frame belongs to is among them. */
-bool values_have(const struct layout *layout, const struct values *values, uint64_t generator_frame);
+bool live_frame_values_have(const struct layout *layout, const struct values *values, uint64_t generator_frame);
 
 /* Whether `caller` can have called `callee`, as the copy has both: ACCEPTED or TORN, or LEARNED when what tells is not
  * in the copy. `from_c`: through C; `certain`: the callee was alive at the moment. */
-enum attempt seen_called(struct walker *walker, struct walk *walk, const struct seen *caller, const struct seen *callee,
-                         bool from_c, bool certain);
+enum attempt live_frame_called(struct walker *walker, struct walk *walk, const struct live_frame *caller,
+                               const struct live_frame *callee, bool from_c, bool certain);
 
 /* Whether a neighbour of a stray is the same frame on the other side of reading the strays; `exactly`: and at the same
  * place. */
-bool seen_still_there(const struct walker *walker, const struct walk *walk, const struct seen *seen, bool exactly);
+bool live_frame_still_there(const struct walker *walker, const struct walk *walk, const struct live_frame *seen,
+                            bool exactly);
 
 /* Whether a mark at this address is known to lead to the frame `above`. */
-bool seen_known_mark(struct walk *walk, uint64_t mark, uint64_t above);
+bool live_frame_known_mark(struct walk *walk, uint64_t mark, uint64_t above);
 /* The frame above a mark of an entry that a plain frame was called through: not read with the copy, since it does not
  * change while its frames are there, and their place tells whether it is right. False when it leads elsewhere. */
-bool seen_above_mark(struct walker *walker, struct walk *walk, uint64_t mark, const struct seen *callee,
-                     uint64_t *above);
+bool live_frame_above_mark(struct walker *walker, struct walk *walk, uint64_t mark, const struct live_frame *callee,
+                           uint64_t *above);
 
 #endif

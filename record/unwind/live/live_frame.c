@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/unwind/live/frame.h"
+#include "record/unwind/live/live_frame.h"
 
 #include "formats/base/alloc.h"
 #include "record/python/opcode_effects.h"
@@ -7,12 +7,12 @@
 #define MARK_TRIES 16 /* places where a mark may be remembered */
 #define TAGS       3u /* low bits of a word on a stack of values */
 
-uint64_t seen_bytes(const struct layout *l, const struct code *code)
+uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
 {
     return l->frame_locals + ((uint64_t)code->locals + code->stack) * 8;
 }
 
-static enum life life_of(const struct layout *l, const struct seen *seen)
+static enum life life_of(const struct layout *l, const struct live_frame *seen)
 {
     if (l->stack_is_pointer) {
         /* A function without variables may also call with nothing on its stack. */
@@ -29,7 +29,7 @@ static enum life life_of(const struct layout *l, const struct seen *seen)
  * once. Before 3.14, one that is being made still has the instruction of the one that was there before, which mostly
  * was about to return: whoever returns counts as returned. Later versions take the code object from a frame that has.
  */
-static bool is_begun(const struct layout *l, const struct seen *seen)
+static bool is_begun(const struct layout *l, const struct live_frame *seen)
 {
     if (code_is_generator(seen->code) || !walk_is_in_code(seen->code, seen->instruction))
         return false;
@@ -44,20 +44,20 @@ static void note_met(struct walker *w, struct code *code)
     w->met[w->met_count++] = code;
 }
 
-enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, struct seen *seen)
+enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t address, struct live_frame *seen)
 {
     const struct layout *l = w->layout;
     const unsigned char *here = snapshot_find(&walk->snapshot, l, address);
     seen->here = here;
     if (!here)
         return LEARNED;
-    *seen = (struct seen){ .here = here,
-                           .address = address,
-                           .previous = word_at(here, l->frame_previous),
-                           .instruction = word_at(here, l->frame_instruction),
-                           .owner = here[l->frame_owner],
-                           .stray = walk->snapshot.found_stray != NULL,
-                           .chunk = walk->snapshot.found_chunk };
+    *seen = (struct live_frame){ .here = here,
+                                 .address = address,
+                                 .previous = word_at(here, l->frame_previous),
+                                 .instruction = word_at(here, l->frame_instruction),
+                                 .owner = here[l->frame_owner],
+                                 .stray = walk->snapshot.found_stray != NULL,
+                                 .chunk = walk->snapshot.found_chunk };
     if (seen->owner >= l->owner_shim)
         return ACCEPTED;
     const struct executed executed = code_executed(l, here);
@@ -76,7 +76,7 @@ enum attempt seen_look(struct walker *w, struct walk *walk, uint64_t address, st
         return LEARNED;
     seen->life = life_of(l, seen);
     if (seen->owner == l->owner_generator)
-        snapshot_widen(&walk->snapshot, (uint32_t)seen_bytes(l, seen->code));
+        snapshot_widen(&walk->snapshot, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))
         seen->life = DEAD;
     /* It is left out for what its code object says: that must be the one it has. */
@@ -95,12 +95,13 @@ static bool has_word(const uint64_t *words, size_t count, uint64_t wanted)
     return false;
 }
 
-uint32_t seen_kind(const struct seen *seen)
+uint32_t live_frame_kind(const struct live_frame *seen)
 {
     return code_kind(seen->code, seen->instruction);
 }
 
-enum attempt seen_values(struct walker *w, struct walk *walk, const struct seen *seen, struct values *values)
+enum attempt live_frame_values(struct walker *w, struct walk *walk, const struct live_frame *seen,
+                               struct values *values)
 {
     const struct layout *l = w->layout;
     const uint64_t locals = seen->address + l->frame_locals;
@@ -117,19 +118,19 @@ enum attempt seen_values(struct walker *w, struct walk *walk, const struct seen 
     return values->count == near ? ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
 }
 
-bool values_have(const struct layout *l, const struct values *values, uint64_t generator_frame)
+bool live_frame_values_have(const struct layout *l, const struct values *values, uint64_t generator_frame)
 {
     return has_word(values->words, values->count, generator_frame - l->generator_frame);
 }
 
-bool seen_calls_plainly(const struct seen *seen, uint32_t kind)
+bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind)
 {
     return seen->code->hidden || (kind & OPCODE_CALLS && (kind & OPCODE_HIDES || !(kind & OPCODE_RESUMES)));
 }
 
 /* Through C: before 3.14 the caller counts as running then. Any instruction may lead there, but only some drive a
  * generator. */
-static bool called_through_c(const struct layout *l, const struct seen *caller, const struct seen *callee,
+static bool called_through_c(const struct layout *l, const struct live_frame *caller, const struct live_frame *callee,
                              uint32_t kind, bool certain)
 {
     /* A generator into which an exception is thrown does not run while the one that it delegates to handles it. */
@@ -139,40 +140,41 @@ static bool called_through_c(const struct layout *l, const struct seen *caller, 
     return certain || throws || (caller->life == (l->stack_is_pointer ? CALLING : RUNNING) && kind & OPCODE_DRIVES);
 }
 
-static enum attempt resumed(struct walker *w, struct walk *walk, const struct seen *caller, const struct seen *callee,
-                            uint32_t kind)
+static enum attempt resumed(struct walker *w, struct walk *walk, const struct live_frame *caller,
+                            const struct live_frame *callee, uint32_t kind)
 {
     struct values values;
     if (!(kind & OPCODE_RESUMES))
         return TORN;
-    const enum attempt done = seen_values(w, walk, caller, &values);
+    const enum attempt done = live_frame_values(w, walk, caller, &values);
     if (done != ACCEPTED)
         return done;
-    return values_have(w->layout, &values, callee->address) ? ACCEPTED : TORN;
+    return live_frame_values_have(w->layout, &values, callee->address) ? ACCEPTED : TORN;
 }
 
-enum attempt seen_called(struct walker *w, struct walk *walk, const struct seen *caller, const struct seen *callee,
-                         bool from_c, bool certain)
+enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct live_frame *caller,
+                               const struct live_frame *callee, bool from_c, bool certain)
 {
     const struct layout *l = w->layout;
     if (caller->life == DEAD)
         return TORN;
-    const uint32_t kind = seen_kind(caller);
+    const uint32_t kind = live_frame_kind(caller);
     if (from_c)
         return called_through_c(l, caller, callee, kind, certain) ? ACCEPTED : TORN;
     /* One into which an exception is thrown is linked without a mark, though C does it. */
     if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)
-        return seen_still_there(w, walk, caller, true) ? ACCEPTED : TORN;
+        return live_frame_still_there(w, walk, caller, true) ? ACCEPTED : TORN;
     if (caller->life != CALLING)
         return TORN;
     if (callee->owner == l->owner_generator)
         return resumed(w, walk, caller, callee, kind);
     const bool neighbours = !caller->stray && !callee->stray && caller->chunk == callee->chunk;
-    const bool fits = !neighbours || callee->address == caller->address + seen_bytes(l, caller->code);
-    return seen_calls_plainly(caller, kind) && fits ? ACCEPTED : TORN;
+    const bool fits = !neighbours || callee->address == caller->address + live_frame_bytes(l, caller->code);
+    return live_frame_calls_plainly(caller, kind) && fits ? ACCEPTED : TORN;
 }
 
-bool seen_still_there(const struct walker *w, const struct walk *walk, const struct seen *seen, bool exactly)
+bool live_frame_still_there(const struct walker *w, const struct walk *walk, const struct live_frame *seen,
+                            bool exactly)
 {
     const struct layout *l = w->layout;
     const unsigned char *again = seen->stray ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
@@ -186,25 +188,27 @@ bool seen_still_there(const struct walker *w, const struct walk *walk, const str
 /* ---- marks ---- */
 
 /* Whether the plain frame `callee` lies right behind the one at an address. */
-static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, const struct seen *callee)
+static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, const struct live_frame *callee)
 {
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, address);
-    struct seen caller;
+    struct live_frame caller;
     /* It is not learned here: what lies there may be no frame at all. */
     const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
     if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
-    return seen_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&
-           caller.chunk == callee->chunk && caller.address + seen_bytes(w->layout, caller.code) == callee->address;
+    return live_frame_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&
+           caller.chunk == callee->chunk &&
+           caller.address + live_frame_bytes(w->layout, caller.code) == callee->address;
 }
 
 /* Whether what was seen above a mark at this address is still there. A frame that goes on with a generator may have the
  * generator between them, and the mark at the same place. */
-static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, const struct seen *callee)
+static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, const struct live_frame *callee)
 {
-    struct seen caller;
-    return lies_behind(w, walk, above, callee) && seen_look(w, walk, above, &caller) == ACCEPTED &&
-           caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) && !(seen_kind(&caller) & OPCODE_RESUMES);
+    struct live_frame caller;
+    return lies_behind(w, walk, above, callee) && live_frame_look(w, walk, above, &caller) == ACCEPTED &&
+           caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) &&
+           !(live_frame_kind(&caller) & OPCODE_RESUMES);
 }
 
 /* Whether nothing is above a mark of an entry that leads there. */
@@ -224,13 +228,14 @@ static struct mark *place_of_mark(struct walk *walk, uint64_t address)
     return &walk->marks[first % MARKS];
 }
 
-bool seen_known_mark(struct walk *walk, uint64_t mark, uint64_t above)
+bool live_frame_known_mark(struct walk *walk, uint64_t mark, uint64_t above)
 {
     const struct mark *known = place_of_mark(walk, mark);
     return mark && known->address == mark && known->above == above;
 }
 
-bool seen_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const struct seen *callee, uint64_t *above)
+bool live_frame_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const struct live_frame *callee,
+                           uint64_t *above)
 {
     const struct layout *l = w->layout;
     struct mark *known = place_of_mark(walk, mark);
@@ -279,18 +284,19 @@ static bool same_call(const struct walker *w, struct walk *walk, const struct li
            same_again(w, walk, callee->address, again_callee, is_generator(w, walk, callee->address));
 }
 
-bool walker_near(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+bool live_frame_near(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
 {
     struct snapshot *s = &walk->snapshot;
     const size_t caller_piece = snapshot_near_piece(s, w->layout, caller->address);
     return caller_piece && caller_piece == snapshot_near_piece(s, w->layout, callee->address);
 }
 
-uint32_t walker_sure(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+uint32_t live_frame_sure(const struct walker *w, struct walk *walk, const struct link *caller,
+                         const struct link *callee)
 {
     const struct snapshot *s = &walk->snapshot;
     const struct layout *l = w->layout;
-    if (s->near && !walker_near(w, walk, caller, callee))
+    if (s->near && !live_frame_near(w, walk, caller, callee))
         return WALKER_UNSEEN;
     for (uint32_t i = 0; s->near && i < NEAR_COPIES; i++) {
         const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i);
@@ -305,7 +311,8 @@ uint32_t walker_sure(const struct walker *w, struct walk *walk, const struct lin
                                snapshot_find_again(s, l, callee->address));
 }
 
-bool walker_together(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee)
+bool live_frame_together(const struct walker *w, struct walk *walk, const struct link *caller,
+                         const struct link *callee)
 {
     struct snapshot *s = &walk->snapshot;
     if (!snapshot_find(s, w->layout, caller->address) || s->found_stray)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which threads there are, and which of them are read: those that may have moved. */
-#include "record/unwind/threads.h"
+#include "record/unwind/thread_list.h"
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
@@ -13,7 +13,7 @@
 
 struct scene {
     struct fake_python *p;
-    struct roster roster;
+    struct thread_list roster;
     uint64_t f;
     unsigned reads[FAKE_THREADS]; /* of each thread's state, with or without its stack */
     unsigned waited;              /* reads of thread 1 after which thread 2 takes the lock; 0: never */
@@ -38,14 +38,14 @@ static void begin(struct scene *s, struct fake_python *p, enum threads which, bo
     fake_thread(p, 4713);
     for (size_t t = 0; t < 3; t++)
         fake_stack(p, t, (struct fake_frame[]){ { PLAIN, s->f, (int)t } }, 1);
-    roster_open(&s->roster, &p->target, &p->codes, which, anew);
+    thread_list_open(&s->roster, &p->target, &p->codes, which, anew);
     fake_remote_hook(count_reads, s);
 }
 
 static void end(struct scene *s)
 {
     fake_remote_hook(NULL, NULL);
-    roster_close(&s->roster);
+    thread_list_close(&s->roster);
 }
 
 /* One tick: the threads in their order, and what is known of their stacks. */
@@ -53,7 +53,7 @@ static void assert_tick(struct scene *s, const char *wanted)
 {
     char text[1000] = "";
     memset(s->reads, 0, sizeof(s->reads));
-    assert_int_equal(roster_read(&s->roster, clock_now_ns()), ROSTER_READ);
+    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
     for (size_t i = 0; i < s->roster.asked_count; i++) {
         const struct member *member = &s->roster.members[s->roster.asked[i]];
         assert_int_equal(member->tick, s->roster.tick);
@@ -174,7 +174,7 @@ static void know_nothing(struct fake_python *p)
     /* The lock is somewhere else. */
     fake_poke(p, p->interpreter + l->interpreter_gil, fake_room(p, 64));
     p->target.interpreters_count = 0;
-    roster_open(&s.roster, &p->target, &p->codes, THREADS_ALL, false);
+    thread_list_open(&s.roster, &p->target, &p->codes, THREADS_ALL, false);
     fake_remote_hook(count_reads, &s);
     for (int i = 0; i < 3; i++) {
         assert_tick(&s, ALL);
@@ -231,7 +231,7 @@ static void come_and_go(struct fake_python *p)
     fake_poke(p, p->threads[2].address + l->thread_next, p->threads[0].address);
     fake_poke(p, p->threads[0].address + l->thread_prev, p->threads[2].address);
     fake_poke(p, p->threads[1].address + l->thread_interpreter, 0);
-    roster_distrust(&s.roster);
+    thread_list_distrust(&s.roster);
     assert_tick(&s, "4714 f:26, 4713 f:22, 4711 f:20");
     /* The first of the list ends, which only the interpreter tells. */
     fake_poke(p, p->interpreter + l->interpreter_threads_head, p->threads[2].address);
@@ -265,7 +265,7 @@ static void choose_holder(struct fake_python *p)
     if (l->free_threaded)
         return;
     begin(&s, p, THREADS_GIL, false);
-    roster_read(&s.roster, clock_now_ns()); /* the lock is known only when it was read */
+    thread_list_read(&s.roster, clock_now_ns()); /* the lock is known only when it was read */
     assert_tick(&s, "4711 f:20");
     fake_take_lock(p, 1);
     assert_tick(&s, "4712 f:21");
@@ -295,14 +295,14 @@ static void lose_the_list(struct fake_python *p)
     assert_tick(&s, ALL);
     const uint64_t next = fake_peek(p, p->threads[2].address + l->thread_next);
     fake_poke(p, p->threads[2].address + l->thread_next, 0x1230);
-    roster_distrust(&s.roster);
-    assert_int_equal(roster_read(&s.roster, clock_now_ns()), ROSTER_TORN);
+    thread_list_distrust(&s.roster);
+    assert_int_equal(thread_list_read(&s.roster, clock_now_ns()), ROSTER_TORN);
     fake_poke(p, p->threads[2].address + l->thread_next, next);
     assert_tick(&s, ALL);
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(roster_read(&s.roster, clock_now_ns()), ROSTER_GONE);
+    assert_int_equal(thread_list_read(&s.roster, clock_now_ns()), ROSTER_GONE);
     fake_remote_answer(REMOTE_READ);
-    roster_repeat(&s.roster);
+    thread_list_repeat(&s.roster);
     for (size_t i = 0; i < s.roster.order_count; i++) {
         assert_int_equal(s.roster.members[s.roster.order[i]].tick, s.roster.tick);
         assert_int_equal(s.roster.members[s.roster.order[i]].state, UNWOUND);

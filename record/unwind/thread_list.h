@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Who is there: the threads of a target, in the order of its lists, and their stacks as of this tick. Threads that are
  * known not to have moved are not read. */
-#ifndef PYREEL_RECORD_UNWIND_THREADS_H
-#define PYREEL_RECORD_UNWIND_THREADS_H
+#ifndef PYREEL_RECORD_UNWIND_THREAD_LIST_H
+#define PYREEL_RECORD_UNWIND_THREAD_LIST_H
 
 #include "formats/intern/intern.h"
 #include "record/unwind/unwind.h"
@@ -35,15 +35,15 @@ struct member {
  * threads has up to 32, as Python makes pools. Each thread costs the program about 2 us. */
 #define ROSTER_FIRST 40
 
-struct roster {
+struct thread_list {
     struct target *target;
     struct unwinder unwinder;
     enum threads which;
 
     struct member *members;
     size_t members_count, members_room;
-    struct pairs addresses; /* halves of an address → place in members + 1 */
-    uint32_t *order;        /* places of members, in the order of the lists */
+    struct intern_pairs addresses; /* halves of an address → place in members + 1 */
+    uint32_t *order;               /* places of members, in the order of the lists */
     size_t order_count, order_room;
     uint32_t *asked; /* those of them that were asked for, in this tick */
     size_t asked_count, asked_room;
@@ -54,10 +54,11 @@ struct roster {
     size_t failed; /* threads that could not be read in this tick */
 
     /* While the program stands still it is read as shortly as can be: where there are many threads, those that had the
-     * lock lately are read then. The others wait, and do not move: roster_rest() reads them when the program runs. */
-    bool defers;                   /* set by the caller: roster_read() may leave threads for roster_rest() */
-    bool rests;                    /* roster_read() did */
-    size_t moved;                  /* threads read by roster_rest() that may have moved since roster_read() */
+     * lock lately are read then. The others wait, and do not move: thread_list_rest() reads them when the program runs.
+     */
+    bool defers;                   /* set by the caller: thread_list_read() may leave threads for thread_list_rest() */
+    bool rests;                    /* thread_list_read() did */
+    size_t moved;                  /* threads read by thread_list_rest() that may have moved since thread_list_read() */
     uint32_t recent[ROSTER_FIRST]; /* places + 1 of those that had the lock, the latest first; 0: none */
 
     struct wanted *wanted; /* room for those that are read at once */
@@ -66,51 +67,53 @@ struct roster {
 };
 
 /* `target` must be open, and it and `codes` live as long as the roster. */
-void roster_open(struct roster *roster, struct target *target, struct codes *codes, enum threads which, bool anew);
-void roster_close(struct roster *roster);
+void thread_list_open(struct thread_list *roster, struct target *target, struct codes *codes, enum threads which,
+                      bool anew);
+void thread_list_close(struct thread_list *roster);
 
 enum roster_state {
     ROSTER_READ,
     ROSTER_TORN,  /* the lists changed under us each time; members of this tick that are placed are good */
     ROSTER_GONE,  /* the process ended or may not be read */
-    ROSTER_SLEPT, /* the process has slept since the last tick: nothing was read, see idle.h; never of roster_read() */
+    ROSTER_SLEPT, /* the process has slept since the last tick: nothing was read, see idle.h; never of
+                     thread_list_read() */
 };
 
 /* One tick: reads the stacks of the wanted threads. `now_ns` is the clock's time. */
-enum roster_state roster_read(struct roster *roster, uint64_t now_ns);
+enum roster_state thread_list_read(struct thread_list *roster, uint64_t now_ns);
 
-/* Reads the threads that roster_read() left, while the program runs. The state of the lock is that of roster_read()
- * again afterwards. */
-enum roster_state roster_rest(struct roster *roster, uint64_t now_ns);
+/* Reads the threads that thread_list_read() left, while the program runs. The state of the lock is that of
+ * thread_list_read() again afterwards. */
+enum roster_state thread_list_rest(struct thread_list *roster, uint64_t now_ns);
 
 /* Whether it is in the last list, and that was read to its end: if not, nobody knows after ROSTER_TORN which
  * interpreter is in the place of its own, and who has the lock. */
-bool roster_placed(const struct roster *roster, const struct member *member);
+bool thread_list_placed(const struct thread_list *roster, const struct member *member);
 
 /* Of a listed thread state, by its address: its thread pointer, and the thread as the process calls it; 0: not known.
  */
-uint64_t roster_pointer(const struct roster *roster, uint64_t thread);
-uint32_t roster_native_id(const struct roster *roster, uint64_t thread);
+uint64_t thread_list_pointer(const struct thread_list *roster, uint64_t thread);
+uint32_t thread_list_native_id(const struct thread_list *roster, uint64_t thread);
 
 /* Nothing has moved since the last tick. */
-void roster_repeat(struct roster *roster);
+void thread_list_repeat(struct thread_list *roster);
 
 /* The target's lists may have changed in a way that is not seen in its threads. */
-void roster_distrust(struct roster *roster);
+void thread_list_distrust(struct thread_list *roster);
 
 /* Whether the thread has the lock of its interpreter, as far as was read; in a free-threaded build, whether it is
  * attached to it. */
-bool roster_holds(const struct roster *roster, const struct member *member);
+bool thread_list_holds(const struct thread_list *roster, const struct member *member);
 
 /* Whether this is the state in which its thread is at work. A thread that calls from one interpreter into another has a
  * state in each: it is in the one that has a lock, or had one last; if that is not known, in that of the interpreter
  * made last. */
-bool roster_current(const struct roster *roster, struct member *member);
+bool thread_list_current(const struct thread_list *roster, struct member *member);
 
 /* Whether the thread is collecting garbage, as far as that is known. One with the lock is, while its interpreter
  * collects. In a free-threaded build many threads are attached: it is the one with the frame that started it, where
  * that is kept (3.15), else the one for which all others are suspended. Between these times of a collection nothing
  * tells whose it is. */
-bool roster_collects(const struct roster *roster, const struct member *member);
+bool thread_list_collects(const struct thread_list *roster, const struct member *member);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What the sampler counted, by the names of formats/model/counters.h: written into the recording and printed for
  * --stats. One table says where each figure is kept. */
-#ifndef PYREEL_RECORD_COUNTERS_H
-#define PYREEL_RECORD_COUNTERS_H
+#ifndef PYREEL_RECORD_SAMPLER_COUNTERS_H
+#define PYREEL_RECORD_SAMPLER_COUNTERS_H
 
 #include "formats/stream/block_write.h"
 #include "record/sampler.h"
 
 /* Tells the sampler's figures; none when it never had a process. False when the sink refused. */
-bool figures_tell(const struct sampler *sampler, const struct sink *to, struct fault *why);
+bool sampler_counters_emit(const struct sampler *sampler, const struct sink *to, struct fault *why);
 
 /* Prints the same for people on standard error, and what the recording takes. */
-void figures_print(const struct sampler *sampler, const struct block_writer *written);
+void sampler_counters_print(const struct sampler *sampler, const struct block_writer *written);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/counters.h"
+#include "record/sampler_counters.h"
 
 #include "formats/base/alloc.h"
 #include "formats/model/counters.h"
@@ -64,12 +64,12 @@ static struct figure_list list_of(const struct sampler *sampler)
         uint64_t value;
         memcpy(&value, (const char *)&figures + rows[i].offset, sizeof(value));
         if (value > 0 || !rows[i].rare)
-            figures_set(&list, (struct text){ rows[i].name, strlen(rows[i].name) }, value, NULL);
+            counters_set(&list, (struct text){ rows[i].name, strlen(rows[i].name) }, value, NULL);
     }
     return list;
 }
 
-bool figures_tell(const struct sampler *sampler, const struct sink *to, struct fault *why)
+bool sampler_counters_emit(const struct sampler *sampler, const struct sink *to, struct fault *why)
 {
     struct figure_list list = list_of(sampler);
     bool good = true;
@@ -77,20 +77,20 @@ bool figures_tell(const struct sampler *sampler, const struct sink *to, struct f
         struct event event = { .kind = EVENT_FIGURE, .figure = list.rows[i] };
         good = sink_take(to, &event, why);
     }
-    figures_free(&list);
+    counters_free(&list);
     return good;
 }
 
-void figures_print(const struct sampler *sampler, const struct block_writer *written)
+void sampler_counters_print(const struct sampler *sampler, const struct block_writer *written)
 {
     struct figure_list list = list_of(sampler);
-    figures_set(&list, TEXT("stream_blocks"), written->sequence, NULL);
-    figures_set(&list, TEXT("stream_plain_bytes"), written->plain, NULL);
-    figures_set(&list, TEXT("stream_bytes"), written->written, NULL);
+    counters_set(&list, TEXT("stream_blocks"), written->sequence, NULL);
+    counters_set(&list, TEXT("stream_plain_bytes"), written->plain, NULL);
+    counters_set(&list, TEXT("stream_bytes"), written->written, NULL);
     for (size_t i = 0; i < list.count; i++) {
-        char *line = figures_line(&list, i);
+        char *line = counters_line(&list, i);
         fprintf(stderr, "  %s\n", line);
         free(line);
     }
-    figures_free(&list);
+    counters_free(&list);
 }
