@@ -45,7 +45,7 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
     const struct aggregate *tally = &to->tally;
-    const enum tally_sum sum = collapsed_weight_sum(settings->weight);
+    const enum aggregate_sum sum = collapsed_weight_sum(settings->weight);
     if (tally->samples > 0 && !aggregate_knows(tally, sum))
         return fault(why, "no sample of %s says %s", settings->input,
                      sum == SUM_CPU_NS ? "how much CPU time its thread used: record with pyreel-record -m cpu"

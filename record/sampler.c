@@ -136,7 +136,7 @@ static bool is_unborn(const struct sampler *sampler, const struct member *member
         return false;
     for (size_t i = 0; i < sampler->told_count; i++)
         if (sampler->told[i].number && sampler->told[i].native_id == member->native_id &&
-            &sampler->roster.members[i] != member)
+            &sampler->thread_list.members[i] != member)
             return true;
     return false;
 }
@@ -147,7 +147,7 @@ static bool is_unborn(const struct sampler *sampler, const struct member *member
 static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint32_t status, uint64_t time_ns,
                        struct fault *why)
 {
-    struct member *member = &sampler->roster.members[place];
+    struct member *member = &sampler->thread_list.members[place];
     struct told *told = told_of(sampler, place);
     struct event event;
     struct sample *sample = sampler_begin_sample(&event, told->number, time_ns);
@@ -159,7 +159,7 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
     } else {
         struct told_frames *frames = &sampler->frames;
         synthetic_frames_insert(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
-                                synthetic_frames_collecting(&sampler->marks, &sampler->roster, member), frames);
+                                synthetic_frames_collecting(&sampler->marks, &sampler->thread_list, member), frames);
         sample->keep = frames->keep;
         sample->pushed = frames->pushed;
         sample->frames = frames->pushed ? frames->frames : NULL;
@@ -170,7 +170,7 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
 
 static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_ns, struct fault *why)
 {
-    struct member *member = &sampler->roster.members[place];
+    struct member *member = &sampler->thread_list.members[place];
     struct told *told = told_of(sampler, place);
     const bool known = told->number && told->native_id == member->native_id &&
                        told->interpreter_id == sampler->target.interpreters[member->interpreter].id;
@@ -184,7 +184,7 @@ static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_n
     refresh_name(sampler, told, time_ns);
     if (member->state == UNWOUND) {
         const uint32_t status = sampler->with_status
-                                    ? thread_status_of(&sampler->statuses, &told->watch, &sampler->roster, member,
+                                    ? thread_status_of(&sampler->statuses, &told->watch, &sampler->thread_list, member,
                                                        told->tid, sampler->start_ns + time_ns)
                                     : 0;
         if (sampler->with_status && !thread_status_kept(&sampler->statuses, status)) {
@@ -200,27 +200,28 @@ static bool tell_thread(struct sampler *sampler, uint32_t place, uint64_t time_n
 /* Threads that are in no list any more have ended; what is remembered of them must not be taken for another's. */
 static void end_unlisted(struct sampler *sampler, uint64_t time_ns)
 {
-    struct thread_list *roster = &sampler->roster;
-    if (sampler->list == roster->list)
+    struct thread_list *thread_list = &sampler->thread_list;
+    if (sampler->list == thread_list->list)
         return;
-    sampler->list = roster->list;
-    for (uint32_t i = 0; i < roster->members_count; i++) {
-        if (roster->members[i].listed == roster->list)
+    sampler->list = thread_list->list;
+    for (uint32_t i = 0; i < thread_list->members_count; i++) {
+        if (thread_list->members[i].listed == thread_list->list)
             continue;
         end_thread(sampler, i, time_ns);
-        walk_free(&roster->members[i].walk);
+        walk_free(&thread_list->members[i].walk);
     }
 }
 
 /* The lists could not be read to their end: the threads that were not reached are failed samples. */
 static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
-    struct thread_list *roster = &sampler->roster;
+    struct thread_list *thread_list = &sampler->thread_list;
     bool any = false;
     if (sampler->asyncio.which == ASYNC_ALL)
         return sampler_emit_failed(sampler, 0, FAILURE_THREADS, time_ns, why);
-    for (uint32_t i = 0; i < roster->members_count; i++) {
-        const bool read = roster->members[i].tick == roster->tick && thread_list_placed(roster, &roster->members[i]);
+    for (uint32_t i = 0; i < thread_list->members_count; i++) {
+        const bool read = thread_list->members[i].tick == thread_list->tick &&
+                          thread_list_placed(thread_list, &thread_list->members[i]);
         const uint32_t number = told_of(sampler, i)->number;
         any |= read || number;
         if (read ? !tell_thread(sampler, i, time_ns, why)
@@ -232,14 +233,14 @@ static bool tell_unread(struct sampler *sampler, uint64_t time_ns, struct fault 
 
 static bool tell_all(struct sampler *sampler, uint64_t time_ns, struct fault *why)
 {
-    const struct thread_list *roster = &sampler->roster;
+    const struct thread_list *thread_list = &sampler->thread_list;
     end_unlisted(sampler, time_ns);
     if (sampler->asyncio.which == ASYNC_ALL)
         return sampler_tasks_emit(sampler, time_ns, why);
     if (sampler->with_status)
-        thread_status_tick(&sampler->statuses, roster->asked_count);
-    for (size_t i = 0; i < roster->asked_count; i++)
-        if (!tell_thread(sampler, roster->asked[i], time_ns, why))
+        thread_status_tick(&sampler->statuses, thread_list->asked_count);
+    for (size_t i = 0; i < thread_list->asked_count; i++)
+        if (!tell_thread(sampler, thread_list->asked[i], time_ns, why))
             return false;
     return true;
 }
@@ -255,29 +256,29 @@ static bool same_program(struct sampler *sampler, uint64_t time_ns)
     if (!target_head(&sampler->target, &head))
         return false;
     if (sampler->target.interpreters_count == 0 || head != sampler->target.interpreters[0].address)
-        thread_list_distrust(&sampler->roster);
+        thread_list_distrust(&sampler->thread_list);
     return true;
 }
 
 /* Reads the threads, or the tasks, unless nothing can have happened since the last look. */
-static enum roster_state look_now(void *self, uint64_t now_ns)
+static enum thread_list_state look_now(void *self, uint64_t now_ns)
 {
     struct sampler *sampler = self;
     sampler->slept = sampler->idle_looked && idle_still(&sampler->idle);
     if (sampler->slept) {
-        thread_list_repeat(&sampler->roster);
-        return ROSTER_SLEPT;
+        thread_list_repeat(&sampler->thread_list);
+        return THREAD_LIST_SLEPT;
     }
     return sampler->asyncio.which ? asyncio_read(&sampler->asyncio, now_ns, now_ns - sampler->start_ns)
-                                  : thread_list_read(&sampler->roster, now_ns);
+                                  : thread_list_read(&sampler->thread_list, now_ns);
 }
 
-static enum roster_state look_frozen(struct sampler *sampler, uint64_t now_ns)
+static enum thread_list_state look_frozen(struct sampler *sampler, uint64_t now_ns)
 {
     const bool stopped = freeze_begin(sampler->freeze);
-    sampler->roster.unwinder.still = sampler->one_moment = stopped;
-    const enum roster_state state = look_now(sampler, now_ns);
-    sampler->roster.unwinder.still = false;
+    sampler->thread_list.unwinder.still = sampler->one_moment = stopped;
+    const enum thread_list_state state = look_now(sampler, now_ns);
+    sampler->thread_list.unwinder.still = false;
     freeze_end(sampler->freeze);
     sampler->frozen_ns += sampler->freeze->lasted_ns;
     return state;
@@ -285,8 +286,8 @@ static enum roster_state look_frozen(struct sampler *sampler, uint64_t now_ns)
 
 void sampler_warm_up(struct sampler *sampler)
 {
-    thread_list_read(&sampler->roster, clock_now_ns());
-    sampler->roster.unwinder.figures = (struct unwind_figures){ 0 };
+    thread_list_read(&sampler->thread_list, clock_now_ns());
+    sampler->thread_list.unwinder.figures = (struct unwind_figures){ 0 };
 }
 
 /* Whether a look that began at `began_ns` waited for the lock of the target's memory: that is a wait in the kernel,
@@ -324,37 +325,37 @@ void sampler_cancel(struct sampler *sampler)
 }
 
 /* Looks at the threads. */
-static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
+static enum thread_list_state look(struct sampler *sampler, uint64_t now_ns)
 {
     if (!sampler->prepared)
         prepare(sampler);
     sampler->prepared = false;
-    sampler->roster.moved = 0;
+    sampler->thread_list.moved = 0;
     const bool slept = sampler->slept;
     const struct stay before = stand_stay_now();
     const uint64_t waits = sampler->exact.stand.waits, taken_ns = stand_taken_ns(&sampler->exact.stand);
     sampler->moment_ns = now_ns;
-    enum roster_state state = sampler->freeze   ? look_frozen(sampler, now_ns)
-                              : sampler->stands ? exact_read(&sampler->exact, look_now, sampler, now_ns)
-                                                : look_now(sampler, now_ns);
-    if (state == ROSTER_SLEPT)
-        state = ROSTER_READ;
+    enum thread_list_state state = sampler->freeze   ? look_frozen(sampler, now_ns)
+                                   : sampler->stands ? exact_read(&sampler->exact, look_now, sampler, now_ns)
+                                                     : look_now(sampler, now_ns);
+    if (state == THREAD_LIST_SLEPT)
+        state = THREAD_LIST_READ;
     if (sampler->stands && !sampler->freeze)
         sampler->moment_ns = sampler->exact.moment_ns;
     if (!sampler->freeze)
         sampler->one_moment = sampler->exact.proven || sampler->slept;
     sampler->waited = !sampler->freeze && (sampler->exact.waited ||
                                            has_waited(&before, sampler->exact.stand.waits - waits, sampler->moment_ns));
-    if (state == ROSTER_READ && sampler->roster.rests)
-        state = thread_list_rest(&sampler->roster, clock_now_ns());
+    if (state == THREAD_LIST_READ && sampler->thread_list.rests)
+        state = thread_list_rest(&sampler->thread_list, clock_now_ns());
     /* What failed says nothing of the ticks that fell into the wait. */
-    sampler->waited &= state == ROSTER_READ && sampler->roster.failed == 0;
+    sampler->waited &= state == THREAD_LIST_READ && sampler->thread_list.failed == 0;
     sampler->figures.idle_ticks += sampler->slept;
     /* A look at a program that sleeps takes nothing from the program. The kernel tells the time of a look at the next
      * one. */
     sampler->idle_ns += slept && sampler->slept ? stand_taken_ns(&sampler->exact.stand) - taken_ns : 0;
     /* Only a tick without failures can be repeated. */
-    if (state != ROSTER_READ || sampler->roster.failed > 0 || sampler->asyncio.failed > 0)
+    if (state != THREAD_LIST_READ || sampler->thread_list.failed > 0 || sampler->asyncio.failed > 0)
         idle_forget(&sampler->idle);
     sampler->idle_looked = idle_knows(&sampler->idle);
     return state;
@@ -363,7 +364,7 @@ static enum roster_state look(struct sampler *sampler, uint64_t now_ns)
 /* The samples of a tick. */
 static void count_exact(struct sampler *sampler, uint64_t samples)
 {
-    const uint64_t moved = sampler->roster.moved < samples ? sampler->roster.moved : samples;
+    const uint64_t moved = sampler->thread_list.moved < samples ? sampler->thread_list.moved : samples;
     const uint64_t live = sampler->one_moment ? moved : samples;
     sampler->figures.live += live;
     sampler->figures.exact += samples - live;
@@ -371,7 +372,8 @@ static void count_exact(struct sampler *sampler, uint64_t samples)
 
 enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed, struct fault *why)
 {
-    const enum roster_state state = look(sampler, now_ns); /* nothing is told before: a look tells of tasks itself */
+    const enum thread_list_state state = look(sampler,
+                                              now_ns); /* nothing is told before: a look tells of tasks itself */
     if (missed > 0)
         sampler_emit_note(sampler, (struct event){ .kind = EVENT_MISSED, .missed = missed });
     sampler->missed += missed;
@@ -382,8 +384,9 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64
     if (!same_program(sampler, time_ns))
         return SAMPLER_LOST;
     /* What looks like a torn list may be another program's memory. */
-    const bool lost = state == ROSTER_GONE || (state == ROSTER_TORN && !target_same_program(&sampler->target));
-    if (state == ROSTER_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
+    const bool lost = state == THREAD_LIST_GONE ||
+                      (state == THREAD_LIST_TORN && !target_same_program(&sampler->target));
+    if (state == THREAD_LIST_READ ? !tell_all(sampler, time_ns, why) : !lost && !tell_unread(sampler, time_ns, why))
         return SAMPLER_STUCK;
     if (!sampler_emit_tick(sampler, time_ns, why))
         return SAMPLER_STUCK;
@@ -396,7 +399,7 @@ static bool tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *
     const uint64_t samples = sampler->samples;
     sampler->tick++;
     sampler->figures.blocked++;
-    thread_list_repeat(&sampler->roster);
+    thread_list_repeat(&sampler->thread_list);
     const bool good = tell_all(sampler, time_ns, why) && sampler_emit_tick(sampler, time_ns, why);
     sampler->figures.live += sampler->samples - samples;
     return good;
@@ -432,11 +435,11 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
         codes_follow(&sampler->codes, &ours->remote, &ours->runtime.layout);
     }
     sampler->codes.instructions = sampler->instructions;
-    thread_list_open(&sampler->roster, ours, &sampler->codes, sampler->which, sampler->anew);
-    sampler->roster.unwinder.statuses = sampler->with_status;
+    thread_list_open(&sampler->thread_list, ours, &sampler->codes, sampler->which, sampler->anew);
+    sampler->thread_list.unwinder.statuses = sampler->with_status;
     if (sampler->stands)
-        exact_open(&sampler->exact, &sampler->roster, sampler->raise);
-    sampler->roster.defers = !sampler->asyncio.which && !sampler->freeze;
+        exact_open(&sampler->exact, &sampler->thread_list, sampler->raise);
+    sampler->thread_list.defers = !sampler->asyncio.which && !sampler->freeze;
     thread_status_open(&sampler->statuses, ours->pid);
     idle_open(&sampler->idle, ours->pid);
     sampler->attached = true;
@@ -445,7 +448,7 @@ void sampler_attach(struct sampler *sampler, const struct target *target)
     sampler->asyncio.marks = &sampler->marks;
     sampler->asyncio.sink = lazy_definitions_sink(&sampler->definitions);
     sampler->asyncio.process = sampler->process;
-    asyncio_open(&sampler->asyncio, &sampler->roster, &sampler->codes);
+    asyncio_open(&sampler->asyncio, &sampler->thread_list, &sampler->codes);
     sampler->checked_ns = now_ns(sampler);
     const struct text executable = procfs_executable(ours->pid);
     const struct text command = procfs_command(ours->pid);
@@ -486,7 +489,7 @@ struct sampler_figures sampler_figures(const struct sampler *sampler)
     if (!sampler->attached)
         return figures;
     const struct remote *remote = &sampler->target.remote;
-    add_unwind_figures(&figures.unwind, &sampler->roster.unwinder.figures);
+    add_unwind_figures(&figures.unwind, &sampler->thread_list.unwinder.figures);
     figures.reads += remote->calls;
     figures.pieces += remote->pieces;
     figures.bytes += remote->bytes;
@@ -513,7 +516,7 @@ void sampler_detach(struct sampler *sampler)
     }
     intern_pairs_free(&sampler->host_threads);
     asyncio_close(&sampler->asyncio);
-    thread_list_close(&sampler->roster);
+    thread_list_close(&sampler->thread_list);
     idle_close(&sampler->idle);
     target_close(&sampler->target);
     sampler->attached = false;

@@ -16,7 +16,7 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
-/* What the sink was told of a thread state of the roster, with the same place. */
+/* What the sink was told of a thread state of the thread list, with the same place. */
 struct told {
     uint64_t interpreter_id;
     uint32_t number;                    /* as defined to the sink; 0: not a thread that it knows */
@@ -66,7 +66,7 @@ struct sampler {
     struct lazy_definitions definitions; /* wait here, on their way to the sink */
     struct target target;
     struct codes codes;
-    struct thread_list roster;
+    struct thread_list thread_list;
     struct exact exact;
     struct idle idle;
     bool attached;    /* to a process */
@@ -79,7 +79,7 @@ struct sampler {
     struct intern_pairs host_threads; /* of a target in another pid namespace, see procfs_map_threads() */
     uint64_t mapped_tick;             /* when they were last asked for */
     uint64_t tick;
-    uint64_t list;       /* of the roster, as far as its threads were told */
+    uint64_t list;       /* of the thread list, as far as its threads were told */
     uint64_t start_ns;   /* of the recording, monotonic */
     uint64_t checked_ns; /* when the program was last known to be the same */
     bool prepared;       /* sampler_appoint() was called for the next tick */

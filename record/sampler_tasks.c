@@ -66,7 +66,7 @@ static void end_task(struct sampler *sampler, struct known_task *task, uint64_t 
 static void begin_task(struct sampler *sampler, const struct known_task *task, uint64_t time_ns)
 {
     struct task_entry *entry = task->entry;
-    const struct member *owner = task->owner ? &sampler->roster.members[task->owner - 1] : NULL;
+    const struct member *owner = task->owner ? &sampler->thread_list.members[task->owner - 1] : NULL;
     entry->thread = ++sampler->last_thread;
     entry->number = task->number;
     entry->owner = task->owner;

@@ -9,41 +9,41 @@
 void call_mtf_begin(struct call_mtf *callees)
 {
     memset(callees->recent, 0, sizeof(callees->recent));
-    callees->repeats_left = CALLEES_REPEATS;
-    for (size_t i = 0; i < CALLEES_THREADS; i++)
+    callees->repeats_left = CALL_MTF_REPEATS;
+    for (size_t i = 0; i < CALL_MTF_THREADS; i++)
         callees->stacks[i].depth = 0;
 }
 
 void call_mtf_free(struct call_mtf *callees)
 {
-    for (size_t i = 0; i < CALLEES_THREADS; i++)
+    for (size_t i = 0; i < CALL_MTF_THREADS; i++)
         free(callees->stacks[i].frames);
 }
 
-void call_mtf_remember(struct callees_stack *stack)
+void call_mtf_remember(struct call_mtf_stack *stack)
 {
-    stack->frames = alloc_zeroed(CALLEES_DEPTH, sizeof(*stack->frames));
+    stack->frames = alloc_zeroed(CALL_MTF_DEPTH, sizeof(*stack->frames));
 }
 
 uint64_t call_mtf_tell(struct call_mtf *callees, uint32_t frame)
 {
     const uint32_t caller = call_mtf_top(callees->stack);
-    uint32_t *const recent = callees->recent[caller % CALLEES_CALLERS];
+    uint32_t *const recent = callees->recent[caller % CALL_MTF_CALLERS];
     size_t rank = 0;
-    while (rank < CALLEES_RECENT && recent[rank] != frame)
+    while (rank < CALL_MTF_RECENT && recent[rank] != frame)
         rank++;
     call_mtf_note(recent, rank, frame);
     call_mtf_push(callees->stack, frame);
-    if (rank < CALLEES_RECENT)
+    if (rank < CALL_MTF_RECENT)
         return 1 + rank;
     const int64_t ahead = (int64_t)frame - caller - 1;
-    return 1 + CALLEES_RECENT + signed_to_number(ahead);
+    return 1 + CALL_MTF_RECENT + signed_to_number(ahead);
 }
 
 bool call_mtf_repeat(struct call_mtf *callees, uint64_t distance, uint64_t length)
 {
-    struct callees_stack *const stack = callees->stack;
-    for (; length > 0 && stack->depth < CALLEES_DEPTH; length--) {
+    struct call_mtf_stack *const stack = callees->stack;
+    for (; length > 0 && stack->depth < CALL_MTF_DEPTH; length--) {
         if (callees->repeats_left == 0)
             return false;
         callees->repeats_left--;

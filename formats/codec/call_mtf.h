@@ -11,22 +11,22 @@
 
 #include "formats/base/bytes.h"
 
-#define CALLEES_RECENT  4           /* that are remembered of a caller */
-#define CALLEES_CALLERS 1024        /* by the low bits of their numbers */
-#define CALLEES_THREADS 64          /* by the low bits of theirs */
-#define CALLEES_DEPTH   4096        /* frames of a stack that are remembered: those nearest the root */
-#define CALLEES_REPEATS (64u << 20) /* frames of a block that are remembered from repeated ones */
+#define CALL_MTF_RECENT  4           /* that are remembered of a caller */
+#define CALL_MTF_CALLERS 1024        /* by the low bits of their numbers */
+#define CALL_MTF_THREADS 64          /* by the low bits of theirs */
+#define CALL_MTF_DEPTH   4096        /* frames of a stack that are remembered: those nearest the root */
+#define CALL_MTF_REPEATS (64u << 20) /* frames of a block that are remembered from repeated ones */
 
-struct callees_stack {
-    uint32_t *frames; /* CALLEES_DEPTH of them; NULL: the thread was never told of */
+struct call_mtf_stack {
+    uint32_t *frames; /* CALL_MTF_DEPTH of them; NULL: the thread was never told of */
     uint64_t depth;   /* may be more than are remembered */
 };
 
 struct call_mtf {
-    uint32_t recent[CALLEES_CALLERS][CALLEES_RECENT]; /* latest first; 0: none */
-    struct callees_stack stacks[CALLEES_THREADS];
-    struct callees_stack *stack; /* of the thread that is being told of */
-    uint64_t repeats_left;       /* frames of the block that may still be pushed as repeated ones */
+    uint32_t recent[CALL_MTF_CALLERS][CALL_MTF_RECENT]; /* latest first; 0: none */
+    struct call_mtf_stack stacks[CALL_MTF_THREADS];
+    struct call_mtf_stack *stack; /* of the thread that is being told of */
+    uint64_t repeats_left;        /* frames of the block that may still be pushed as repeated ones */
 };
 
 /* A block begins: no stack is known. */
@@ -48,11 +48,11 @@ void call_mtf_free(struct call_mtf *callees);
 /* ---- what is done for each stack and each frame of a recording ---- */
 
 /* Gives a stack its room. */
-void call_mtf_remember(struct callees_stack *stack);
+void call_mtf_remember(struct call_mtf_stack *stack);
 
-static inline struct callees_stack *call_mtf_turn_to(struct call_mtf *callees, uint64_t thread)
+static inline struct call_mtf_stack *call_mtf_turn_to(struct call_mtf *callees, uint64_t thread)
 {
-    callees->stack = &callees->stacks[thread % CALLEES_THREADS];
+    callees->stack = &callees->stacks[thread % CALL_MTF_THREADS];
     if (!callees->stack->frames)
         call_mtf_remember(callees->stack);
     return callees->stack;
@@ -60,32 +60,32 @@ static inline struct callees_stack *call_mtf_turn_to(struct call_mtf *callees, u
 
 static inline void call_mtf_keep(struct call_mtf *callees, uint64_t thread, uint64_t keep)
 {
-    struct callees_stack *stack = call_mtf_turn_to(callees, thread);
+    struct call_mtf_stack *stack = call_mtf_turn_to(callees, thread);
     stack->depth = keep < stack->depth ? keep : stack->depth;
 }
 
 static inline void call_mtf_pop(struct call_mtf *callees, uint64_t thread, uint64_t pop)
 {
-    struct callees_stack *stack = call_mtf_turn_to(callees, thread);
+    struct call_mtf_stack *stack = call_mtf_turn_to(callees, thread);
     stack->depth -= pop < stack->depth ? pop : stack->depth;
 }
 
 /* The frame at a depth; 0: none that is remembered. */
-static inline uint32_t call_mtf_frame_at(const struct callees_stack *stack, uint64_t depth)
+static inline uint32_t call_mtf_frame_at(const struct call_mtf_stack *stack, uint64_t depth)
 {
-    return depth > 0 && depth <= CALLEES_DEPTH ? stack->frames[depth - 1] : 0;
+    return depth > 0 && depth <= CALL_MTF_DEPTH ? stack->frames[depth - 1] : 0;
 }
 
 /* The caller of what is pushed next. */
-static inline uint32_t call_mtf_top(const struct callees_stack *stack)
+static inline uint32_t call_mtf_top(const struct call_mtf_stack *stack)
 {
     return call_mtf_frame_at(stack, stack->depth);
 }
 
 /* Returns call_mtf_top() as it is then. */
-static inline uint32_t call_mtf_push(struct callees_stack *stack, uint32_t frame)
+static inline uint32_t call_mtf_push(struct call_mtf_stack *stack, uint32_t frame)
 {
-    if (stack->depth++ >= CALLEES_DEPTH)
+    if (stack->depth++ >= CALL_MTF_DEPTH)
         return 0;
     stack->frames[stack->depth - 1] = frame;
     return frame;
@@ -97,7 +97,7 @@ static inline uint64_t call_mtf_either(bool first, uint64_t one, uint64_t other)
     return other ^ ((one ^ other) & -(uint64_t)first);
 }
 
-_Static_assert(CALLEES_RECENT == 4, "each is named below");
+_Static_assert(CALL_MTF_RECENT == 4, "each is named below");
 
 /* Makes the one at `rank` the latest; the last one goes when none of them is it. */
 static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame)
@@ -112,11 +112,11 @@ static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame
 /* The frame for which `told` stands when `caller` calls it, and which is to be pushed; 0 when it stands for none. */
 static inline uint32_t call_mtf_called(struct call_mtf *callees, uint32_t caller, uint64_t told)
 {
-    uint32_t *const recent = callees->recent[caller % CALLEES_CALLERS];
+    uint32_t *const recent = callees->recent[caller % CALL_MTF_CALLERS];
     const uint64_t rank = told - 1; /* a large one for 0 */
     /* One that is none of those is told by how far it is ahead of the one behind its caller. */
-    const uint64_t ahead = (uint64_t)caller + 1 + (uint64_t)number_to_signed(rank - CALLEES_RECENT);
-    const uint64_t frame = call_mtf_either(rank < CALLEES_RECENT, recent[rank % CALLEES_RECENT], ahead);
+    const uint64_t ahead = (uint64_t)caller + 1 + (uint64_t)number_to_signed(rank - CALL_MTF_RECENT);
+    const uint64_t frame = call_mtf_either(rank < CALL_MTF_RECENT, recent[rank % CALL_MTF_RECENT], ahead);
     if (frame == 0 || frame > UINT32_MAX)
         return 0;
     call_mtf_note(recent, rank, (uint32_t)frame);

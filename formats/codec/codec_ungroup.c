@@ -8,7 +8,7 @@
 
 #define STEP_MOST 96 /* of a step: a tag, and a note's size and fields but those that are only bytes */
 
-_Static_assert(CALLEES_REPEATS >= STREAM_FRAMES_LIMIT, "no block is refused that a reader of records would take");
+_Static_assert(CALL_MTF_REPEATS >= STREAM_FRAMES_LIMIT, "no block is refused that a reader of records would take");
 _Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, "room for the longest");
 
 struct join {

@@ -20,7 +20,7 @@ struct line_node {
 
 static const struct {
     const char *name;
-    enum tally_sum sum;
+    enum aggregate_sum sum;
 } weights[] = {
     [WEIGHT_SAMPLES] = { "samples", SUM_SAMPLES },
     [WEIGHT_WALL] = { "wall", SUM_WALL_NS },
@@ -213,7 +213,7 @@ bool collapsed_weight_named(const char *name, enum collapsed_weight *weight)
     return false;
 }
 
-enum tally_sum collapsed_weight_sum(enum collapsed_weight weight)
+enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight)
 {
     return weights[weight].sum;
 }
@@ -238,7 +238,7 @@ static void count_samples(struct collapsed *collapsed, const struct aggregate *t
     uint32_t *nodes = alloc_zeroed(tally->count + 1, sizeof(*nodes));          /* by row */
     uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: find it */
     for (size_t i = 0; i < tally->count; i++) {
-        const struct tally_row *row = &tally->rows[i];
+        const struct aggregate_row *row = &tally->rows[i];
         if (!roots[row->thread])
             roots[row->thread] = thread_root(collapsed, row->thread);
         nodes[i] = leaf_node(collapsed, roots[row->thread], row->stack);

@@ -44,7 +44,7 @@ enum collapsed_weight {
 bool collapsed_weight_named(const char *name, enum collapsed_weight *weight);
 
 /* The sum that a weight is made of. */
-enum tally_sum collapsed_weight_sum(enum collapsed_weight weight);
+enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight);
 
 struct collapsed_style {
     enum collapsed_weight weight;

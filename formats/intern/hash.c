@@ -7,6 +7,6 @@ struct spread hash_anew(void)
 {
     uint64_t factors[3];
     if (getrandom(factors, sizeof(factors), GRND_NONBLOCK) != sizeof(factors))
-        return SPREAD_USUAL;
+        return HASH_USUAL;
     return (struct spread){ factors[0] | 1, factors[1] | 1, factors[2] | 1, true };
 }

@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPREAD_FAR 1024 /* places. Where things fall by chance no search is a quarter as long */
+#define HASH_FAR 1024 /* places. Where things fall by chance no search is a quarter as long */
 
 struct spread {
     uint64_t a, b, c;
     bool mixes;
 };
 
-#define SPREAD_USUAL ((struct spread){ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u, 0xC2B2AE3D27D4EB4Fu, false })
+#define HASH_USUAL ((struct spread){ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u, 0xC2B2AE3D27D4EB4Fu, false })
 
 /* Spreads the bits of a word over the whole of it: multiply, fold, multiply. */
 static inline uint64_t hash_mix(uint64_t word)

@@ -30,7 +30,7 @@ static void grow(struct id_index *index)
 {
     free(index->slots);
     if (index->room == 0)
-        index->spread = SPREAD_USUAL;
+        index->spread = HASH_USUAL;
     index->shift = index->room ? index->shift - 1 : 64 - ROOM_LEAST_BITS;
     index->room = index->room ? index->room * 2 : 1 << ROOM_LEAST_BITS;
     index->slots = alloc_zeroed(index->room, sizeof(*index->slots));
@@ -44,7 +44,7 @@ void id_index_add(struct id_index *index, const void *things, uint32_t number, n
         grow(index);
         take_in_all(index, things, number, hash);
     }
-    if (take_in(index, things, number, hash) < SPREAD_FAR || index->hash_anew)
+    if (take_in(index, things, number, hash) < HASH_FAR || index->hash_anew)
         return;
     index->hash_anew = true; /* once: if that does not help, nothing does */
     index->spread = hash_anew();

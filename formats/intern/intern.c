@@ -40,7 +40,7 @@ static void pairs_rebuild(struct intern_pairs *pairs, size_t room)
 static void pairs_grow(struct intern_pairs *pairs)
 {
     if (pairs->room == 0)
-        pairs->spread = SPREAD_USUAL;
+        pairs->spread = HASH_USUAL;
     pairs->shift = pairs->room ? pairs->shift - 1 : 64 - 6;
     pairs->hash_anew = false;
     pairs_rebuild(pairs, pairs->room ? pairs->room * 2 : 64);
@@ -50,7 +50,7 @@ static void pairs_grow(struct intern_pairs *pairs)
 static bool is_far(const struct intern_pairs *pairs, const struct pair_slot *slot)
 {
     const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_place(pairs, slot->a, slot->b);
-    return (steps & (pairs->room - 1)) >= SPREAD_FAR && !pairs->hash_anew;
+    return (steps & (pairs->room - 1)) >= HASH_FAR && !pairs->hash_anew;
 }
 
 void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
@@ -121,7 +121,7 @@ static void intern_add(struct intern *intern, struct intern_slot *slot, uint64_t
 {
     const size_t mask = intern->room - 1, steps = ((size_t)(slot - intern->slots) - (size_t)hash) & mask;
     *slot = (struct intern_slot){ hash, alloc_copy(bytes, size), size, ++intern->count };
-    if (steps >= SPREAD_FAR && !intern->hash_anew)
+    if (steps >= HASH_FAR && !intern->hash_anew)
         intern_spread_anew(intern);
 }
 

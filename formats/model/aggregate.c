@@ -11,33 +11,33 @@
 
 static bool same_row(const void *rows, uint32_t number, const void *wanted)
 {
-    const struct tally_row *row = (const struct tally_row *)rows + number - 1, *other = wanted;
+    const struct aggregate_row *row = (const struct aggregate_row *)rows + number - 1, *other = wanted;
     return row->stack == other->stack && row->thread == other->thread && row->task == other->task;
 }
 
-static uint64_t hash_of(const struct spread *spread, const struct tally_row *row)
+static uint64_t hash_of(const struct spread *spread, const struct aggregate_row *row)
 {
     return hash_three(spread, row->thread, row->stack, row->task);
 }
 
 static uint64_t hash_of_row(const struct spread *spread, const void *rows, uint32_t number)
 {
-    return hash_of(spread, (const struct tally_row *)rows + number - 1);
+    return hash_of(spread, (const struct aggregate_row *)rows + number - 1);
 }
 
-static struct tally_row *add_row(struct aggregate *tally, const struct tally_row *given)
+static struct aggregate_row *add_row(struct aggregate *tally, const struct aggregate_row *given)
 {
     if (tally->count == tally->room) {
         tally->room = tally->room ? tally->room * 2 : ROOM_LEAST;
         tally->rows = alloc_resize(tally->rows, tally->room, sizeof(*tally->rows));
     }
-    tally->rows[tally->count++] = (struct tally_row){ given->thread, given->task, given->stack, { 0 } };
+    tally->rows[tally->count++] = (struct aggregate_row){ given->thread, given->task, given->stack, { 0 } };
     id_index_add(&tally->index, tally->rows, (uint32_t)tally->count, hash_of_row);
     return &tally->rows[tally->count - 1];
 }
 
 /* The row for what is given, which is made if there is none. */
-static struct tally_row *row_for(struct aggregate *tally, const struct tally_row *given)
+static struct aggregate_row *row_for(struct aggregate *tally, const struct aggregate_row *given)
 {
     const struct id_index *index = &tally->index;
     const uint64_t hash = hash_of(&index->spread, given);
@@ -45,13 +45,13 @@ static struct tally_row *row_for(struct aggregate *tally, const struct tally_row
     return number ? &tally->rows[number - 1] : add_row(tally, given);
 }
 
-static void add(struct tally_row *row, const struct tally_row *given)
+static void add(struct aggregate_row *row, const struct aggregate_row *given)
 {
     for (size_t i = 0; i < SUMS; i++)
         row->sums[i] += given->sums[i];
 }
 
-void aggregate_add(struct aggregate *tally, const struct tally_row *given)
+void aggregate_add(struct aggregate *tally, const struct aggregate_row *given)
 {
     add(row_for(tally, given), given);
 }
@@ -73,13 +73,13 @@ static void count_in(struct aggregate *tally)
 }
 
 /* What the sample is added to until it is counted in. A thread is mostly where it was, and then that is there. */
-static struct tally_row *waiting_row(struct aggregate *tally, const struct sample *sample)
+static struct aggregate_row *waiting_row(struct aggregate *tally, const struct sample *sample)
 {
-    uint32_t *const latest = &tally->latest[sample->thread % TALLY_THREADS];
-    const struct tally_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
+    uint32_t *const latest = &tally->latest[sample->thread % AGGREGATE_THREADS];
+    const struct aggregate_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
     if (*latest < tally->waiting_count && same_row(tally->waiting, *latest + 1, &wanted))
         return &tally->waiting[*latest];
-    if (tally->waiting_count == TALLY_WAITING)
+    if (tally->waiting_count == AGGREGATE_WAITING)
         count_in(tally);
     *latest = tally->waiting_count++;
     tally->waiting[*latest] = wanted;
@@ -93,7 +93,7 @@ void aggregate_sample(struct aggregate *tally, const struct sample *sample)
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
     const uint64_t wall_ns = count * sample->stands_ns, known_ns = known * sample->stands_ns;
-    struct tally_row *row = waiting_row(tally, sample);
+    struct aggregate_row *row = waiting_row(tally, sample);
     row->sums[SUM_SAMPLES] += count;
     row->sums[SUM_WALL_NS] += wall_ns;
     row->sums[SUM_CPU_NS] += sample->cpu_ns;
@@ -104,7 +104,7 @@ void aggregate_sample(struct aggregate *tally, const struct sample *sample)
     tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
 }
 
-bool aggregate_knows(const struct aggregate *tally, enum tally_sum sum)
+bool aggregate_knows(const struct aggregate *tally, enum aggregate_sum sum)
 {
     if (sum == SUM_SAMPLES || sum == SUM_WALL_NS)
         return true;
@@ -166,10 +166,10 @@ static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare
 }
 
 /* Puts each row where `sorted` has it: along each ring of rows that take each other's places. */
-static void move_rows(struct tally_row *rows, struct sorted *sorted, size_t count)
+static void move_rows(struct aggregate_row *rows, struct sorted *sorted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct tally_row first = rows[i];
+        const struct aggregate_row first = rows[i];
         size_t at = i;
         while (sorted[at].row != i) {
             const size_t from = sorted[at].row;
@@ -186,7 +186,7 @@ static void sort_rows(struct aggregate *tally)
 {
     struct sorted *const room = alloc_resize(NULL, 2 * tally->count, sizeof(*room));
     for (size_t i = 0; i < tally->count; i++) {
-        const struct tally_row *row = &tally->rows[i];
+        const struct aggregate_row *row = &tally->rows[i];
         room[i] = (struct sorted){ { row->stack, row->task, row->thread }, (uint32_t)i };
     }
     move_rows(tally->rows, sort_by_digits(room, room + tally->count, tally->count), tally->count);

@@ -18,7 +18,7 @@
 #include "formats/intern/stack_index.h"
 #include "formats/model/tables.h"
 
-enum tally_sum {
+enum aggregate_sum {
     SUM_SAMPLES,
     SUM_WALL_NS,     /* time that they stand for */
     SUM_CPU_NS,      /* CPU time, as far as it is known */
@@ -27,7 +27,7 @@ enum tally_sum {
     SUMS
 };
 
-struct tally_row {
+struct aggregate_row {
     uint32_t thread;
     uint32_t task;  /* 0: none */
     uint32_t stack; /* 0: no Python frames */
@@ -36,16 +36,17 @@ struct tally_row {
 
 /* Neighbouring samples have rows that lie far apart in memory. What samples add waits until there is something for so
  * many rows, which are then fetched at the same time instead of one after the other. */
-#define TALLY_WAITING 64
-#define TALLY_THREADS 64 /* whose latest row that waits is remembered, by the low bits of their numbers */
+#define AGGREGATE_WAITING 64
+#define AGGREGATE_THREADS 64 /* whose latest row that waits is remembered, by the low bits of their numbers */
 
 struct aggregate {
     struct id_index index; /* of rows, whose numbers are their places + 1 */
-    struct tally_row *rows;
+    struct aggregate_row *rows;
     size_t count, room;
-    struct tally_row waiting[TALLY_WAITING]; /* what samples add, that is in no row yet */
+    struct aggregate_row waiting[AGGREGATE_WAITING]; /* what samples add, that is in no row yet */
     uint32_t waiting_count;
-    uint32_t latest[TALLY_THREADS]; /* the place in `waiting` that a thread had last; look whether it still has it */
+    uint32_t
+        latest[AGGREGATE_THREADS];  /* the place in `waiting` that a thread had last; look whether it still has it */
     uint64_t samples;               /* all */
     uint64_t with_status, with_cpu; /* of them: their status is known, their CPU time is */
 };
@@ -55,10 +56,10 @@ void aggregate_sample(struct aggregate *tally, const struct sample *sample);
 
 /* Adds to all sums of the row that has the thread, task and stack of `given`, at once, and to nothing else. Rows stand
  * in the order of first sight. */
-void aggregate_add(struct aggregate *tally, const struct tally_row *given);
+void aggregate_add(struct aggregate *tally, const struct aggregate_row *given);
 
 /* Whether something is known of a sum: of some samples at least. */
-bool aggregate_knows(const struct aggregate *tally, enum tally_sum sum);
+bool aggregate_knows(const struct aggregate *tally, enum aggregate_sum sum);
 
 /* Ends the counting: rows are sorted by thread, task, then stack, and nothing can be added any more. */
 void aggregate_sort(struct aggregate *tally);

@@ -19,7 +19,7 @@
 /* The values of a sample. Those of which nothing is known are left out. */
 static const struct {
     const char *type, *unit;
-    enum tally_sum sum;
+    enum aggregate_sum sum;
 } columns[] = {
     { "samples", "count", SUM_SAMPLES },
     { "wall", "nanoseconds", SUM_WALL_NS },
@@ -124,7 +124,7 @@ static void map_main_program(struct pprof *pprof)
     pprof_tables_mapping(&pprof->refers, TEXT("python"));
 }
 
-static uint32_t said_of(struct pprof *pprof, const struct tally_row *row)
+static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
 {
     struct pprof_said said = { .thread = row->thread, .task = row->task };
     if (pprof->style->opcodes && row->stack) {
@@ -140,10 +140,10 @@ static void merge_rows(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
     for (size_t i = 0; i < pprof->tally->count; i++) {
-        const struct tally_row *row = &pprof->tally->rows[i];
+        const struct aggregate_row *row = &pprof->tally->rows[i];
         const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
-        struct tally_row merged = *row;
+        struct aggregate_row merged = *row;
         merged.thread = said_of(pprof, row); /* in a merged row the number of its labels stands there */
         merged.task = 0;
         merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
@@ -185,7 +185,7 @@ static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_
 }
 
 /* The values of a merged row. Returns how many there are. */
-static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct tally_row *row)
+static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct aggregate_row *row)
 {
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++)
@@ -204,7 +204,7 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
         sample->label[i] = &made[i];
 }
 
-static void add_sample(struct pprof *pprof, const struct tally_row *row)
+static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
 {
     const struct stack *nodes = pprof->outline.nodes;
     size_t depth;

@@ -15,33 +15,34 @@ struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_
     return &reader->threads[number];
 }
 
-/* ---- the roster ---- */
+/* ---- the thread list ---- */
 
-static void join_roster(struct stream_reader *reader, uint32_t number)
+static void join_thread_list(struct stream_reader *reader, uint32_t number)
 {
     struct reader_thread *thread = &reader->threads[number];
     if (thread->listed)
         return;
-    reader->roster = alloc_grow(reader->roster, &reader->roster_room, reader->roster_count + 1, sizeof(uint32_t));
-    reader->roster[reader->roster_count++] = number;
-    thread->listed = reader->roster_count;
+    reader->thread_list = alloc_grow(reader->thread_list, &reader->thread_list_room, reader->thread_list_count + 1,
+                                     sizeof(uint32_t));
+    reader->thread_list[reader->thread_list_count++] = number;
+    thread->listed = reader->thread_list_count;
 }
 
-static void leave_roster(struct stream_reader *reader, uint32_t number)
+static void leave_thread_list(struct stream_reader *reader, uint32_t number)
 {
     struct reader_thread *thread = &reader->threads[number];
     if (!thread->listed)
         return;
-    const uint32_t last = reader->roster[--reader->roster_count];
-    reader->roster[thread->listed - 1] = last;
+    const uint32_t last = reader->thread_list[--reader->thread_list_count];
+    reader->thread_list[thread->listed - 1] = last;
     reader->threads[last].listed = thread->listed;
     thread->listed = 0;
 }
 
 void stream_decode_begin(struct stream_reader *reader)
 {
-    while (reader->roster_count > 0)
-        leave_roster(reader, reader->roster[reader->roster_count - 1]);
+    while (reader->thread_list_count > 0)
+        leave_thread_list(reader, reader->thread_list[reader->thread_list_count - 1]);
     reader->block++;
     reader->first_tick = reader->tick + 1;
 }
@@ -109,8 +110,8 @@ bool stream_decode_give_run(struct decoding *d, uint32_t number)
 bool stream_decode_give_runs(struct decoding *d)
 {
     bool good = true;
-    for (uint32_t i = 0; i < d->reader->roster_count; i++)
-        good = stream_decode_give_run(d, d->reader->roster[i]) && good;
+    for (uint32_t i = 0; i < d->reader->thread_list_count; i++)
+        good = stream_decode_give_run(d, d->reader->thread_list[i]) && good;
     return good;
 }
 
@@ -127,7 +128,7 @@ struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t num
 /* Its run begins with the tick after this one. */
 static void restart(struct decoding *d, uint32_t number)
 {
-    join_roster(d->reader, number);
+    join_thread_list(d->reader, number);
     d->reader->threads[number].since = d->reader->tick + 1;
     d->named++;
     /* Its definition was lost, or is still to come: its samples are lost up to there. */
@@ -143,7 +144,7 @@ void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 
 void stream_decode_dismiss_thread(struct decoding *d, uint32_t number)
 {
-    leave_roster(d->reader, number);
+    leave_thread_list(d->reader, number);
 }
 
 bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
@@ -161,22 +162,22 @@ uint64_t stream_decode_time_ns(const struct stream_reader *reader)
 
 bool stream_decode_fail_tick(struct decoding *d)
 {
-    if (d->reader->roster_count > d->samples_left)
+    if (d->reader->thread_list_count > d->samples_left)
         return broken(d);
-    d->samples_left -= d->reader->roster_count;
+    d->samples_left -= d->reader->thread_list_count;
     const bool good = stream_decode_give_runs(d);
-    for (uint32_t i = 0; i < d->reader->roster_count; i++)
-        d->reader->threads[d->reader->roster[i]].since = d->reader->tick + 1;
+    for (uint32_t i = 0; i < d->reader->thread_list_count; i++)
+        d->reader->threads[d->reader->thread_list[i]].since = d->reader->tick + 1;
     d->all_failed = true;
     return good;
 }
 
-/* Looks at each thread of the roster in the tick that was closed just now. */
+/* Looks at each thread of the thread list in the tick that was closed just now. */
 static bool give_each(struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
-    for (uint32_t i = 0; i < reader->roster_count; i++) {
-        const uint32_t number = reader->roster[i];
+    for (uint32_t i = 0; i < reader->thread_list_count; i++) {
+        const uint32_t number = reader->thread_list[i];
         const struct reader_thread *thread = &reader->threads[number];
         if (thread->tick == reader->tick)
             continue;
@@ -193,7 +194,7 @@ static bool give_each(struct decoding *d)
 /* Threads that are where they were: their runs go on, if runs are wanted and nothing is wrong. */
 static bool pass_unmoved(struct decoding *d)
 {
-    const uint32_t unmoved = d->reader->roster_count - d->named;
+    const uint32_t unmoved = d->reader->thread_list_count - d->named;
     if (!d->reader->gives_runs || d->unsure || unmoved > d->samples_left)
         return give_each(d);
     d->samples_left -= unmoved;
@@ -311,7 +312,7 @@ bool stream_decode_end(struct decoding *d)
 /* Whether so many ticks in which nothing changes are only more of the runs that go on, and break no rule. */
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
-    const uint32_t threads = d->reader->roster_count;
+    const uint32_t threads = d->reader->thread_list_count;
     return d->reader->gives_runs && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
@@ -322,7 +323,7 @@ bool stream_decode_repeat(struct decoding *d, uint64_t count)
         return broken(d);
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
-        d->samples_left -= count * d->reader->roster_count;
+        d->samples_left -= count * d->reader->thread_list_count;
         const uint64_t before = d->reader->tick;
         const bool good = add_ticks(d->reader, count);
         d->ticks_closed += d->reader->tick - before;

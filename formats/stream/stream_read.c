@@ -25,7 +25,7 @@ void stream_reader_close(struct stream_reader *reader)
     block_reader_close(&reader->blocks);
     block_order_free(&reader->order);
     free(reader->threads);
-    free(reader->roster);
+    free(reader->thread_list);
     free(reader->ticks);
     free(reader->frames);
     *reader = (struct stream_reader){ 0 };

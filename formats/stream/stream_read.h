@@ -12,7 +12,7 @@
 
 struct reader_thread {
     uint32_t depth;
-    uint32_t listed; /* its place in the roster + 1; 0 while absent */
+    uint32_t listed; /* its place in the thread list + 1; 0 while absent */
     uint64_t tick;   /* the tick that has named it */
     uint64_t block;  /* the block that knows its depth */
     uint64_t since;  /* the tick of its first sample that has not been given; while listed */
@@ -45,9 +45,9 @@ struct stream_reader {
     struct reader_thread *threads; /* by number */
     size_t threads_room;
     uint32_t last_thread, last_task; /* the highest numbers defined */
-    uint32_t *roster;                /* threads that the current tick samples unless it says otherwise */
-    size_t roster_room;
-    uint32_t roster_count;
+    uint32_t *thread_list;           /* threads that the current tick samples unless it says otherwise */
+    size_t thread_list_room;
+    uint32_t thread_list_count;
     uint64_t tick; /* ticks read */
     uint64_t tick_units;
     uint64_t due_units;  /* the moment at which the latest tick was due; 0 at first */

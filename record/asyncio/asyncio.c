@@ -27,10 +27,10 @@ bool asyncio_possible(const struct layout *layout, struct fault *why)
                  event_python_version_text(version, layout->version));
 }
 
-void asyncio_open(struct asyncio *a, struct thread_list *roster, struct codes *codes)
+void asyncio_open(struct asyncio *a, struct thread_list *thread_list, struct codes *codes)
 {
-    a->roster = roster;
-    a->target = roster->target;
+    a->thread_list = thread_list;
+    a->target = thread_list->target;
     a->codes = codes;
 }
 
@@ -110,25 +110,25 @@ static bool was_slow(struct asyncio *a, const struct remote *before, uint64_t be
 }
 
 /* One round. *left: what could not be told. */
-static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
+static enum thread_list_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
 {
     const struct remote before = a->target->remote;
     *left = 1;
     a->taken = false;
     if (!copy_first(a))
-        return ROSTER_GONE;
+        return THREAD_LIST_GONE;
     if (!a->carried)
         a->tasks.known_code = a->codes->last_number;
-    const enum roster_state state = thread_list_read(a->roster, now_ns);
-    if (state != ROSTER_READ)
+    const enum thread_list_state state = thread_list_read(a->thread_list, now_ns);
+    if (state != THREAD_LIST_READ)
         return state;
     if (!asyncio_plan_copy(a, true))
-        return ROSTER_GONE;
-    if (a->list != a->roster->list)
-        return ROSTER_READ; /* the copies are of other threads and interpreters */
+        return THREAD_LIST_GONE;
+    if (a->list != a->thread_list->list)
+        return THREAD_LIST_READ; /* the copies are of other threads and interpreters */
     if (was_slow(a, &before, now_ns)) {
         drop_copies(a);
-        return ROSTER_READ;
+        return THREAD_LIST_READ;
     }
     a->taken = true;
     if (a->which == ASYNC_RUNNING) {
@@ -137,16 +137,16 @@ static enum roster_state read_round(struct asyncio *a, uint64_t now_ns, bool fir
         asyncio_all_take(a, first);
         *left = a->again_count;
     }
-    return ROSTER_READ;
+    return THREAD_LIST_READ;
 }
 
-static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
+static enum thread_list_state read_rounds(struct asyncio *a, uint64_t now_ns)
 {
-    enum roster_state state = ROSTER_READ;
+    enum thread_list_state state = THREAD_LIST_READ;
     size_t left = 1;
     bool listed = false;
     a->rounds_before = a->rounds;
-    for (int i = 0; i < ROUNDS && left > 0 && state == ROSTER_READ; i++) {
+    for (int i = 0; i < ROUNDS && left > 0 && state == THREAD_LIST_READ; i++) {
         a->carried = i == 0 && (a->which == ASYNC_ALL || now_ns < a->read_ns + FRESH_NS);
         if (i == 0)
             asyncio_plan_tick(a);
@@ -160,16 +160,16 @@ static enum roster_state read_rounds(struct asyncio *a, uint64_t now_ns)
         state = read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
         listed |= a->taken;
     }
-    a->failed = state == ROSTER_READ ? left : 0;
+    a->failed = state == THREAD_LIST_READ ? left : 0;
     a->read_ns = clock_now_ns();
     asyncio_tasks_turn(&a->tasks);
     return state;
 }
 
-enum roster_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t time_ns)
+enum thread_list_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t time_ns)
 {
     if (!a->ready)
-        return thread_list_read(a->roster, now_ns);
+        return thread_list_read(a->thread_list, now_ns);
     a->time_ns = time_ns;
     a->tasks.tick++;
     a->tasks.reads_left = READS_LIMIT;
@@ -184,7 +184,7 @@ const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t place
 
 void asyncio_thread_stack(struct asyncio *a, uint32_t place, struct frames *stack)
 {
-    const struct member *member = &a->roster->members[place];
+    const struct member *member = &a->thread_list->members[place];
     const struct thread_task *thread = asyncio_thread(a, place);
     const bool runs = thread && thread->task;
     const uint32_t depth = member->walk.depth;

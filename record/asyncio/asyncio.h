@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* asyncio tasks and those that wait for them → stacks. The program runs while we read, so a tick goes in rounds:
  *
- *     first copy: tasks │ stacks of the threads (roster.h) │ second copy: tasks
+ *     first copy: tasks │ stacks of the threads (thread_list.h) │ second copy: tasks
  *
- * What was the same in both copies was so when the stacks were taken (twofold.h). The second copy of a tick is the
+ * What was the same in both copies was so when the stacks were taken (double_read.h). The second copy of a tick is the
  * first one of the next, so that most is read once in a tick. A stack of a task is one round's: the task itself and all
  * that wait for it were looked at in that round, each for sure. What changed meanwhile is looked at again in the next
  * round, with those that wait for it; what still changes in the last one is a failed sample.
@@ -58,7 +58,7 @@ struct asyncio {
     struct sink sink;
     uint32_t process, last_number; /* of the process; of tasks */
 
-    struct thread_list *roster;
+    struct thread_list *thread_list;
     struct target *target;
     struct codes *codes;
     bool ready; /* asyncio is there */
@@ -70,7 +70,7 @@ struct asyncio {
     uint64_t calm_plan, busy_plan; /* plans for the first round; 0: none yet */
     size_t calm,
         strange;         /* tasks that are planned as calm ones; of those that were used in the last tick, the others */
-    uint64_t list;       /* of the roster, that the copies are for */
+    uint64_t list;       /* of the thread list, that the copies are for */
     size_t front;        /* the copy that begins with places that are of no task */
     size_t words;        /* so many of them: */
     size_t interpreters; /* words of interpreters ... */
@@ -86,7 +86,7 @@ struct asyncio {
     uint64_t chains, list_walk;
     uint32_t *running; /* tasks whose coroutine is on a stack, as far as was looked at */
     size_t running_count, running_room;
-    struct thread_task *threads; /* by place of the roster's members */
+    struct thread_task *threads; /* by place of the thread list's members */
     size_t threads_room;
     uint64_t time_ns;               /* of the tick */
     uint64_t read_ns;               /* when the last tick was read */
@@ -99,20 +99,20 @@ struct asyncio {
 /* Whether tasks of this version can be read. */
 bool asyncio_possible(const struct layout *layout, struct fault *why);
 
-/* The roster must be open, and it and its target live as long. */
-void asyncio_open(struct asyncio *asyncio, struct thread_list *roster, struct codes *codes);
+/* The thread list must be open, and it and its target live as long. */
+void asyncio_open(struct asyncio *asyncio, struct thread_list *thread_list, struct codes *codes);
 void asyncio_close(struct asyncio *asyncio);
 
 /* Looks for asyncio now and then, as long as it is not there. */
 void asyncio_search(struct asyncio *asyncio);
 
 /* A tick, in the place of thread_list_read(). `time_ns` is that of the recording. */
-enum roster_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, uint64_t time_ns);
+enum thread_list_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, uint64_t time_ns);
 
 /* What is told of a task is over. */
 void asyncio_forget_entry(struct known_task *task);
 
-/* The task that a member of the roster runs in this tick; NULL: none. */
+/* The task that a member of the thread list runs in this tick; NULL: none. */
 const struct thread_task *asyncio_thread(const struct asyncio *asyncio, uint32_t place);
 
 /* The stack of a thread that runs a task. */

@@ -75,7 +75,7 @@ static void list_tasks(struct asyncio *a)
     bool whole = true;
     a->listed_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
-        const struct member *member = &a->roster->members[a->owners[i]];
+        const struct member *member = &a->thread_list->members[a->owners[i]];
         whole &= follow(a, member->address + o->thread_tasks, a->interpreters + i, member->interpreter,
                         a->owners[i] + 1);
     }

@@ -21,24 +21,24 @@ static void begin_plan(struct asyncio *a, size_t copy)
 /* The words of interpreters and threads, at the front of a copy. */
 static void plan_owners(struct asyncio *a, size_t front)
 {
-    const struct thread_list *roster = a->roster;
+    const struct thread_list *thread_list = a->thread_list;
     const struct layout *l = &a->target->runtime.layout;
     const struct asyncio_layout *o = &a->tasks.offsets;
     struct double_read *copy = &a->tasks.copies[front];
-    const bool main_only = roster->which == THREADS_MAIN;
-    const uint32_t *order = main_only ? roster->asked : roster->order;
+    const bool main_only = thread_list->which == THREADS_MAIN;
+    const uint32_t *order = main_only ? thread_list->asked : thread_list->order;
     begin_plan(a, front);
     a->front = front;
-    a->list = roster->list;
+    a->list = thread_list->list;
     a->interpreters = a->target->interpreters_count;
-    a->owners_count = main_only ? roster->asked_count : roster->order_count;
+    a->owners_count = main_only ? thread_list->asked_count : thread_list->order_count;
     a->owners = alloc_grow(a->owners, &a->owners_room, a->owners_count + 1, sizeof(*a->owners));
     if (a->owners_count > 0)
         memcpy(a->owners, order, a->owners_count * sizeof(*order));
     for (size_t i = 0; i < a->interpreters; i++)
         double_read_add(copy, a->target->interpreters[i].address + l->interpreter_code_generation, 8);
     for (size_t i = 0; i < a->owners_count; i++) {
-        const uint64_t thread = roster->members[a->owners[i]].address;
+        const uint64_t thread = thread_list->members[a->owners[i]].address;
         if (a->which == ASYNC_RUNNING)
             double_read_add(copy, thread + o->thread_task, 8);
         else
@@ -110,7 +110,7 @@ void asyncio_plan_tick(struct asyncio *a)
     tasks->plans[COPY_BUSY] = a->busy_plan;
     tasks->plans[COPY_AGAIN] = 0;
     a->front = COPY_BUSY;
-    if (a->moved || a->list != a->roster->list) {
+    if (a->moved || a->list != a->thread_list->list) {
         asyncio_plan_busy(a);
         if (a->strange > STRANGE_LEAST && a->strange > a->calm / STRANGE_PART) {
             plan_calm(a);

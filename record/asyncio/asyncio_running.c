@@ -15,7 +15,7 @@ static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
 /* Whether a thread runs this task: LOOK_NO_TASK when it does not. */
 static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t address, struct thread_task *thread)
 {
-    const struct member *member = &a->roster->members[member_place];
+    const struct member *member = &a->thread_list->members[member_place];
     struct known_task *task = address ? asyncio_tasks_at(&a->tasks, address) : NULL;
     if (!task)
         return LOOK_NO_TASK;
@@ -57,7 +57,7 @@ static const struct known_task *task_of(const struct asyncio *a, uint64_t corout
  * after, or none ran. */
 static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct thread_task *thread)
 {
-    const struct walk *walk = &a->roster->members[member_place].walk;
+    const struct walk *walk = &a->thread_list->members[member_place].walk;
     uint32_t at = walk->depth;
     if (walk->epoch != a->codes->epoch)
         return LOOK_CHANGED; /* what its links point to may be others by now */
@@ -85,7 +85,7 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     if (shown == LOOK_SURE || shown == LOOK_NO_TASK)
         done = shown;
     /* A task that began to run after the first copy and ended before the second has left no other trace. */
-    const struct walk *walk = &a->roster->members[a->owners[i]].walk;
+    const struct walk *walk = &a->thread_list->members[a->owners[i]].walk;
     if (done == LOOK_NO_TASK && await_graph_drives(a, walk, 0, walk->depth)) {
         /* A program may drive coroutines itself, in no task: then that is so in each round. */
         thread->quiet += before == 0 && after == 0;
@@ -100,11 +100,11 @@ size_t asyncio_running_take(struct asyncio *a)
     size_t left = 0;
     a->again_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
-        const struct member *member = &a->roster->members[a->owners[i]];
+        const struct member *member = &a->thread_list->members[a->owners[i]];
         struct thread_task *thread = thread_at(a, a->owners[i]);
         const uint32_t quiet = thread->tick == a->tasks.tick ? thread->quiet : 0;
         *thread = (struct thread_task){ .tick = a->tasks.tick, .quiet = quiet };
-        if (member->tick != a->roster->tick || member->state != UNWOUND)
+        if (member->tick != a->thread_list->tick || member->state != UNWOUND)
             continue;
         const enum look done = take_thread(a, i, thread);
         thread->failed = done != LOOK_SURE && done != LOOK_NO_TASK;
@@ -125,7 +125,7 @@ bool asyncio_running_known(struct asyncio *a)
         struct known_task *task = address ? asyncio_tasks_at(tasks, address) : NULL;
         if (!task)
             continue;
-        task->interpreter = a->roster->members[a->owners[i]].interpreter;
+        task->interpreter = a->thread_list->members[a->owners[i]].interpreter;
         known &= asyncio_tasks_copy_of(tasks, task) != COPIES;
         asyncio_plan_look_again(a, (uint32_t)(task - tasks->rows));
     }

@@ -86,14 +86,14 @@ void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
 
 void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy)
 {
-    struct double_read *twofold = &tasks->copies[copy];
+    struct double_read *double_read = &tasks->copies[copy];
     struct planned *planned = &task->planned[copy];
-    planned->neighbours = twofold->count;
-    double_read_add(twofold, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
-    planned->first = twofold->count;
+    planned->neighbours = double_read->count;
+    double_read_add(double_read, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
+    planned->first = double_read->count;
     for (size_t i = 0; i < task->spans_count; i++)
-        double_read_add(twofold, task->spans[i].address, task->spans[i].size);
-    planned->end = twofold->count;
+        double_read_add(double_read, task->spans[i].address, task->spans[i].size);
+    planned->end = double_read->count;
     planned->plan = tasks->plans[copy];
 }
 

@@ -7,9 +7,9 @@
  *          ─ coro ─▶ coroutine { frame } ─ on its stack of values ─▶ coroutine { frame } ─ ... ─▶ what is no coroutine
  *
  * These objects lie all over the heap, and each may be gone or another's a moment later. So everything that is looked
- * at is a place of a twofold copy (twofold.h): what the last look at a task needed is read in advance, and a look that
- * found all of that unchanged from the first copy to the second, and needed nothing else, is of one moment. What it
- * needed else is read at once, to know where it leads, and is in the next copies.
+ * at is a place of a double-read copy (double_read.h): what the last look at a task needed is read in advance, and a
+ * look that found all of that unchanged from the first copy to the second, and needed nothing else, is of one moment.
+ * What it needed else is read at once, to know where it leads, and is in the next copies.
  *
  * A task is the same one while it is at the same address with the same name and coroutine. */
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_TASKS_H
@@ -72,7 +72,7 @@ struct known_task {
     bool wants_frames;     /* else its coroutine is not followed */
     struct planned planned[COPIES];
     size_t interpreter;       /* its place in target->interpreters */
-    uint32_t owner;           /* place of its thread in the roster + 1; 0: not known */
+    uint32_t owner;           /* place of its thread in the thread list + 1; 0: not known */
     uint64_t listed;          /* the tick in which it was last in a list */
     uint64_t walk;            /* the way along a list that it was last met on */
     uint64_t used;            /* the tick in which it was last asked for */

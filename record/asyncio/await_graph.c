@@ -201,7 +201,7 @@ void await_graph_add_links(struct asyncio *a, const struct member *member, uint3
 {
     struct marks *marks = a->marks;
     const struct walk *walk = &member->walk;
-    const uint32_t gc = synthetic_frames_collecting(marks, a->roster, member);
+    const uint32_t gc = synthetic_frames_collecting(marks, a->thread_list, member);
     for (uint32_t i = from; i < to; i++) {
         if (gc == i)
             push(stack, synthetic_frames_gc_frame(marks, a->codes));
@@ -215,8 +215,8 @@ void await_graph_add_links(struct asyncio *a, const struct member *member, uint3
 
 static const struct member *thread_of(const struct asyncio *a, const struct known_task *task, uint32_t *above)
 {
-    const struct member *member = task->owner ? &a->roster->members[task->owner - 1] : NULL;
-    return member && member->state == UNWOUND && member->tick == a->roster->tick &&
+    const struct member *member = task->owner ? &a->thread_list->members[task->owner - 1] : NULL;
+    return member && member->state == UNWOUND && member->tick == a->thread_list->tick &&
                    await_graph_find_running(a, &member->walk, task->coroutine, above)
                ? member
                : NULL;
@@ -252,8 +252,8 @@ static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, ui
 
 static bool owner_was_read(const struct asyncio *a, const struct known_task *task)
 {
-    const struct member *member = task->owner ? &a->roster->members[task->owner - 1] : NULL;
-    return member && member->state == UNWOUND && member->tick == a->roster->tick;
+    const struct member *member = task->owner ? &a->thread_list->members[task->owner - 1] : NULL;
+    return member && member->state == UNWOUND && member->tick == a->thread_list->tick;
 }
 
 enum look await_graph_stack(struct asyncio *a, struct frames *stack)

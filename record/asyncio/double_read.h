@@ -50,34 +50,34 @@ struct double_read {
 };
 
 /* Forgets all places, but not what the first copy has of them. */
-void double_read_clear(struct double_read *twofold);
+void double_read_clear(struct double_read *double_read);
 
 /* Adds a place; places count from 0. Nothing is read before the next copy. */
-void double_read_add(struct double_read *twofold, uint64_t address, uint32_t size);
+void double_read_add(struct double_read *double_read, uint64_t address, uint32_t size);
 
 /* The next copies are to have a place, or all, or none until it is asked for. */
-void double_read_want(struct double_read *twofold, size_t place);
-void double_read_want_all(struct double_read *twofold, bool wanted);
+void double_read_want(struct double_read *double_read, size_t place);
+void double_read_want_all(struct double_read *double_read, bool wanted);
 
 /* Makes the first copy, of what is not there of it yet, or the second one. What can't be read is left out. REMOTE_READ
  * unless the process is gone or may not be read. */
-enum remote_state double_read_copy(struct double_read *twofold, struct remote *remote, bool second);
+enum remote_state double_read_copy(struct double_read *double_read, struct remote *remote, bool second);
 
 /* The second copy is the first one from now on. */
-void double_read_turn(struct double_read *twofold);
+void double_read_turn(struct double_read *double_read);
 /* There is no first copy from now on. */
-void double_read_drop(struct double_read *twofold);
+void double_read_drop(struct double_read *double_read);
 
 /* A place in the second copy; NULL when that does not have it. */
-const unsigned char *double_read_at(const struct double_read *twofold, size_t place);
+const unsigned char *double_read_at(const struct double_read *double_read, size_t place);
 /* The same in the first copy. */
-const unsigned char *double_read_first(const struct double_read *twofold, size_t place);
+const unsigned char *double_read_first(const struct double_read *double_read, size_t place);
 
 /* Whether both copies have a place, and the same. */
-bool double_read_same(struct double_read *twofold, size_t place);
+bool double_read_same(struct double_read *double_read, size_t place);
 /* Whether that is so of the places from one on, up to another, since the first copy was the second one. */
-bool double_read_still(struct double_read *twofold, size_t from, size_t end);
+bool double_read_still(struct double_read *double_read, size_t from, size_t end);
 
-void double_read_free(struct double_read *twofold);
+void double_read_free(struct double_read *double_read);
 
 #endif

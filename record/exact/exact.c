@@ -25,7 +25,7 @@
 static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, uint64_t *pointer)
 {
     const struct layout *l = &exact->target->runtime.layout;
-    *pointer = as_listed ? thread_list_pointer(exact->roster, thread) : 0;
+    *pointer = as_listed ? thread_list_pointer(exact->thread_list, thread) : 0;
     return *pointer ||
            remote_read(&exact->target->remote, thread + l->thread_id, pointer, sizeof(*pointer)) == REMOTE_READ;
 }
@@ -69,7 +69,7 @@ static bool find_holder(struct exact *exact, struct holder *holder)
 {
     const struct holder last = exact->holder;
     struct gil gil;
-    *holder = (struct holder){ .pointer = thread_list_pointer(exact->roster, last.thread), .processor = NOWHERE };
+    *holder = (struct holder){ .pointer = thread_list_pointer(exact->thread_list, last.thread), .processor = NOWHERE };
     const bool there = read_both(exact, holder->pointer, &gil, &holder->processor);
     if (!there && !read_both(exact, 0, &gil, &holder->processor))
         return false;
@@ -86,7 +86,8 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     holder->switches = gil.switches;
     tell_lock(exact->target, &gil);
     return exact->rseq || !holder->pointer ||
-           procfs_processor(exact->target->pid, thread_list_native_id(exact->roster, gil.holder), &holder->processor);
+           procfs_processor(exact->target->pid, thread_list_native_id(exact->thread_list, gil.holder),
+                            &holder->processor);
 }
 
 /* ---- where to look ---- */
@@ -164,7 +165,7 @@ static bool is_witnessed(const struct exact *exact, const struct holder *holder,
     const bool read = exact->rseq && holder->pointer;
     const uint32_t processor = read ? half_word_at(bytes, LAYOUT_GIL_SIZE) : holder->processor;
     /* Another thread's state may be at the address of one that is gone. Of the latter nobody has the lock. */
-    const bool same = holder->pointer ? thread_list_pointer(exact->roster, holder->thread) == holder->pointer
+    const bool same = holder->pointer ? thread_list_pointer(exact->thread_list, holder->thread) == holder->pointer
                                       : !gil.locked && gil.switches == holder->switches;
     return gil.holder == holder->thread && processor == holder->processor && same;
 }
@@ -186,7 +187,7 @@ static bool is_same_after_all(struct exact *exact, uint32_t processor, const uns
 /* Looks, with a witness of this holder. False when the holder's thread is gone, and nothing was read. */
 static bool look_with(struct exact *exact, const struct holder *holder, uint64_t now_ns)
 {
-    struct unwinder *unwinder = &exact->roster->unwinder;
+    struct unwinder *unwinder = &exact->thread_list->unwinder;
     struct witness *witness = &unwinder->witness;
     *witness = (struct witness){ 0 };
     witness->count = both(exact, holder->pointer, NULL, witness->pieces);
@@ -210,8 +211,8 @@ static bool has_one_lock(const struct target *target)
 /* Whether the look was one moment with this holder. */
 static bool was_one_moment(struct exact *exact, const struct holder *holder)
 {
-    const struct witness *witness = &exact->roster->unwinder.witness;
-    if (exact->work.state == ROSTER_SLEPT)
+    const struct witness *witness = &exact->thread_list->unwinder.witness;
+    if (exact->work.state == THREAD_LIST_SLEPT)
         return true;
     if (!has_one_lock(exact->target)) /* since this look, which found another interpreter */
         return false;
@@ -226,7 +227,7 @@ static bool was_one_moment(struct exact *exact, const struct holder *holder)
  * program slept then. */
 static bool was_asleep(const struct exact *exact, const struct holder *holder, uint32_t processor)
 {
-    const struct witness *witness = &exact->roster->unwinder.witness;
+    const struct witness *witness = &exact->thread_list->unwinder.witness;
     return witness->came && holder->processor == processor && !target_gil(witness->first).locked &&
            is_witnessed(exact, holder, witness->first);
 }
@@ -246,16 +247,16 @@ static bool ask(void *data, uint32_t processor)
 static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
 {
     struct exact *exact = data;
-    const struct unwinder *unwinder = &exact->roster->unwinder;
+    const struct unwinder *unwinder = &exact->thread_list->unwinder;
     const bool there = ((exact->rseq || ask(exact, processor)) && look_with(exact, &exact->work.holder, now_ns)) ||
                        (ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
     exact->work.same = there && was_one_moment(exact, &exact->work.holder);
     exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
     /* A thread may have lost its processor in the middle of a change of the list. */
-    exact->work.untold = there && (unwinder->untold || exact->work.state == ROSTER_TORN);
+    exact->work.untold = there && (unwinder->untold || exact->work.state == THREAD_LIST_TORN);
     if (!there)
-        exact->work.state = ROSTER_TORN;
-    exact->roster->unwinder.witness = (struct witness){ 0 };
+        exact->work.state = THREAD_LIST_TORN;
+    exact->thread_list->unwinder.witness = (struct witness){ 0 };
     return there;
 }
 
@@ -277,7 +278,7 @@ static bool is_ahead(struct exact *exact, const struct holder *holder, uint64_t 
 {
     if (!exact->target->same_pids || (holder->thread == exact->asked && now_ns < exact->ask_again_ns))
         return exact->ahead;
-    const pid_t tid = (pid_t)thread_list_native_id(exact->roster, holder->thread);
+    const pid_t tid = (pid_t)thread_list_native_id(exact->thread_list, holder->thread);
     const int policy = tid ? sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK : SCHED_OTHER;
     exact->asked = holder->thread;
     exact->ask_again_ns = now_ns + ASK_AGAIN_NS;
@@ -290,9 +291,10 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     exact->appointed = false;
     exact->looks++;
     const uint64_t now_ns = clock_now_ns();
-    exact->work = (struct exact_work){
-        .look = look, .self = self, .due_ns = moments->due_ns > now_ns ? moments->due_ns : now_ns, .state = ROSTER_TORN
-    };
+    exact->work = (struct exact_work){ .look = look,
+                                       .self = self,
+                                       .due_ns = moments->due_ns > now_ns ? moments->due_ns : now_ns,
+                                       .state = THREAD_LIST_TORN };
     exact->refusal = refusal_of(exact);
     if (exact->refusal)
         return false;
@@ -350,10 +352,10 @@ static bool follow(struct exact *exact, int hop)
  * with ours. The look is kept then: the next one would show what the program does after it slept. */
 static bool is_first_of_sleep(const struct exact_work *work)
 {
-    return work->slept && work->state == ROSTER_READ && !work->untold;
+    return work->slept && work->state == THREAD_LIST_READ && !work->untold;
 }
 
-enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
+enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
 {
     bool elsewhere = false;
     exact->proven = exact->waited = false;
@@ -363,7 +365,7 @@ enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, 
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
             exact->proven = exact->work.same && exact->stand.stayed && !exact->work.untold;
-            if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == ROSTER_GONE) {
+            if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
                 exact->appointed = false;
@@ -388,16 +390,16 @@ enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, 
 
 /* ---- a process ---- */
 
-void exact_open(struct exact *exact, struct thread_list *roster, bool raise_priority)
+void exact_open(struct exact *exact, struct thread_list *thread_list, bool raise_priority)
 {
     if (exact->stand.count == 0)
         stand_open(&exact->stand, raise_priority);
-    exact->roster = roster;
-    exact->target = roster->target;
+    exact->thread_list = thread_list;
+    exact->target = thread_list->target;
     exact->holder = (struct holder){ 0 };
     memset(exact->recent, 0, sizeof(exact->recent));
     memset(exact->lost, 0, sizeof(exact->lost));
-    exact->rseq = roster->target->runtime.rseq;
+    exact->rseq = thread_list->target->runtime.rseq;
     exact->refusal = NULL;
 }
 

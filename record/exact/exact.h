@@ -32,7 +32,7 @@
 #include "record/unwind/thread_list.h"
 
 /* The function that reads the threads at the moment. It is called again when the first look was not one moment. */
-typedef enum roster_state exact_look(void *self, uint64_t now_ns);
+typedef enum thread_list_state exact_look(void *self, uint64_t now_ns);
 
 /* Who holds the lock, or held it last, and where. */
 struct holder {
@@ -54,7 +54,7 @@ struct recent_holder {
 struct exact {
     struct stand stand;
     struct target *target;
-    struct thread_list *roster;
+    struct thread_list *thread_list;
     int64_t rseq;         /* of a thread's note of its processor, from its thread pointer; 0: there is none */
     struct holder holder; /* at the end of the last look: with whom the next one begins */
     struct recent_holder recent[EXACT_RECENT];
@@ -74,7 +74,7 @@ struct exact {
         struct holder holder;               /* whom it is with */
         uint32_t processors[STAND_AT_ONCE]; /* where it may be, in rising order */
         size_t processors_count;
-        enum roster_state state;
+        enum thread_list_state state;
         bool untold; /* a thread stood where its memory does not tell its stack: another moment is looked at */
         bool same;   /* the holder was the same before and after, and on the same processor */
         bool slept;  /* the program slept when the look began */
@@ -84,8 +84,8 @@ struct exact {
     const char *refusal;          /* why the last look could not be one moment, in words; NULL: it could */
 };
 
-/* May be called again for another process; `roster` must be open, and live as long. */
-void exact_open(struct exact *exact, struct thread_list *roster, bool raise_priority);
+/* May be called again for another process; `thread_list` must be open, and live as long. */
+void exact_open(struct exact *exact, struct thread_list *thread_list, bool raise_priority);
 
 /* Appoints the next look, at moments->due_ns. False when it can't be one moment: then exact_read() is to be called at
  * the moment itself; else STAND_LATE_NS later. */
@@ -93,9 +93,9 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
 
 /* Waits for the look that was appointed, and returns its result. Without an appointment, or when no look of the tick is
  * proven, the threads are read live, now. `now_ns` is the clock's time. */
-enum roster_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns);
+enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns);
 
-/* Calls off the look that was appointed: the roster is nobody's but the caller's again. */
+/* Calls off the look that was appointed: the thread list is nobody's but the caller's again. */
 void exact_cancel(struct exact *exact);
 
 void exact_close(struct exact *exact);

@@ -87,11 +87,11 @@ uint32_t synthetic_frames_gc(const struct walk *walk, uint64_t starter)
     return walk->depth;
 }
 
-uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *roster,
+uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *thread_list,
                                      const struct member *member)
 {
-    const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
-    const bool collects = marks->gc && thread_list_collects(roster, member);
+    const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
+    const bool collects = marks->gc && thread_list_collects(thread_list, member);
     return collects ? synthetic_frames_gc(&member->walk, interpreter->gc_frame) : NO_GC;
 }
 

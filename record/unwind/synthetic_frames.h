@@ -43,8 +43,9 @@ void synthetic_frames_insert(struct expansion *expansion, struct marks *marks, s
  * there, below the leaf. */
 uint32_t synthetic_frames_gc(const struct walk *walk, uint64_t starter);
 
-/* The same for a thread of the roster, in this tick; NO_GC when it does not collect garbage, or that is not wanted. */
-uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *roster,
+/* The same for a thread of the thread list, in this tick; NO_GC when it does not collect garbage, or that is not
+ * wanted. */
+uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *thread_list,
                                      const struct member *member);
 
 /* The frames of the marks. */

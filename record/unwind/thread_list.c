@@ -14,45 +14,46 @@
 
 const char *const threads_names[THREADS_KINDS] = { "all", "main", "gil" };
 
-void thread_list_open(struct thread_list *roster, struct target *target, struct codes *codes, enum threads which,
+void thread_list_open(struct thread_list *thread_list, struct target *target, struct codes *codes, enum threads which,
                       bool anew)
 {
-    *roster = (struct thread_list){ .target = target, .which = which };
-    unwinder_open(&roster->unwinder, target, codes, anew);
+    *thread_list = (struct thread_list){ .target = target, .which = which };
+    unwinder_open(&thread_list->unwinder, target, codes, anew);
 }
 
-void thread_list_close(struct thread_list *roster)
+void thread_list_close(struct thread_list *thread_list)
 {
-    if (!roster->target)
+    if (!thread_list->target)
         return;
-    for (size_t i = 0; i < roster->members_count; i++)
-        walk_free(&roster->members[i].walk);
-    unwinder_close(&roster->unwinder);
-    free(roster->members);
-    intern_pairs_free(&roster->addresses);
-    free(roster->order);
-    free(roster->asked);
-    free(roster->wanted);
-    free(roster->wanted_members);
-    *roster = (struct thread_list){ 0 };
+    for (size_t i = 0; i < thread_list->members_count; i++)
+        walk_free(&thread_list->members[i].walk);
+    unwinder_close(&thread_list->unwinder);
+    free(thread_list->members);
+    intern_pairs_free(&thread_list->addresses);
+    free(thread_list->order);
+    free(thread_list->asked);
+    free(thread_list->wanted);
+    free(thread_list->wanted_members);
+    *thread_list = (struct thread_list){ 0 };
 }
 
-void thread_list_distrust(struct thread_list *roster)
+void thread_list_distrust(struct thread_list *thread_list)
 {
-    roster->listed = false;
+    thread_list->listed = false;
 }
 
 /* ---- the lists ---- */
 
-static uint32_t member_at(struct thread_list *roster, uint64_t address)
+static uint32_t member_at(struct thread_list *thread_list, uint64_t address)
 {
     bool added;
-    const uint32_t number = intern_pairs_number(&roster->addresses, (uint32_t)(address >> 32), (uint32_t)address,
+    const uint32_t number = intern_pairs_number(&thread_list->addresses, (uint32_t)(address >> 32), (uint32_t)address,
                                                 &added);
     if (added) {
-        roster->members = alloc_grow(roster->members, &roster->members_room, number, sizeof(struct member));
-        roster->members[number - 1] = (struct member){ .address = address };
-        roster->members_count = number;
+        thread_list->members = alloc_grow(thread_list->members, &thread_list->members_room, number,
+                                          sizeof(struct member));
+        thread_list->members[number - 1] = (struct member){ .address = address };
+        thread_list->members_count = number;
     }
     return number - 1;
 }
@@ -63,44 +64,45 @@ struct heads {
     size_t good;
 };
 
-static const unsigned char *expected_head(const struct thread_list *roster, const struct heads *heads, uint64_t address,
-                                          size_t at)
+static const unsigned char *expected_head(const struct thread_list *thread_list, const struct heads *heads,
+                                          uint64_t address, size_t at)
 {
-    if (at >= heads->good || roster->members[roster->order[at]].address != address)
+    if (at >= heads->good || thread_list->members[thread_list->order[at]].address != address)
         return NULL;
-    return heads->bytes + at * roster->target->runtime.layout.thread_size;
+    return heads->bytes + at * thread_list->target->runtime.layout.thread_size;
 }
 
-static struct heads read_expected_heads(struct thread_list *roster)
+static struct heads read_expected_heads(struct thread_list *thread_list)
 {
-    const struct layout *l = &roster->target->runtime.layout;
-    const size_t count = roster->order_count < REMOTE_PIECES ? roster->order_count : REMOTE_PIECES;
+    const struct layout *l = &thread_list->target->runtime.layout;
+    const size_t count = thread_list->order_count < REMOTE_PIECES ? thread_list->order_count : REMOTE_PIECES;
     struct heads heads = { alloc_zeroed(count + 1, l->thread_size), 0 };
-    struct call *call = &roster->unwinder.call;
+    struct call *call = &thread_list->unwinder.call;
     call->count = 0;
     for (size_t i = 0; i < count; i++)
-        call_add(call, roster->members[roster->order[i]].address, l->thread_size, heads.bytes + i * l->thread_size);
+        call_add(call, thread_list->members[thread_list->order[i]].address, l->thread_size,
+                 heads.bytes + i * l->thread_size);
     if (count > 0)
-        remote_read_pieces(&roster->target->remote, call->pieces, call->count, &heads.good);
+        remote_read_pieces(&thread_list->target->remote, call->pieces, call->count, &heads.good);
     return heads;
 }
 
 /* Follows the list of an interpreter's threads. False when it changed on the way. */
-static bool list_threads(struct thread_list *roster, size_t interpreter, const struct heads *heads, uint32_t **order,
-                         size_t *count, size_t *room)
+static bool list_threads(struct thread_list *thread_list, size_t interpreter, const struct heads *heads,
+                         uint32_t **order, size_t *count, size_t *room)
 {
-    const struct layout *l = &roster->target->runtime.layout;
-    const uint64_t owner = roster->target->interpreters[interpreter].address;
-    const uint64_t id = roster->target->interpreters[interpreter].id;
+    const struct layout *l = &thread_list->target->runtime.layout;
+    const uint64_t owner = thread_list->target->interpreters[interpreter].address;
+    const uint64_t id = thread_list->target->interpreters[interpreter].id;
     uint64_t previous = 0, next;
-    for (uint64_t at = roster->target->interpreters[interpreter].threads_head; at; previous = at, at = next) {
+    for (uint64_t at = thread_list->target->interpreters[interpreter].threads_head; at; previous = at, at = next) {
         unsigned char bytes[LAYOUT_THREAD_MAX];
         const unsigned char *head = NULL;
         /* One more thread or one less: what follows is found a place further on or before. */
         for (size_t shift = 0; shift < 3 && !head; shift++)
-            head = *count + shift > 0 ? expected_head(roster, heads, at, *count + shift - 1) : NULL;
+            head = *count + shift > 0 ? expected_head(thread_list, heads, at, *count + shift - 1) : NULL;
         if (!head) {
-            if (remote_read(&roster->target->remote, at, bytes, l->thread_size) != REMOTE_READ)
+            if (remote_read(&thread_list->target->remote, at, bytes, l->thread_size) != REMOTE_READ)
                 return false;
             head = bytes;
         }
@@ -108,8 +110,8 @@ static bool list_threads(struct thread_list *roster, size_t interpreter, const s
             *count == THREADS_LIMIT)
             return false;
         next = word_at(head, l->thread_next);
-        const uint32_t place = member_at(roster, at);
-        struct member *member = &roster->members[place];
+        const uint32_t place = member_at(thread_list, at);
+        struct member *member = &thread_list->members[place];
         const uint32_t native_id = (uint32_t)word_at(head, l->thread_native_id);
         /* Another thread, or of another interpreter: it must not be taken for one that has not moved. */
         if (native_id != member->native_id || member->interpreter_id != id) {
@@ -122,48 +124,49 @@ static bool list_threads(struct thread_list *roster, size_t interpreter, const s
         member->next = next;
         member->native_id = native_id;
         member->pointer = word_at(head, l->thread_id);
-        member->listed = roster->list;
+        member->listed = thread_list->list;
         *order = alloc_grow(*order, room, *count + 1, sizeof(**order));
         (*order)[(*count)++] = place;
     }
     return true;
 }
 
-static bool is_main(const struct thread_list *roster, const struct member *member)
+static bool is_main(const struct thread_list *thread_list, const struct member *member)
 {
-    return member->native_id == (uint32_t)roster->target->ns_pid;
+    return member->native_id == (uint32_t)thread_list->target->ns_pid;
 }
 
-static void ask_for(struct thread_list *roster, uint32_t place)
+static void ask_for(struct thread_list *thread_list, uint32_t place)
 {
-    roster->asked = alloc_grow(roster->asked, &roster->asked_room, roster->asked_count + 1, sizeof(*roster->asked));
-    roster->asked[roster->asked_count++] = place;
+    thread_list->asked = alloc_grow(thread_list->asked, &thread_list->asked_room, thread_list->asked_count + 1,
+                                    sizeof(*thread_list->asked));
+    thread_list->asked[thread_list->asked_count++] = place;
 }
 
 /* Of all or the main thread, as listed. */
-static void ask_for_listed(struct thread_list *roster)
+static void ask_for_listed(struct thread_list *thread_list)
 {
-    roster->asked_count = 0;
-    for (size_t i = 0; i < roster->order_count; i++)
-        if (roster->which != THREADS_MAIN || is_main(roster, &roster->members[roster->order[i]]))
-            ask_for(roster, roster->order[i]);
+    thread_list->asked_count = 0;
+    for (size_t i = 0; i < thread_list->order_count; i++)
+        if (thread_list->which != THREADS_MAIN || is_main(thread_list, &thread_list->members[thread_list->order[i]]))
+            ask_for(thread_list, thread_list->order[i]);
 }
 
 /* Finds the threads that have states in several interpreters. */
-static void link_twins(struct thread_list *roster)
+static void link_twins(struct thread_list *thread_list)
 {
     struct intern_pairs threads = { 0 }; /* native id → place + 1 of a state of it */
-    for (size_t i = 0; i < roster->members_count; i++)
-        roster->members[i].twin = 0; /* also of those that are not listed any more: rings have no ends */
-    if (roster->target->interpreters_count < 2)
+    for (size_t i = 0; i < thread_list->members_count; i++)
+        thread_list->members[i].twin = 0; /* also of those that are not listed any more: rings have no ends */
+    if (thread_list->target->interpreters_count < 2)
         return;
-    for (size_t i = 0; i < roster->order_count; i++) {
-        const uint32_t place = roster->order[i];
-        struct member *member = &roster->members[place];
+    for (size_t i = 0; i < thread_list->order_count; i++) {
+        const uint32_t place = thread_list->order[i];
+        struct member *member = &thread_list->members[place];
         const uint32_t other = intern_pairs_find(&threads, member->native_id, 0);
-        member->twin = other ? roster->members[other - 1].twin : place + 1;
+        member->twin = other ? thread_list->members[other - 1].twin : place + 1;
         if (other)
-            roster->members[other - 1].twin = place + 1;
+            thread_list->members[other - 1].twin = place + 1;
         else
             intern_pairs_add(&threads, member->native_id, 0, place + 1);
     }
@@ -171,75 +174,75 @@ static void link_twins(struct thread_list *roster)
 }
 
 /* Makes the order that of the lists. */
-static enum roster_state make_list(struct thread_list *roster)
+static enum thread_list_state make_list(struct thread_list *thread_list)
 {
-    roster->whole = false;
-    switch (target_read_interpreters(roster->target)) {
+    thread_list->whole = false;
+    switch (target_read_interpreters(thread_list->target)) {
     case REMOTE_READ:
         break;
     case REMOTE_UNREADABLE:
-        return ROSTER_TORN;
+        return THREAD_LIST_TORN;
     default:
-        return ROSTER_GONE;
+        return THREAD_LIST_GONE;
     }
-    const struct heads heads = read_expected_heads(roster);
+    const struct heads heads = read_expected_heads(thread_list);
     uint32_t *order = NULL;
     size_t count = 0, room = 0;
     bool whole = true;
-    roster->list++;
-    for (size_t i = 0; whole && i < roster->target->interpreters_count; i++)
-        whole = list_threads(roster, i, &heads, &order, &count, &room);
+    thread_list->list++;
+    for (size_t i = 0; whole && i < thread_list->target->interpreters_count; i++)
+        whole = list_threads(thread_list, i, &heads, &order, &count, &room);
     free(heads.bytes);
-    free(roster->order);
-    roster->order = order;
-    roster->order_count = count;
-    roster->order_room = room;
-    roster->listed = roster->whole = whole;
-    link_twins(roster);
-    ask_for_listed(roster);
-    return whole ? ROSTER_READ : ROSTER_TORN;
+    free(thread_list->order);
+    thread_list->order = order;
+    thread_list->order_count = count;
+    thread_list->order_room = room;
+    thread_list->listed = thread_list->whole = whole;
+    link_twins(thread_list);
+    ask_for_listed(thread_list);
+    return whole ? THREAD_LIST_READ : THREAD_LIST_TORN;
 }
 
 /* ---- their stacks ---- */
 
-static bool is_without_lock(const struct thread_list *roster)
+static bool is_without_lock(const struct thread_list *thread_list)
 {
-    return roster->target->runtime.layout.free_threaded;
+    return thread_list->target->runtime.layout.free_threaded;
 }
 
 /* Of those that hold a lock now, as far as was read. */
-static void ask_for_holders(struct thread_list *roster)
+static void ask_for_holders(struct thread_list *thread_list)
 {
-    roster->asked_count = 0;
-    for (size_t i = 0; i < roster->target->interpreters_count; i++) {
-        const struct gil *gil = &roster->target->interpreters[i].gil;
-        const uint32_t place = gil->locked ? intern_pairs_find(&roster->addresses, (uint32_t)(gil->holder >> 32),
+    thread_list->asked_count = 0;
+    for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
+        const struct gil *gil = &thread_list->target->interpreters[i].gil;
+        const uint32_t place = gil->locked ? intern_pairs_find(&thread_list->addresses, (uint32_t)(gil->holder >> 32),
                                                                (uint32_t)gil->holder)
                                            : 0;
-        const struct member *member = place ? &roster->members[place - 1] : NULL;
-        if (member && member->listed == roster->list && member->interpreter == i)
-            ask_for(roster, place - 1);
+        const struct member *member = place ? &thread_list->members[place - 1] : NULL;
+        if (member && member->listed == thread_list->list && member->interpreter == i)
+            ask_for(thread_list, place - 1);
     }
 }
 
-bool thread_list_holds(const struct thread_list *roster, const struct member *member)
+bool thread_list_holds(const struct thread_list *thread_list, const struct member *member)
 {
-    const struct gil *gil = &roster->target->interpreters[member->interpreter].gil;
-    if (roster->target->runtime.layout.thread_attachment)
+    const struct gil *gil = &thread_list->target->interpreters[member->interpreter].gil;
+    if (thread_list->target->runtime.layout.thread_attachment)
         return member->attachment == THREAD_ATTACHED;
     return gil->known && gil->locked && gil->holder == member->address;
 }
 
-bool thread_list_current(const struct thread_list *roster, struct member *member)
+bool thread_list_current(const struct thread_list *thread_list, struct member *member)
 {
-    if (thread_list_holds(roster, member)) {
-        member->held = roster->tick;
+    if (thread_list_holds(thread_list, member)) {
+        member->held = thread_list->tick;
         return true;
     }
     const struct member *current = member;
-    for (const struct member *m = member; m->twin && &roster->members[m->twin - 1] != member;) {
-        m = &roster->members[m->twin - 1];
-        if (thread_list_holds(roster, m))
+    for (const struct member *m = member; m->twin && &thread_list->members[m->twin - 1] != member;) {
+        m = &thread_list->members[m->twin - 1];
+        if (thread_list_holds(thread_list, m))
             return false;
         if (m->held > current->held || (m->held == current->held && m->interpreter_id > current->interpreter_id))
             current = m;
@@ -256,94 +259,96 @@ static bool has_frame(const struct walk *walk, uint64_t frame)
 }
 
 /* Whether all threads of the interpreter but this one were seen suspended in this tick. */
-static bool has_suspended_others(const struct thread_list *roster, const struct member *member)
+static bool has_suspended_others(const struct thread_list *thread_list, const struct member *member)
 {
-    for (size_t i = 0; i < roster->order_count; i++) {
-        const struct member *other = &roster->members[roster->order[i]];
+    for (size_t i = 0; i < thread_list->order_count; i++) {
+        const struct member *other = &thread_list->members[thread_list->order[i]];
         const bool suspended = other->attachment == THREAD_SUSPENDED || other->attachment == THREAD_SUSPENDED_WAITING;
-        if (other != member && other->interpreter == member->interpreter && (other->tick != roster->tick || !suspended))
+        if (other != member && other->interpreter == member->interpreter &&
+            (other->tick != thread_list->tick || !suspended))
             return false;
     }
     return true;
 }
 
-bool thread_list_collects(const struct thread_list *roster, const struct member *member)
+bool thread_list_collects(const struct thread_list *thread_list, const struct member *member)
 {
-    const struct layout *l = &roster->target->runtime.layout;
-    const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
-    if (!interpreter->collecting || !thread_list_holds(roster, member))
+    const struct layout *l = &thread_list->target->runtime.layout;
+    const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
+    if (!interpreter->collecting || !thread_list_holds(thread_list, member))
         return false;
     if (!l->free_threaded)
         return true;
-    return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(roster, member);
+    return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(thread_list, member);
 }
 
-static void want(struct thread_list *roster, uint32_t place)
+static void want(struct thread_list *thread_list, uint32_t place)
 {
-    struct member *member = &roster->members[place];
-    const size_t count = roster->wanted_count + 1;
-    roster->wanted = alloc_grow(roster->wanted, &roster->wanted_room, count, sizeof(*roster->wanted));
-    roster->wanted_members = alloc_grow(roster->wanted_members, &roster->wanted_members_room, count,
-                                        sizeof(*roster->wanted_members));
-    roster->wanted[roster->wanted_count] = (struct wanted){ .walk = &member->walk,
-                                                            .thread = member->address,
-                                                            .interpreter = member->interpreter };
-    roster->wanted_members[roster->wanted_count++] = place;
+    struct member *member = &thread_list->members[place];
+    const size_t count = thread_list->wanted_count + 1;
+    thread_list->wanted = alloc_grow(thread_list->wanted, &thread_list->wanted_room, count,
+                                     sizeof(*thread_list->wanted));
+    thread_list->wanted_members = alloc_grow(thread_list->wanted_members, &thread_list->wanted_members_room, count,
+                                             sizeof(*thread_list->wanted_members));
+    thread_list->wanted[thread_list->wanted_count] = (struct wanted){ .walk = &member->walk,
+                                                                      .thread = member->address,
+                                                                      .interpreter = member->interpreter };
+    thread_list->wanted_members[thread_list->wanted_count++] = place;
 }
 
 /* Chooses the threads that are to be read: all that were asked for, are not done, and may have moved. */
-static void choose(struct thread_list *roster, bool all)
+static void choose(struct thread_list *thread_list, bool all)
 {
-    roster->wanted_count = 0;
-    if (roster->which == THREADS_GIL && !is_without_lock(roster))
-        ask_for_holders(roster);
-    for (size_t i = 0; i < roster->asked_count; i++) {
-        struct member *member = &roster->members[roster->asked[i]];
-        if (member->tick == roster->tick)
+    thread_list->wanted_count = 0;
+    if (thread_list->which == THREADS_GIL && !is_without_lock(thread_list))
+        ask_for_holders(thread_list);
+    for (size_t i = 0; i < thread_list->asked_count; i++) {
+        struct member *member = &thread_list->members[thread_list->asked[i]];
+        if (member->tick == thread_list->tick)
             continue;
-        const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
-        if (all || !unwind_unmoved(&roster->unwinder, &member->walk, interpreter, member->address))
-            want(roster, roster->asked[i]);
+        const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
+        if (all || !unwind_unmoved(&thread_list->unwinder, &member->walk, interpreter, member->address))
+            want(thread_list, thread_list->asked[i]);
     }
 }
 
 /* Puts the holder of each lock in front of the threads that had it lately. */
-static void note_holders(struct thread_list *roster)
+static void note_holders(struct thread_list *thread_list)
 {
-    for (size_t i = 0; i < roster->target->interpreters_count; i++) {
-        const uint64_t holder = roster->target->interpreters[i].gil.holder;
-        const uint32_t place = intern_pairs_find(&roster->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
+    for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
+        const uint64_t holder = thread_list->target->interpreters[i].gil.holder;
+        const uint32_t place = intern_pairs_find(&thread_list->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
         uint32_t at = 0;
-        while (at < ROSTER_FIRST - 1 && roster->recent[at] != place)
+        while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != place)
             at++;
         for (; place && at > 0; at--)
-            roster->recent[at] = roster->recent[at - 1];
+            thread_list->recent[at] = thread_list->recent[at - 1];
         if (place)
-            roster->recent[0] = place;
+            thread_list->recent[0] = place;
     }
 }
 
 /* The same as choose() of those that had the lock lately. */
-static void choose_recent(struct thread_list *roster)
+static void choose_recent(struct thread_list *thread_list)
 {
-    roster->wanted_count = 0;
-    note_holders(roster);
-    for (size_t i = 0; i < ROSTER_FIRST && roster->recent[i]; i++) {
-        struct member *member = &roster->members[roster->recent[i] - 1];
-        const struct interpreter *interpreter = &roster->target->interpreters[member->interpreter];
-        if (member->listed == roster->list && member->tick != roster->tick &&
-            !unwind_unmoved(&roster->unwinder, &member->walk, interpreter, member->address))
-            want(roster, roster->recent[i] - 1);
+    thread_list->wanted_count = 0;
+    note_holders(thread_list);
+    for (size_t i = 0; i < THREAD_LIST_FIRST && thread_list->recent[i]; i++) {
+        struct member *member = &thread_list->members[thread_list->recent[i] - 1];
+        const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
+        if (member->listed == thread_list->list && member->tick != thread_list->tick &&
+            !unwind_unmoved(&thread_list->unwinder, &member->walk, interpreter, member->address))
+            want(thread_list, thread_list->recent[i] - 1);
     }
 }
 
 /* Takes over what became of the threads that were read. False when one is not where the list has it. */
-static bool take_over(struct thread_list *roster)
+static bool take_over(struct thread_list *thread_list)
 {
     bool there = true;
-    for (size_t i = 0; i < roster->wanted_count; i++) {
-        const struct wanted *wanted = &roster->wanted[i];
-        struct member *member = &roster->members[roster->wanted_members[i]];
+    for (size_t i = 0; i < thread_list->wanted_count; i++) {
+        const struct wanted *wanted = &thread_list->wanted[i];
+        struct member *member = &thread_list->members[thread_list->wanted_members[i]];
         if (wanted->state == UNWIND_ELSEWHERE) {
             there = false;
             continue;
@@ -355,140 +360,141 @@ static bool take_over(struct thread_list *roster)
         member->cause = wanted->unwound.cause;
         member->status = wanted->unwound.status;
         member->attachment = wanted->unwound.attachment;
-        roster->failed += wanted->state == UNWIND_FAILED;
-        member->tick = roster->tick;
+        thread_list->failed += wanted->state == UNWIND_FAILED;
+        member->tick = thread_list->tick;
     }
     return there;
 }
 
 /* Those that were not read have not moved. */
-static void repeat_others(struct thread_list *roster)
+static void repeat_others(struct thread_list *thread_list)
 {
-    for (size_t i = 0; i < roster->asked_count; i++) {
-        struct member *member = &roster->members[roster->asked[i]];
-        if (member->tick == roster->tick)
+    for (size_t i = 0; i < thread_list->asked_count; i++) {
+        struct member *member = &thread_list->members[thread_list->asked[i]];
+        if (member->tick == thread_list->tick)
             continue;
-        member->tick = roster->tick;
+        member->tick = thread_list->tick;
         member->state = UNWOUND;
-        roster->unwinder.figures.full++;
-        roster->unwinder.figures.unmoved++;
-        roster->unwinder.figures.frames_known += member->walk.depth;
+        thread_list->unwinder.figures.full++;
+        thread_list->unwinder.figures.unmoved++;
+        thread_list->unwinder.figures.frames_known += member->walk.depth;
     }
 }
 
 /* Without a lock, the threads that are attached stand for those that hold one. All have to be read to know. */
-static void keep_attached(struct thread_list *roster)
+static void keep_attached(struct thread_list *thread_list)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < roster->asked_count; i++)
-        if (roster->members[roster->asked[i]].attachment == THREAD_ATTACHED)
-            roster->asked[kept++] = roster->asked[i];
-    roster->asked_count = kept;
+    for (size_t i = 0; i < thread_list->asked_count; i++)
+        if (thread_list->members[thread_list->asked[i]].attachment == THREAD_ATTACHED)
+            thread_list->asked[kept++] = thread_list->asked[i];
+    thread_list->asked_count = kept;
 }
 
 /* Reads those that moved, and those that moved while they were read. */
-static enum roster_state read_threads(struct thread_list *roster, uint64_t now_ns)
+static enum thread_list_state read_threads(struct thread_list *thread_list, uint64_t now_ns)
 {
     for (int pass = 0; pass <= PASSES; pass++) {
-        if (roster->rests)
-            choose_recent(roster);
+        if (thread_list->rests)
+            choose_recent(thread_list);
         else
-            choose(roster, pass == PASSES);
-        if (pass > 0 && roster->wanted_count == 0)
-            return ROSTER_READ;
+            choose(thread_list, pass == PASSES);
+        if (pass > 0 && thread_list->wanted_count == 0)
+            return THREAD_LIST_READ;
         bool same;
-        if (!unwind_threads(&roster->unwinder, roster->wanted, roster->wanted_count,
+        if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count,
                             pass == 0 ? now_ns : clock_now_ns(), &same))
-            return ROSTER_GONE;
-        const bool there = take_over(roster);
+            return THREAD_LIST_GONE;
+        const bool there = take_over(thread_list);
         if (!same || !there)
-            return ROSTER_TORN;
+            return THREAD_LIST_TORN;
     }
-    return ROSTER_READ;
+    return THREAD_LIST_READ;
 }
 
-enum roster_state thread_list_read(struct thread_list *roster, uint64_t now_ns)
+enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_t now_ns)
 {
-    enum roster_state state = ROSTER_TORN;
-    const bool attached_only = roster->which == THREADS_GIL && is_without_lock(roster);
-    roster->tick++;
-    roster->failed = 0;
+    enum thread_list_state state = THREAD_LIST_TORN;
+    const bool attached_only = thread_list->which == THREADS_GIL && is_without_lock(thread_list);
+    thread_list->tick++;
+    thread_list->failed = 0;
     if (attached_only)
-        ask_for_listed(roster);
-    const bool listed = roster->listed;
-    const int attempts = roster->unwinder.still ? STILL_LISTS : LIST_ATTEMPTS;
-    for (int i = 0; i < attempts && state == ROSTER_TORN; i++) {
-        state = roster->listed ? ROSTER_READ : make_list(roster);
-        roster->rests = roster->defers && roster->unwinder.still && roster->which == THREADS_ALL &&
-                        roster->asked_count > ROSTER_FIRST;
-        if (state == ROSTER_READ)
-            state = read_threads(roster, i == 0 && listed ? now_ns : clock_now_ns());
-        if (state == ROSTER_TORN)
-            roster->listed = false;
+        ask_for_listed(thread_list);
+    const bool listed = thread_list->listed;
+    const int attempts = thread_list->unwinder.still ? STILL_LISTS : LIST_ATTEMPTS;
+    for (int i = 0; i < attempts && state == THREAD_LIST_TORN; i++) {
+        state = thread_list->listed ? THREAD_LIST_READ : make_list(thread_list);
+        thread_list->rests = thread_list->defers && thread_list->unwinder.still && thread_list->which == THREADS_ALL &&
+                             thread_list->asked_count > THREAD_LIST_FIRST;
+        if (state == THREAD_LIST_READ)
+            state = read_threads(thread_list, i == 0 && listed ? now_ns : clock_now_ns());
+        if (state == THREAD_LIST_TORN)
+            thread_list->listed = false;
     }
-    if (state == ROSTER_READ && !roster->rests)
-        repeat_others(roster);
-    if (state == ROSTER_READ && attached_only)
-        keep_attached(roster);
+    if (state == THREAD_LIST_READ && !thread_list->rests)
+        repeat_others(thread_list);
+    if (state == THREAD_LIST_READ && attached_only)
+        keep_attached(thread_list);
     return state;
 }
 
 /* How many of those that were read just now may have moved since the lock was as in `then`. */
-static size_t count_moved(const struct thread_list *roster, const struct gil *then)
+static size_t count_moved(const struct thread_list *thread_list, const struct gil *then)
 {
     size_t moved = 0;
-    for (size_t i = 0; i < roster->wanted_count; i++) {
-        const struct gil *now = &roster->target->interpreters[roster->wanted[i].interpreter].gil;
-        moved += !now->known || now->switches - then->switches > 1 || now->holder == roster->wanted[i].thread;
+    for (size_t i = 0; i < thread_list->wanted_count; i++) {
+        const struct gil *now = &thread_list->target->interpreters[thread_list->wanted[i].interpreter].gil;
+        moved += !now->known || now->switches - then->switches > 1 || now->holder == thread_list->wanted[i].thread;
     }
     return moved;
 }
 
-enum roster_state thread_list_rest(struct thread_list *roster, uint64_t now_ns)
+enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_t now_ns)
 {
-    const struct gil then = roster->target->interpreters[0].gil;
+    const struct gil then = thread_list->target->interpreters[0].gil;
     bool same = true;
-    roster->moved = 0;
-    if (!roster->rests)
-        return ROSTER_READ;
-    roster->rests = false;
-    choose(roster, false);
-    if (!unwind_threads(&roster->unwinder, roster->wanted, roster->wanted_count, now_ns, &same))
-        return ROSTER_GONE;
-    roster->moved = count_moved(roster, &then);
-    if (!take_over(roster) || !same)
-        thread_list_distrust(roster); /* for the next tick: threads that came or went since are not of this one */
-    for (size_t i = 0; i < roster->target->interpreters_count; i++)
-        roster->target->interpreters[i].gil = then;
-    repeat_others(roster);
-    return ROSTER_READ;
+    thread_list->moved = 0;
+    if (!thread_list->rests)
+        return THREAD_LIST_READ;
+    thread_list->rests = false;
+    choose(thread_list, false);
+    if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count, now_ns, &same))
+        return THREAD_LIST_GONE;
+    thread_list->moved = count_moved(thread_list, &then);
+    if (!take_over(thread_list) || !same)
+        thread_list_distrust(thread_list); /* for the next tick: threads that came or went since are not of this one */
+    for (size_t i = 0; i < thread_list->target->interpreters_count; i++)
+        thread_list->target->interpreters[i].gil = then;
+    repeat_others(thread_list);
+    return THREAD_LIST_READ;
 }
 
-static const struct member *listed_at(const struct thread_list *roster, uint64_t thread)
+static const struct member *listed_at(const struct thread_list *thread_list, uint64_t thread)
 {
-    const uint32_t place = intern_pairs_find(&roster->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
-    return place && roster->members[place - 1].listed == roster->list ? &roster->members[place - 1] : NULL;
+    const uint32_t place = intern_pairs_find(&thread_list->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
+    return place && thread_list->members[place - 1].listed == thread_list->list ? &thread_list->members[place - 1]
+                                                                                : NULL;
 }
 
-uint64_t thread_list_pointer(const struct thread_list *roster, uint64_t thread)
+uint64_t thread_list_pointer(const struct thread_list *thread_list, uint64_t thread)
 {
-    const struct member *member = listed_at(roster, thread);
+    const struct member *member = listed_at(thread_list, thread);
     return member ? member->pointer : 0;
 }
 
-uint32_t thread_list_native_id(const struct thread_list *roster, uint64_t thread)
+uint32_t thread_list_native_id(const struct thread_list *thread_list, uint64_t thread)
 {
-    const struct member *member = listed_at(roster, thread);
+    const struct member *member = listed_at(thread_list, thread);
     return member ? member->native_id : 0;
 }
 
-bool thread_list_placed(const struct thread_list *roster, const struct member *member)
+bool thread_list_placed(const struct thread_list *thread_list, const struct member *member)
 {
-    return roster->whole && member->listed == roster->list;
+    return thread_list->whole && member->listed == thread_list->list;
 }
 
-void thread_list_repeat(struct thread_list *roster)
+void thread_list_repeat(struct thread_list *thread_list)
 {
-    roster->tick++;
-    repeat_others(roster);
+    thread_list->tick++;
+    repeat_others(thread_list);
 }

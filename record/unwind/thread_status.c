@@ -35,15 +35,15 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
     return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : 0;
 }
 
-uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *roster,
+uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns)
 {
-    const bool holds = thread_list_holds(roster, member);
+    const bool holds = thread_list_holds(thread_list, member);
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
-    const bool waits_are_kept = roster->target->runtime.layout.thread_gil_wait != 0;
+    const bool waits_are_kept = thread_list->target->runtime.layout.thread_gil_wait != 0;
     uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
     /* What the thread uses while it is in another interpreter is counted there. */
-    if (!thread_list_current(roster, member)) {
+    if (!thread_list_current(thread_list, member)) {
         cpu &= ~(uint32_t)STATUS_CPU;
         watch->cpu_ns = 0;
     }

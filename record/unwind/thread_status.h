@@ -36,7 +36,7 @@ void thread_status_tick(struct statuses *statuses, size_t threads);
 
 /* The status of a thread that was read or has not moved, in bits of enum status; what it used is then watch->cpu_ns.
  * `tid` is what we call it. */
-uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *roster,
+uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns);
 
 /* Whether the mode keeps a sample of a thread that does this. */

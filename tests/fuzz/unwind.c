@@ -120,11 +120,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     fake_stack(p, 0, deep, depth);
     fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, g, 4 }, { PLAIN, f, 4 } }, 2);
     tell_places(&liar, f, g);
-    struct thread_list roster;
-    thread_list_open(&roster, &p->target, &p->codes, THREADS_ALL, bytes[1] & 128);
+    struct thread_list thread_list;
+    thread_list_open(&thread_list, &p->target, &p->codes, THREADS_ALL, bytes[1] & 128);
     if (bytes[1] & 32) /* it is known what there is to know, before anything lies */
         for (int round = 0; round < 5; round++)
-            thread_list_read(&roster, clock_now_ns());
+            thread_list_read(&thread_list, clock_now_ns());
     if (bytes[0] & 128)
         enter(p, deep, depth, f, bytes[0] >> 3 & 15 ? liar.places[bytes[0] >> 3 & 15] : 0);
     for (; liar.next < liar.count && liar.next < (bytes[1] & 31u); liar.next++)
@@ -135,12 +135,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         if (round % 2)
             fake_sample(p, (size_t)round / 2 % 2);
         else
-            thread_list_read(&roster, clock_now_ns());
+            thread_list_read(&thread_list, clock_now_ns());
         if (p->target.remote.calls - calls > CALLS_LIMIT || p->target.remote.bytes - read > BYTES_LIMIT)
             abort();
         fake_take_lock(p, (size_t)round / 4);
     }
-    thread_list_close(&roster);
+    thread_list_close(&thread_list);
     fake_python_end(p);
     return 0;
 }

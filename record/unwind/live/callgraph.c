@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-#define ENOUGH       3          /* times that a call is to be seen for sure, ... */
-#define SHOWN_ENOUGH 8          /* ... or shown by single copies, ... */
-#define SHOWN_WITHIN 16384      /* ... in so many ticks */
-#define EDGES_LIMIT  (1u << 20) /* remembered at once; then we start anew */
+#define ENOUGH          3          /* times that a call is to be seen for sure, ... */
+#define SHOWN_ENOUGH    8          /* ... or shown by single copies, ... */
+#define SHOWN_WITHIN    16384      /* ... in so many ticks */
+#define CALLGRAPH_LIMIT (1u << 20) /* remembered at once; then we start anew */
 
 bool callgraph_known(const struct callgraph *edges, uint32_t caller, uint32_t callee)
 {
@@ -24,7 +24,7 @@ bool callgraph_odd(const struct callgraph *edges, const struct made_call *call)
 
 static struct edge *edge_of(struct callgraph *edges, uint32_t caller, uint32_t callee, uint32_t tick)
 {
-    if (edges->pairs.count >= EDGES_LIMIT) {
+    if (edges->pairs.count >= CALLGRAPH_LIMIT) {
         intern_pairs_free(&edges->pairs);
         intern_pairs_free(&edges->functions);
     }
@@ -46,7 +46,7 @@ static void see(struct callgraph *edges, uint32_t caller, uint32_t callee, uint3
 void callgraph_see(struct callgraph *edges, const struct made_call *call, uint32_t tick)
 {
     see(edges, call->caller, call->callee, tick);
-    see(edges, call->caller, call->function | EDGES_FUNCTION, tick);
+    see(edges, call->caller, call->function | CALLGRAPH_FUNCTION, tick);
     if (callgraph_known(edges, call->caller, call->callee)) {
         bool added;
         intern_pairs_number(&edges->functions, call->caller, 0, &added);
@@ -56,12 +56,12 @@ void callgraph_see(struct callgraph *edges, const struct made_call *call, uint32
 
 void callgraph_see_driven(struct callgraph *edges, uint32_t driver, uint32_t callee, uint32_t tick)
 {
-    see(edges, driver, callee | EDGES_DRIVEN, tick);
+    see(edges, driver, callee | CALLGRAPH_DRIVEN, tick);
 }
 
 void callgraph_show(struct callgraph *edges, const struct made_call *call, uint32_t tick)
 {
-    if (!callgraph_known(edges, call->caller, call->function | EDGES_FUNCTION))
+    if (!callgraph_known(edges, call->caller, call->function | CALLGRAPH_FUNCTION))
         return;
     struct edge *edge = edge_of(edges, call->caller, call->callee, tick);
     if (edge->shown_last == tick)

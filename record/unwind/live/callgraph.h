@@ -40,16 +40,16 @@ struct made_call {
 
 /* `= {0}` knows none. */
 struct callgraph {
-    struct intern_pairs pairs; /* (frame, line), (frame, line | EDGES_DRIVEN), (frame, function it
-                           calls | EDGES_FUNCTION) → place in what follows + 1 */
+    struct intern_pairs pairs; /* (frame, line), (frame, line | CALLGRAPH_DRIVEN), (frame, function it
+                           calls | CALLGRAPH_FUNCTION) → place in what follows + 1 */
     struct edge *edges;
     size_t room;
     struct intern_pairs functions; /* (frame, function that it is known to call), and (frame, 0) where there is one:
                                functions count from 1 */
 };
 
-#define EDGES_FUNCTION (UINT32_C(1) << 31)
-#define EDGES_DRIVEN   (UINT32_C(1) << 30) /* a line of a generator below others that the caller drives */
+#define CALLGRAPH_FUNCTION (UINT32_C(1) << 31)
+#define CALLGRAPH_DRIVEN   (UINT32_C(1) << 30) /* a line of a generator below others that the caller drives */
 
 /* Whether it is known that the caller at this place has the callee at that line. */
 bool callgraph_known(const struct callgraph *edges, uint32_t caller, uint32_t callee);
@@ -57,7 +57,7 @@ bool callgraph_known(const struct callgraph *edges, uint32_t caller, uint32_t ca
 bool callgraph_odd(const struct callgraph *edges, const struct made_call *call);
 /* It was seen for sure in this tick. */
 void callgraph_see(struct callgraph *edges, const struct made_call *call, uint32_t tick);
-/* The same of EDGES_DRIVEN. */
+/* The same of CALLGRAPH_DRIVEN. */
 void callgraph_see_driven(struct callgraph *edges, uint32_t driver, uint32_t callee, uint32_t tick);
 /* A copy that was made once, and has both frames in one chunk, shows it. */
 void callgraph_show(struct callgraph *edges, const struct made_call *call, uint32_t tick);

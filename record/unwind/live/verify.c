@@ -42,7 +42,7 @@ static bool is_known_below(const struct unwinder *u, const struct link *driver, 
                            const struct link *callee)
 {
     return !driver || driver == caller || !code_is_generator(callee->code) ||
-           callgraph_known(&u->edges, driver->frame, line_of(u, callee) | EDGES_DRIVEN);
+           callgraph_known(&u->edges, driver->frame, line_of(u, callee) | CALLGRAPH_DRIVEN);
 }
 
 /* Who drives what the frame calls, when `driver` drives the frame. */
@@ -203,7 +203,7 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
 {
     const struct link *callee = &u->fresh[i];
     uint32_t before;
-    const uint32_t copies = note_call(look, driver->frame, line_of(u, callee) | EDGES_DRIVEN,
+    const uint32_t copies = note_call(look, driver->frame, line_of(u, callee) | CALLGRAPH_DRIVEN,
                                       sure_copies(u, walk, driver, i), &before);
     if (copies < SURE_COPIES)
         note_not_shown(u, walk, look, driver, i);

@@ -9,7 +9,7 @@
 
 #define REC STATUS_RECORDED
 
-static void assert_rows(const struct aggregate *tally, const struct tally_row *wanted, size_t count)
+static void assert_rows(const struct aggregate *tally, const struct aggregate_row *wanted, size_t count)
 {
     assert_int_equal(tally->count, count);
     for (size_t i = 0; i < count; i++) {
@@ -24,13 +24,13 @@ static void assert_rows(const struct aggregate *tally, const struct tally_row *w
 static void counts_each_stack_of_each_thread(void **state)
 {
     (void)state;
-    static const struct tally_row given[] = { { 2, 0, 5, { 1 } },   { 1, 0, 9, { 1 } }, { 2, 0, 5, { 3, 4, 2, 1 } },
-                                              { 1, 0, 2, { 10 } },  { 2, 0, 0, { 1 } }, { 1, 0, 9, { 1, 7 } },
-                                              { 1, 0, 9, { 5, 1 } } };
-    static const struct tally_row seen[] = {
+    static const struct aggregate_row given[] = { { 2, 0, 5, { 1 } },   { 1, 0, 9, { 1 } }, { 2, 0, 5, { 3, 4, 2, 1 } },
+                                                  { 1, 0, 2, { 10 } },  { 2, 0, 0, { 1 } }, { 1, 0, 9, { 1, 7 } },
+                                                  { 1, 0, 9, { 5, 1 } } };
+    static const struct aggregate_row seen[] = {
         { 2, 0, 5, { 4, 4, 2, 1 } }, { 1, 0, 9, { 7, 8 } }, { 1, 0, 2, { 10 } }, { 2, 0, 0, { 1 } }
     };
-    static const struct tally_row sorted[] = {
+    static const struct aggregate_row sorted[] = {
         { 1, 0, 2, { 10 } }, { 1, 0, 9, { 7, 8 } }, { 2, 0, 0, { 1 } }, { 2, 0, 5, { 4, 4, 2, 1 } }
     };
     struct aggregate tally = { 0 };
@@ -57,8 +57,8 @@ static void tells_tasks_apart(void **state)
         { .thread = 2, .stack = 5, .task = 7 },
         { .thread = 1, .stack = 4, .task = 7 },
     };
-    static const struct tally_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
-                                               { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
+    static const struct aggregate_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
+                                                   { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
     struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_sample(&tally, &given[i]);
@@ -77,7 +77,8 @@ static uint32_t stack_of(uint32_t n, uint32_t stays, uint32_t stacks)
 static void assert_counted(uint32_t samples, uint32_t stays)
 {
     enum { THREADS = 3, STACKS = 40 };
-    static const uint32_t numbers[THREADS] = { 1, 1 + TALLY_THREADS, 2 * TALLY_THREADS }; /* two share a place */
+    static const uint32_t numbers[THREADS] = { 1, 1 + AGGREGATE_THREADS,
+                                               2 * AGGREGATE_THREADS }; /* two share a place */
     uint64_t wanted[THREADS][STACKS] = { 0 };
     struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < samples; i++) {
@@ -107,14 +108,15 @@ static void what_stays_waits_as_one(void **state)
 {
     (void)state;
     struct aggregate tally = { 0 };
-    for (uint32_t i = 0; i < 2 * TALLY_WAITING; i++) {
+    for (uint32_t i = 0; i < 2 * AGGREGATE_WAITING; i++) {
         aggregate_sample(&tally, &(struct sample){ .thread = 1, .stack = 7 });
         aggregate_sample(&tally, &(struct sample){ .thread = 2, .stack = 7 });
     }
     assert_int_equal(tally.waiting_count, 2);
     aggregate_sort(&tally);
-    assert_rows(&tally, (struct tally_row[]){ { 1, 0, 7, { 2 * TALLY_WAITING } }, { 2, 0, 7, { 2 * TALLY_WAITING } } },
-                2);
+    assert_rows(
+        &tally,
+        (struct aggregate_row[]){ { 1, 0, 7, { 2 * AGGREGATE_WAITING } }, { 2, 0, 7, { 2 * AGGREGATE_WAITING } } }, 2);
     aggregate_free(&tally);
 }
 
@@ -124,7 +126,7 @@ static void counts_all_that_wait(void **state)
 {
     (void)state;
     for (uint32_t stays = 1; stays <= 3; stays++)
-        for (uint32_t samples = 0; samples <= 5 * TALLY_WAITING * stays; samples++)
+        for (uint32_t samples = 0; samples <= 5 * AGGREGATE_WAITING * stays; samples++)
             assert_counted(samples, stays);
 }
 
@@ -149,7 +151,7 @@ static void rows_are_in_order(void **state)
     struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
-        const struct tally_row row = {
+        const struct aggregate_row row = {
             numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], { k }
         };
         aggregate_add(&tally, &row);
@@ -171,7 +173,7 @@ static void rows_that_were_chosen_are_counted_once(void **state)
 {
     (void)state;
     enum { MANY = 20000 };
-    const uint64_t factor = SPREAD_USUAL.b;
+    const uint64_t factor = HASH_USUAL.b;
     const uint32_t step = chosen_step(factor, MANY);
     struct aggregate tally = { 0 };
     for (uint32_t i = 0; i < 2 * MANY; i++) {
@@ -200,7 +202,8 @@ static void sums_up_what_samples_did(void **state)
         { { .thread = 1, .stack = 2, .stands_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
         { { .thread = 1, .stack = 3, .stands_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
-    static const struct tally_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } }, { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
+    static const struct aggregate_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } },
+                                                   { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
     struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
         aggregate_sample(&tally, &given[i].sample);
@@ -227,7 +230,7 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
         { .thread = 1, .more = 4, .stands_ns = 30, .status = REC | STATUS_GIL_WAIT },
         { .thread = 1, .more = 1, .stands_ns = 2, .status = STATUS_GIL },
     };
-    static const struct tally_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
+    static const struct aggregate_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
     struct aggregate tally = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_sample(&tally, &given[i]);

@@ -102,9 +102,9 @@ static void deep_stacks_are_followed(void **state)
     call_mtf_keep(&callees, 1, 0);
     call_mtf_tell(&callees, 1);
     call_mtf_tell(&callees, 9);
-    assert_true(call_mtf_repeat(&callees, 2, CALLEES_DEPTH * 2)); /* 1, 9, 1, 9, ... */
-    assert_int_equal(call_mtf_tell(&callees, 5), AHEAD(4));       /* as of no caller */
-    call_mtf_pop(&callees, 1, CALLEES_DEPTH + 3);
+    assert_true(call_mtf_repeat(&callees, 2, CALL_MTF_DEPTH * 2)); /* 1, 9, 1, 9, ... */
+    assert_int_equal(call_mtf_tell(&callees, 5), AHEAD(4));        /* as of no caller */
+    call_mtf_pop(&callees, 1, CALL_MTF_DEPTH + 3);
     assert_int_equal(call_mtf_tell(&callees, 1), BEHIND(9)); /* what was repeated was not told as a call of 9 */
     assert_true(call_mtf_repeat(&callees, 1, UINT64_MAX));
     call_mtf_pop(&callees, 1, UINT64_MAX - 3);
@@ -124,9 +124,9 @@ static void repeated_frames_are_bounded(void **state)
     (void)state;
     struct call_mtf callees = { 0 };
     call_mtf_begin(&callees);
-    for (size_t pushed = 0; pushed < CALLEES_REPEATS; pushed += CALLEES_DEPTH) {
+    for (size_t pushed = 0; pushed < CALL_MTF_REPEATS; pushed += CALL_MTF_DEPTH) {
         call_mtf_keep(&callees, 1, 0);
-        assert_true(call_mtf_repeat(&callees, 1, CALLEES_DEPTH));
+        assert_true(call_mtf_repeat(&callees, 1, CALL_MTF_DEPTH));
     }
     call_mtf_keep(&callees, 1, 0);
     assert_false(call_mtf_repeat(&callees, 1, 1));

@@ -80,7 +80,7 @@ static void frames_of_any_size_come_back(void **state)
     (void)state;
     static const uint32_t frames[] = { 1, 127, 128, 16383, 16384, 1u << 21, 1u << 28, UINT32_MAX, 2, 300 };
     struct grouping grouping = { 0 };
-    for (size_t count = 1; count < 3 * CALLEES_DEPTH; count = count * 3 / 2 + 1) {
+    for (size_t count = 1; count < 3 * CALL_MTF_DEPTH; count = count * 3 / 2 + 1) {
         struct bytes payload = { 0 };
         put_number(&payload, 0);
         for (uint64_t thread = 1; thread < 4; thread++) {

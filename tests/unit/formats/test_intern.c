@@ -81,7 +81,7 @@ static void pairs_lie_near_where_they_are_looked_for(void **state)
         for (uint32_t k = 0; k < 20000; k++)
             intern_pairs_add(&pairs, k % rows[i].a_values * rows[i].a_step, k / rows[i].a_values * rows[i].b_step,
                              k + 1);
-        assert_int_equal(pairs.spread.b, SPREAD_USUAL.b);
+        assert_int_equal(pairs.spread.b, HASH_USUAL.b);
         assert_true(steps_of_pairs(&pairs) < pairs.count);
         intern_pairs_free(&pairs);
     }
@@ -90,7 +90,7 @@ static void pairs_lie_near_where_they_are_looked_for(void **state)
 static void pairs_that_were_chosen_are_found_soon(void **state)
 {
     (void)state;
-    const uint64_t factor = SPREAD_USUAL.b;
+    const uint64_t factor = HASH_USUAL.b;
     const uint32_t step = chosen_step(factor, MANY);
     struct intern_pairs pairs = { 0 };
     for (uint32_t i = 0; i < MANY; i++)

@@ -91,7 +91,7 @@ static void stacks_that_were_chosen_are_found_soon(void **state)
 {
     (void)state;
     enum { MANY = 20000 };
-    const uint64_t factor = SPREAD_USUAL.b;
+    const uint64_t factor = HASH_USUAL.b;
     const uint32_t step = chosen_step(factor, MANY);
     struct found found = { 0 };
     for (uint32_t i = 0; i < MANY; i++)

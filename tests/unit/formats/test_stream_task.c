@@ -276,7 +276,7 @@ static void assert_same_samples(const struct reading *runs, const struct reading
     assert_same_threads(&runs->tables, &each->tables);
     assert_int_equal(runs->tally.count, each->tally.count);
     for (size_t i = 0; i < each->tally.count; i++) {
-        const struct tally_row *row = &runs->tally.rows[i], *other = &each->tally.rows[i];
+        const struct aggregate_row *row = &runs->tally.rows[i], *other = &each->tally.rows[i];
         assert_int_equal(row->thread, other->thread);
         assert_int_equal(row->task, other->task);
         assert_int_equal(row->stack, other->stack);

@@ -105,7 +105,7 @@ static void what_is_driven_is_not_called(void **state)
     struct callgraph edges = { 0 };
     for (int i = 0; i < 3; i++)
         callgraph_see_driven(&edges, 1, 2, ++tick);
-    assert_true(callgraph_known(&edges, 1, 2 | EDGES_DRIVEN));
+    assert_true(callgraph_known(&edges, 1, 2 | CALLGRAPH_DRIVEN));
     assert_false(callgraph_known(&edges, 1, 2));
     assert_false(callgraph_odd(&edges, made(1, 2, 20)));
     callgraph_free(&edges);

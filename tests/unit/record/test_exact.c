@@ -19,7 +19,7 @@ static cpu_set_t allowed;
 
 struct scene {
     struct fake_python *p;
-    struct thread_list roster;
+    struct thread_list thread_list;
     struct exact exact;
     uint64_t f;
     uint64_t pointers[2];
@@ -58,20 +58,20 @@ static void run_on(struct scene *s, size_t thread, uint32_t processor)
     fake_poke4(s->p, s->pointers[thread] + NOTE, processor);
 }
 
-static enum roster_state look(void *self, uint64_t now_ns)
+static enum thread_list_state look(void *self, uint64_t now_ns)
 {
     struct scene *s = self;
     assert_true(s->looks < LOOKS);
     s->seen[s->looks].processor = sched_getcpu();
-    s->seen[s->looks].still = s->roster.unwinder.still;
+    s->seen[s->looks].still = s->thread_list.unwinder.still;
     s->looks++;
     s->looking = true;
-    const enum roster_state state = thread_list_read(&s->roster, now_ns);
+    const enum thread_list_state state = thread_list_read(&s->thread_list, now_ns);
     s->looking = false;
     return state;
 }
 
-static enum roster_state read_soon(struct scene *s)
+static enum thread_list_state read_soon(struct scene *s)
 {
     const uint64_t now_ns = clock_now_ns();
     exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = now_ns + 50000 });
@@ -103,11 +103,11 @@ static void begin(struct scene *s, struct fake_python *p)
     fake_take_lock(p, 0);
     p->target.runtime.rseq = RSEQ;
     sched_setaffinity(0, sizeof(allowed), &allowed);
-    thread_list_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
-    exact_open(&s->exact, &s->roster, false);
+    thread_list_open(&s->thread_list, &p->target, &p->codes, THREADS_ALL, false);
+    exact_open(&s->exact, &s->thread_list, false);
     fake_remote_hook(happen, s);
     for (int i = 0; i < 3; i++) /* what there is to learn is known then */
-        assert_int_equal(read_soon(s), ROSTER_READ);
+        assert_int_equal(read_soon(s), THREAD_LIST_READ);
     s->looks = 0;
     s->exact.hops = 0;
 }
@@ -116,24 +116,24 @@ static void end(struct scene *s)
 {
     fake_remote_hook(NULL, NULL);
     exact_close(&s->exact);
-    thread_list_close(&s->roster);
+    thread_list_close(&s->thread_list);
 }
 
 static void read_now(struct scene *s)
 {
     s->looks = 0;
     s->exact.hops = 0;
-    assert_int_equal(read_soon(s), ROSTER_READ);
-    assert_false(s->roster.unwinder.still); /* what follows is read live */
+    assert_int_equal(read_soon(s), THREAD_LIST_READ);
+    assert_false(s->thread_list.unwinder.still); /* what follows is read live */
     if (s->exact.proven)
         assert_true(s->seen[s->looks - 1].still);
 }
 
 static void assert_line(struct scene *s, size_t thread, const char *wanted)
 {
-    for (size_t i = 0; i < s->roster.members_count; i++)
-        if (s->roster.members[i].address == s->p->threads[thread].address)
-            assert_string_equal(fake_walk_text(s->p, &s->roster.members[i].walk), wanted);
+    for (size_t i = 0; i < s->thread_list.members_count; i++)
+        if (s->thread_list.members[i].address == s->p->threads[thread].address)
+            assert_string_equal(fake_walk_text(s->p, &s->thread_list.members[i].walk), wanted);
 }
 
 static void each_with_a_lock(void (*story)(struct scene *s))
@@ -394,7 +394,7 @@ static void see_both(struct scene *s)
     fake_remote_hook(hand_it_on_often, s);
     for (int i = 0; i < 400; i++) {
         s->looks = 0;
-        assert_int_equal(read_soon(s), ROSTER_READ);
+        assert_int_equal(read_soon(s), THREAD_LIST_READ);
         seen += s->exact.proven;
         of_thread_1 += s->exact.proven && s->exact.holder.thread == s->p->threads[1].address;
     }
@@ -449,11 +449,11 @@ static void come_late(struct scene *s)
         const uint64_t now_ns = clock_now_ns(), next_ns = now_ns + 400000;
         s->looks = 0;
         exact_appoint(&s->exact, look, s, &(struct moments){ now_ns + 50000, { next_ns } });
-        assert_int_equal(exact_read(&s->exact, look, s, now_ns), ROSTER_READ);
+        assert_int_equal(exact_read(&s->exact, look, s, now_ns), THREAD_LIST_READ);
         usleep(1000);
         s->looks = 0;
         exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = next_ns });
-        assert_int_equal(exact_read(&s->exact, look, s, next_ns), ROSTER_READ);
+        assert_int_equal(exact_read(&s->exact, look, s, next_ns), THREAD_LIST_READ);
         assert_true(s->looks > 0);
         if (s->exact.proven)
             return;
@@ -505,7 +505,7 @@ static void be_partly_far_away(struct scene *s)
         s->exact.lost[0] = s->exact.lost[1] = s->exact.looks + 1;
         s->exact.recent[1] = (struct recent_holder){ 8, CPU_SETSIZE - 1, s->exact.looks };
         s->looks = 0;
-        assert_int_equal(read_soon(s), ROSTER_READ);
+        assert_int_equal(read_soon(s), THREAD_LIST_READ);
         assert_null(s->exact.refusal);
     }
     read_until_it_stays(s);
@@ -526,7 +526,7 @@ static void come_long_after(struct scene *s)
         s->exact.hops = 0;
         exact_appoint(&s->exact, look, s, &(struct moments){ .due_ns = now_ns + 50000 });
         s->exact.work.due_ns -= 1000000; /* as if it had been due a millisecond ago */
-        assert_int_equal(exact_read(&s->exact, look, s, now_ns), ROSTER_READ);
+        assert_int_equal(exact_read(&s->exact, look, s, now_ns), THREAD_LIST_READ);
         if (s->exact.hops == 0) {
             assert_false(s->exact.proven);
             assert_int_equal(s->looks, 1);
@@ -553,7 +553,7 @@ static void have_two_locks(struct scene *s)
     fake_poke(p, second + l->interpreter_id, 1);
     fake_poke(p, second + l->interpreter_gil, second + l->interpreter_own_gil - 8);
     fake_poke(p, p->interpreter + l->interpreter_next, second);
-    thread_list_distrust(&s->roster);
+    thread_list_distrust(&s->thread_list);
     read_now(s); /* finds it: what the new lock's threads did meanwhile is not known */
     assert_false(s->exact.proven);
     assert_live(s);
@@ -585,7 +585,7 @@ static void without_a_lock_it_is_read_live(void **state)
 static void lose_the_process(struct scene *s)
 {
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(exact_read(&s->exact, look, s, clock_now_ns()), ROSTER_GONE);
+    assert_int_equal(exact_read(&s->exact, look, s, clock_now_ns()), THREAD_LIST_GONE);
     fake_remote_answer(REMOTE_READ);
 }
 

@@ -13,7 +13,7 @@
 
 struct scene {
     struct fake_python *p;
-    struct thread_list roster;
+    struct thread_list thread_list;
     uint64_t f;
     unsigned reads[FAKE_THREADS]; /* of each thread's state, with or without its stack */
     unsigned waited;              /* reads of thread 1 after which thread 2 takes the lock; 0: never */
@@ -38,14 +38,14 @@ static void begin(struct scene *s, struct fake_python *p, enum threads which, bo
     fake_thread(p, 4713);
     for (size_t t = 0; t < 3; t++)
         fake_stack(p, t, (struct fake_frame[]){ { PLAIN, s->f, (int)t } }, 1);
-    thread_list_open(&s->roster, &p->target, &p->codes, which, anew);
+    thread_list_open(&s->thread_list, &p->target, &p->codes, which, anew);
     fake_remote_hook(count_reads, s);
 }
 
 static void end(struct scene *s)
 {
     fake_remote_hook(NULL, NULL);
-    thread_list_close(&s->roster);
+    thread_list_close(&s->thread_list);
 }
 
 /* One tick: the threads in their order, and what is known of their stacks. */
@@ -53,10 +53,10 @@ static void assert_tick(struct scene *s, const char *wanted)
 {
     char text[1000] = "";
     memset(s->reads, 0, sizeof(s->reads));
-    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    for (size_t i = 0; i < s->roster.asked_count; i++) {
-        const struct member *member = &s->roster.members[s->roster.asked[i]];
-        assert_int_equal(member->tick, s->roster.tick);
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    for (size_t i = 0; i < s->thread_list.asked_count; i++) {
+        const struct member *member = &s->thread_list.members[s->thread_list.asked[i]];
+        assert_int_equal(member->tick, s->thread_list.tick);
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u %s", text[0] ? ", " : "", member->native_id,
                  member->state == UNWOUND ? fake_walk_text(s->p, &member->walk) : "failed");
     }
@@ -99,7 +99,7 @@ static void pass_the_lock(struct fake_python *p)
     assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
     assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
     assert_read(&s, false, false, true);
-    assert_true(s.roster.unwinder.figures.unmoved > 20);
+    assert_true(s.thread_list.unwinder.figures.unmoved > 20);
     end(&s);
 }
 
@@ -174,7 +174,7 @@ static void know_nothing(struct fake_python *p)
     /* The lock is somewhere else. */
     fake_poke(p, p->interpreter + l->interpreter_gil, fake_room(p, 64));
     p->target.interpreters_count = 0;
-    thread_list_open(&s.roster, &p->target, &p->codes, THREADS_ALL, false);
+    thread_list_open(&s.thread_list, &p->target, &p->codes, THREADS_ALL, false);
     fake_remote_hook(count_reads, &s);
     for (int i = 0; i < 3; i++) {
         assert_tick(&s, ALL);
@@ -231,7 +231,7 @@ static void come_and_go(struct fake_python *p)
     fake_poke(p, p->threads[2].address + l->thread_next, p->threads[0].address);
     fake_poke(p, p->threads[0].address + l->thread_prev, p->threads[2].address);
     fake_poke(p, p->threads[1].address + l->thread_interpreter, 0);
-    thread_list_distrust(&s.roster);
+    thread_list_distrust(&s.thread_list);
     assert_tick(&s, "4714 f:26, 4713 f:22, 4711 f:20");
     /* The first of the list ends, which only the interpreter tells. */
     fake_poke(p, p->interpreter + l->interpreter_threads_head, p->threads[2].address);
@@ -265,7 +265,7 @@ static void choose_holder(struct fake_python *p)
     if (l->free_threaded)
         return;
     begin(&s, p, THREADS_GIL, false);
-    thread_list_read(&s.roster, clock_now_ns()); /* the lock is known only when it was read */
+    thread_list_read(&s.thread_list, clock_now_ns()); /* the lock is known only when it was read */
     assert_tick(&s, "4711 f:20");
     fake_take_lock(p, 1);
     assert_tick(&s, "4712 f:21");
@@ -295,17 +295,17 @@ static void lose_the_list(struct fake_python *p)
     assert_tick(&s, ALL);
     const uint64_t next = fake_peek(p, p->threads[2].address + l->thread_next);
     fake_poke(p, p->threads[2].address + l->thread_next, 0x1230);
-    thread_list_distrust(&s.roster);
-    assert_int_equal(thread_list_read(&s.roster, clock_now_ns()), ROSTER_TORN);
+    thread_list_distrust(&s.thread_list);
+    assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_TORN);
     fake_poke(p, p->threads[2].address + l->thread_next, next);
     assert_tick(&s, ALL);
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(thread_list_read(&s.roster, clock_now_ns()), ROSTER_GONE);
+    assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_GONE);
     fake_remote_answer(REMOTE_READ);
-    thread_list_repeat(&s.roster);
-    for (size_t i = 0; i < s.roster.order_count; i++) {
-        assert_int_equal(s.roster.members[s.roster.order[i]].tick, s.roster.tick);
-        assert_int_equal(s.roster.members[s.roster.order[i]].state, UNWOUND);
+    thread_list_repeat(&s.thread_list);
+    for (size_t i = 0; i < s.thread_list.order_count; i++) {
+        assert_int_equal(s.thread_list.members[s.thread_list.order[i]].tick, s.thread_list.tick);
+        assert_int_equal(s.thread_list.members[s.thread_list.order[i]].state, UNWOUND);
     }
     end(&s);
 }

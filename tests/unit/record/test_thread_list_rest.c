@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define THREADS 44
-_Static_assert(THREADS > ROSTER_FIRST && THREADS <= FAKE_THREADS, "more threads than are read at one moment");
+_Static_assert(THREADS > THREAD_LIST_FIRST && THREADS <= FAKE_THREADS, "more threads than are read at one moment");
 
 struct scene {
     struct fake_python *p;
-    struct thread_list roster;
+    struct thread_list thread_list;
     uint64_t f;
 };
 
@@ -33,28 +33,28 @@ static void begin(struct scene *s, struct fake_python *p, size_t threads)
         fake_thread(p, 4711 + (uint32_t)p->threads_count);
     for (size_t t = 0; t < threads; t++)
         stand_on(s, t, (int)t);
-    thread_list_open(&s->roster, &p->target, &p->codes, THREADS_ALL, false);
-    s->roster.defers = true;
+    thread_list_open(&s->thread_list, &p->target, &p->codes, THREADS_ALL, false);
+    s->thread_list.defers = true;
 }
 
 /* As the recorder does while the program stands still. */
 static void read_still(struct scene *s)
 {
-    s->roster.unwinder.still = true;
-    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    s->roster.unwinder.still = false;
+    s->thread_list.unwinder.still = true;
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    s->thread_list.unwinder.still = false;
 }
 
 static void read_rest(struct scene *s)
 {
-    assert_int_equal(thread_list_rest(&s->roster, clock_now_ns()), ROSTER_READ);
+    assert_int_equal(thread_list_rest(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
 }
 
 static const struct member *member_of(struct scene *s, size_t thread)
 {
-    for (size_t i = 0; i < s->roster.members_count; i++)
-        if (s->roster.members[i].address == s->p->threads[thread].address)
-            return &s->roster.members[i];
+    for (size_t i = 0; i < s->thread_list.members_count; i++)
+        if (s->thread_list.members[i].address == s->p->threads[thread].address)
+            return &s->thread_list.members[i];
     return NULL;
 }
 
@@ -64,7 +64,7 @@ static void assert_done(struct scene *s, const char *wanted)
     char text[300] = "";
     for (size_t t = 0; t < s->p->threads_count; t++) {
         const struct member *member = member_of(s, t);
-        if (member && member->tick == s->roster.tick)
+        if (member && member->tick == s->thread_list.tick)
             snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%zu", text[0] ? " " : "", t);
     }
     if (strcmp(text, wanted) != 0)
@@ -76,7 +76,7 @@ static void assert_line(struct scene *s, size_t thread, int line)
     char wanted[20];
     const struct member *member = member_of(s, thread);
     snprintf(wanted, sizeof(wanted), "f:%d", 20 + line);
-    assert_int_equal(member->tick, s->roster.tick);
+    assert_int_equal(member->tick, s->thread_list.tick);
     assert_int_equal(member->state, UNWOUND);
     const char *seen = fake_walk_text(s->p, &member->walk);
     if (strcmp(seen, wanted) != 0)
@@ -112,7 +112,7 @@ static void each_with_a_lock(void (*story)(struct scene *s))
         struct fake_python *p = fake_python_start(fake_versions[v]);
         begin(&s, p, THREADS);
         story(&s);
-        thread_list_close(&s.roster);
+        thread_list_close(&s.thread_list);
         fake_python_end(p);
     }
 }
@@ -122,14 +122,14 @@ static void each_with_a_lock(void (*story)(struct scene *s))
 static void read_holders_first(struct scene *s)
 {
     read_still(s);
-    assert_true(s->roster.rests);
+    assert_true(s->thread_list.rests);
     assert_done(s, "0");
     assert_line(s, 0, 0);
     read_rest(s);
-    assert_false(s->roster.rests);
+    assert_false(s->thread_list.rests);
     assert_done(s, ALL);
     assert_lines(s);
-    assert_int_equal(s->roster.moved, 0);
+    assert_int_equal(s->thread_list.moved, 0);
 
     fake_take_lock(s->p, 3);
     read_still(s);
@@ -139,7 +139,7 @@ static void read_holders_first(struct scene *s)
     assert_in_range(s->p->target.remote.calls - calls, 0, 1); /* all others are where they were */
     assert_done(s, ALL);
     assert_lines(s);
-    assert_int_equal(s->roster.moved, 0);
+    assert_int_equal(s->thread_list.moved, 0);
 }
 
 static void those_that_had_the_lock_are_read_at_once(void **state)
@@ -163,7 +163,7 @@ static void pass_it_round(struct scene *s)
     assert_done(s, "0");
     assert_line(s, 0, 12);
     read_rest(s);
-    assert_int_equal(s->roster.moved, 0);
+    assert_int_equal(s->thread_list.moved, 0);
     for (size_t t = 0; t < THREADS; t++)
         assert_line(s, t, (int)t + 12);
 }
@@ -184,9 +184,9 @@ static void have_it_by_turns(struct scene *s)
         stand_on(s, t, (int)(turn % 29));
         read_still(s);
         size_t done = 0;
-        for (size_t i = 0; i < s->roster.members_count; i++)
-            done += s->roster.members[i].tick == s->roster.tick;
-        assert_in_range(done, 1, ROSTER_FIRST + 1); /* and who has it now */
+        for (size_t i = 0; i < s->thread_list.members_count; i++)
+            done += s->thread_list.members[i].tick == s->thread_list.tick;
+        assert_in_range(done, 1, THREAD_LIST_FIRST + 1); /* and who has it now */
         assert_line(s, t, (int)(turn % 29));
         read_rest(s);
         assert_done(s, ALL);
@@ -210,7 +210,7 @@ static void take_it_meanwhile(struct scene *s)
     fake_take_lock(s->p, 5);
     stand_on(s, 5, 25);
     read_rest(s);
-    assert_int_equal(s->roster.moved, 1);
+    assert_int_equal(s->thread_list.moved, 1);
     assert_line(s, 5, 25);
     assert_line(s, 4, 4);
     /* Of this tick it is thread 0 that has the lock. */
@@ -220,16 +220,16 @@ static void take_it_meanwhile(struct scene *s)
     assert_int_equal(gil->switches, then.switches);
     assert_int_equal(gil->locked, then.locked);
     assert_int_equal(gil->known, then.known);
-    assert_true(thread_list_holds(&s->roster, member_of(s, 0)));
-    assert_false(thread_list_holds(&s->roster, member_of(s, 5)));
+    assert_true(thread_list_holds(&s->thread_list, member_of(s, 0)));
+    assert_false(thread_list_holds(&s->thread_list, member_of(s, 5)));
     /* In the next one it is known that both may have moved. */
     stand_on(s, 0, 20);
     stand_on(s, 5, 26);
     read_still(s);
     assert_done(s, "0 5");
-    assert_true(thread_list_holds(&s->roster, member_of(s, 5)));
+    assert_true(thread_list_holds(&s->thread_list, member_of(s, 5)));
     read_rest(s);
-    assert_int_equal(s->roster.moved, 0);
+    assert_int_equal(s->thread_list.moved, 0);
     assert_line(s, 0, 20);
     assert_line(s, 5, 26);
     assert_line(s, 4, 4);
@@ -248,10 +248,10 @@ static void take_it_often(struct scene *s)
     fake_take_lock(s->p, 7);
     fake_take_lock(s->p, 0);
     read_rest(s);
-    assert_int_equal(s->roster.moved, THREADS - 1); /* nobody knows who */
+    assert_int_equal(s->thread_list.moved, THREADS - 1); /* nobody knows who */
     read_still(s);
     read_rest(s);
-    assert_int_equal(s->roster.moved, 0);
+    assert_int_equal(s->thread_list.moved, 0);
     assert_lines(s);
 }
 
@@ -273,12 +273,12 @@ static void end_meanwhile(struct scene *s)
     fake_poke(s->p, after->address + l->thread_prev, before->address);
     fake_poke(s->p, s->p->threads[1].address + l->thread_interpreter, 0);
     read_rest(s);
-    assert_false(s->roster.listed);
+    assert_false(s->thread_list.listed);
     assert_line(s, 2, 2);
     assert_line(s, 0, 0);
     read_still(s);
     read_rest(s);
-    assert_int_equal(s->roster.asked_count, THREADS - 1);
+    assert_int_equal(s->thread_list.asked_count, THREADS - 1);
     assert_done(s, all_but(1, THREADS));
     assert_line(s, 11, 11);
 }
@@ -293,7 +293,7 @@ static void lose_the_process(struct scene *s)
 {
     read_still(s);
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(thread_list_rest(&s->roster, clock_now_ns()), ROSTER_GONE);
+    assert_int_equal(thread_list_rest(&s->thread_list, clock_now_ns()), THREAD_LIST_GONE);
     fake_remote_answer(REMOTE_READ);
 }
 
@@ -307,33 +307,33 @@ static void the_end_of_the_process_is_told(void **state)
 
 static void read_at_once(struct scene *s, bool still, const char *wanted)
 {
-    s->roster.unwinder.still = still;
-    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    s->roster.unwinder.still = false;
-    assert_false(s->roster.rests);
+    s->thread_list.unwinder.still = still;
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    s->thread_list.unwinder.still = false;
+    assert_false(s->thread_list.rests);
     assert_done(s, wanted);
     const uint64_t calls = s->p->target.remote.calls;
     read_rest(s);
     assert_int_equal(s->p->target.remote.calls, calls);
-    assert_int_equal(s->roster.moved, 0);
+    assert_int_equal(s->thread_list.moved, 0);
     assert_done(s, wanted);
 }
 
 static void need_no_rest(struct scene *s)
 {
     read_at_once(s, false, ALL); /* it runs on anyway */
-    s->roster.defers = false;
+    s->thread_list.defers = false;
     read_at_once(s, true, ALL);
-    s->roster.defers = true;
-    s->roster.which = THREADS_MAIN;
-    s->roster.listed = false;
+    s->thread_list.defers = true;
+    s->thread_list.which = THREADS_MAIN;
+    s->thread_list.listed = false;
     read_at_once(s, true, "0");
     read_at_once(s, true, "0");
-    s->roster.which = THREADS_GIL;
-    s->roster.listed = false;
+    s->thread_list.which = THREADS_GIL;
+    s->thread_list.listed = false;
     fake_take_lock(s->p, 3);
     read_at_once(s, true, "3");
-    assert_int_equal(s->roster.asked_count, 1);
+    assert_int_equal(s->thread_list.asked_count, 1);
 }
 
 static void a_few_threads(void **state)
@@ -345,13 +345,13 @@ static void a_few_threads(void **state)
         if (fake_versions[v] & FAKE_FREE_THREADED)
             continue;
         struct fake_python *p = fake_python_start(fake_versions[v]);
-        begin(&s, p, ROSTER_FIRST);
-        read_at_once(&s, true, all_but(ROSTER_FIRST, ROSTER_FIRST));
+        begin(&s, p, THREAD_LIST_FIRST);
+        read_at_once(&s, true, all_but(THREAD_LIST_FIRST, THREAD_LIST_FIRST));
         fake_take_lock(p, 5);
         fake_take_lock(p, 2);
-        read_at_once(&s, true, all_but(ROSTER_FIRST, ROSTER_FIRST));
+        read_at_once(&s, true, all_but(THREAD_LIST_FIRST, THREAD_LIST_FIRST));
         assert_lines(&s);
-        thread_list_close(&s.roster);
+        thread_list_close(&s.thread_list);
         fake_python_end(p);
     }
 }

@@ -13,7 +13,7 @@
 
 struct scene {
     struct fake_python *p;
-    struct thread_list roster;
+    struct thread_list thread_list;
 };
 
 /* Three threads, each in a function of the line of its number. */
@@ -25,20 +25,20 @@ static void begin(struct scene *s, struct fake_python *p, enum threads which)
     fake_thread(p, 4713);
     for (size_t t = 0; t < 3; t++)
         fake_stack(p, t, (struct fake_frame[]){ { PLAIN, f, (int)t } }, 1);
-    thread_list_open(&s->roster, &p->target, &p->codes, which, false);
+    thread_list_open(&s->thread_list, &p->target, &p->codes, which, false);
 }
 
 static void end(struct scene *s)
 {
-    thread_list_close(&s->roster);
+    thread_list_close(&s->thread_list);
 }
 
 static void assert_asked(struct scene *s, const char *wanted)
 {
     char text[1000] = "";
-    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    for (size_t i = 0; i < s->roster.asked_count; i++) {
-        const struct member *member = &s->roster.members[s->roster.asked[i]];
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    for (size_t i = 0; i < s->thread_list.asked_count; i++) {
+        const struct member *member = &s->thread_list.members[s->thread_list.asked[i]];
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u %s", text[0] ? ", " : "", member->native_id,
                  fake_walk_text(s->p, &member->walk));
     }
@@ -125,12 +125,12 @@ static void let_hold(struct fake_python *p, uint64_t interpreter, uint64_t state
 static void assert_current(struct scene *s, uint64_t wanted)
 {
     uint64_t current = 0;
-    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    for (size_t i = 0; i < s->roster.order_count; i++) {
-        struct member *member = &s->roster.members[s->roster.order[i]];
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    for (size_t i = 0; i < s->thread_list.order_count; i++) {
+        struct member *member = &s->thread_list.members[s->thread_list.order[i]];
         if (member->native_id != 4711)
-            assert_true(thread_list_current(&s->roster, member));
-        else if (thread_list_current(&s->roster, member))
+            assert_true(thread_list_current(&s->thread_list, member));
+        else if (thread_list_current(&s->thread_list, member))
             current = current * 10 + 1 + s->p->target.interpreters[member->interpreter].id;
     }
     if (current != wanted + 1)
@@ -144,7 +144,7 @@ static void enter_another(struct fake_python *p)
     assert_current(&s, 0);
     const uint64_t head = p->target.interpreters[0].threads_head;
     const uint64_t first = p->interpreter, second = second_interpreter(p), state = enter(p, second);
-    thread_list_distrust(&s.roster);
+    thread_list_distrust(&s.thread_list);
     assert_current(&s, 0);
     let_hold(p, first, p->threads[0].address, false);
     assert_current(&s, 0); /* as far as is known */
@@ -156,12 +156,12 @@ static void enter_another(struct fake_python *p)
     assert_current(&s, 0);
     /* The list of the first breaks before its state: what is known of it has an end all the same. */
     fake_poke(p, first + fake_layout(p)->interpreter_threads_head, 0x10);
-    thread_list_distrust(&s.roster);
-    assert_int_equal(thread_list_read(&s.roster, clock_now_ns()), ROSTER_TORN);
+    thread_list_distrust(&s.thread_list);
+    assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_TORN);
     alarm(10);
-    for (size_t i = 0; i < s.roster.members_count; i++) {
-        thread_list_current(&s.roster, &s.roster.members[i]);
-        assert_false(thread_list_placed(&s.roster, &s.roster.members[i]));
+    for (size_t i = 0; i < s.thread_list.members_count; i++) {
+        thread_list_current(&s.thread_list, &s.thread_list.members[i]);
+        assert_false(thread_list_placed(&s.thread_list, &s.thread_list.members[i]));
     }
     alarm(0);
     fake_poke(p, first + fake_layout(p)->interpreter_threads_head, head);
@@ -169,7 +169,7 @@ static void enter_another(struct fake_python *p)
     end(&s);
     /* Never seen with a lock: in the one that was made last. */
     let_hold(p, first, p->threads[0].address, false);
-    thread_list_open(&s.roster, &p->target, &p->codes, THREADS_ALL, false);
+    thread_list_open(&s.thread_list, &p->target, &p->codes, THREADS_ALL, false);
     assert_current(&s, 1);
     end(&s);
 }
@@ -210,10 +210,10 @@ static void what_was_known_of_an_interpreter_is_not_its_successors(void **state)
 static void assert_collects(struct scene *s, const char *wanted)
 {
     char text[100] = "";
-    assert_int_equal(thread_list_read(&s->roster, clock_now_ns()), ROSTER_READ);
-    for (size_t i = 0; i < s->roster.order_count; i++) {
-        const struct member *member = &s->roster.members[s->roster.order[i]];
-        if (thread_list_collects(&s->roster, member))
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    for (size_t i = 0; i < s->thread_list.order_count; i++) {
+        const struct member *member = &s->thread_list.members[s->thread_list.order[i]];
+        if (thread_list_collects(&s->thread_list, member))
             snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", member->native_id);
     }
     if (strcmp(text, wanted) != 0)
