@@ -131,7 +131,7 @@ static void look_at_events(struct look *look, struct source *source, const struc
     }
 }
 
-static void await_chain_look(struct look *look, int fd)
+static void look_at(struct look *look, int fd)
 {
     struct source source;
     const struct sink sink = { .take = take, .self = look };
@@ -182,7 +182,7 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const int fd = input_open(input->path, &bytes, why);
     if (fd < 0)
         return false;
-    await_chain_look(look, fd);
+    look_at(look, fd);
     input_close(fd);
     add_to_all(inputs, input);
     return true;

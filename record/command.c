@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "record/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +16,6 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
 #define LOOK_AGAIN_NS       1000000u /* at a command that stopped and has not ended */
-#define ONE_SIGNAL_NS       500000u  /* timeout(1) sends its signal to us and, within microseconds, to our group */
-
-static volatile sig_atomic_t stop_signal;
-static volatile sig_atomic_t continued;
-static volatile pid_t passed_on_to;
-static volatile uint64_t stopped_ns; /* when stop_signal came */
-
-/* ---- the command ---- */
 
 static void run_child(char **arguments, int gate, int verdict, bool to_stderr)
 {
@@ -110,7 +103,7 @@ static bool wait_for(struct command *command, int options)
     while (done != 0 && errno == EINTR);
     if (done == 0 && !is_end(&info))
         return false;
-    passed_on_to = 0;
+    signals_pass_on_to(0);
     command->ended = true;
     waitpid(command->pid, &command->wait_status, 0);
     return true;
@@ -132,89 +125,4 @@ int command_exit_code(const struct command *command)
     if (WIFSIGNALED(command->wait_status))
         return 128 + WTERMSIG(command->wait_status);
     return WEXITSTATUS(command->wait_status);
-}
-
-/* ---- signals ---- */
-
-static const struct {
-    int number;
-    bool stops; /* us; the others are for the command only */
-} handled[] = {
-    { SIGINT, true }, { SIGTERM, true }, { SIGHUP, true }, { SIGQUIT, true }, { SIGUSR1, false }, { SIGUSR2, false },
-};
-
-static bool stops_us(int number)
-{
-    for (size_t i = 0; i < countof(handled); i++)
-        if (handled[i].number == number)
-            return handled[i].stops;
-    return false;
-}
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    const int saved = errno;
-    const bool from_terminal = info->si_code == SI_KERNEL;
-    if (passed_on_to && !from_terminal)
-        kill(passed_on_to, number);
-    if (stops_us(number)) {
-        const uint64_t now = clock_now_ns();
-        const bool same_event = !from_terminal && now - stopped_ns < ONE_SIGNAL_NS;
-        if (stop_signal && !same_event)
-            _exit(128 + number);
-        if (!stop_signal)
-            stopped_ns = now;
-        stop_signal = number;
-    }
-    errno = saved;
-}
-
-/* Only there so that the end of the command interrupts a sleep. */
-static void on_child(int number)
-{
-    (void)number;
-}
-
-static void on_continue(int number)
-{
-    (void)number;
-    continued = 1;
-}
-
-/* nohup has us ignore the end of the terminal: that stays so. */
-static bool under_nohup(void)
-{
-    struct sigaction hangup;
-    return sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
-}
-
-void signals_handle(const struct command *command)
-{
-    passed_on_to = command ? command->pid : 0;
-    struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < countof(handled); i++)
-        if ((command || handled[i].stops) && !(handled[i].number == SIGHUP && under_nohup()))
-            sigaction(handled[i].number, &action, NULL);
-    struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
-    sigemptyset(&child.sa_mask);
-    sigaction(SIGCHLD, &child, NULL);
-    struct sigaction go_on = { .sa_handler = on_continue, .sa_flags = SA_RESTART };
-    sigemptyset(&go_on.sa_mask);
-    sigaction(SIGCONT, &go_on, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a message, ... */
-    signal(SIGXFSZ, SIG_IGN); /* ... and so is the limit for files (ulimit -f) */
-}
-
-int signals_stop(void)
-{
-    return stop_signal;
-}
-
-bool signals_continued(void)
-{
-    const bool was_stopped = continued;
-    continued = 0;
-    return was_stopped;
 }

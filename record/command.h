@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that we start, and the signals that we and it get.
- *
- * ^C on a terminal reaches the command by itself, as it is in the same process group; a signal that was sent to us
- * alone is passed on. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT asks us to stop cleanly; the second ends us at
- * once. */
+/* The command that pyreel-record starts: prepared as a process that waits, so that its number is known before it runs;
+ * then run, waited for, and its exit code told. */
 #ifndef PYREEL_RECORD_COMMAND_H
 #define PYREEL_RECORD_COMMAND_H
 
@@ -39,14 +36,5 @@ void command_wait(struct command *command);
 
 /* The exit code a shell would give for it: its own, or 128 + N for signal N. */
 int command_exit_code(const struct command *command);
-
-/* From now on signals are handled as told above. `command` may be NULL. */
-void signals_handle(const struct command *command);
-
-/* The signal that asked us to stop; 0 when none did. */
-int signals_stop(void);
-
-/* Whether we were stopped (SIGSTOP, ^Z) and continued since this was last asked. */
-bool signals_continued(void);
 
 #endif

@@ -16,6 +16,7 @@
 #include "record/recording_info.h"
 #include "record/sampler.h"
 #include "record/sampler_counters.h"
+#include "record/signals.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -398,7 +399,7 @@ static int record_running(struct session *session, char **argv)
     struct target target;
     session->pid = session->options.pid;
     session->pidfd = (int)syscall(SYS_pidfd_open, session->pid, 0);
-    signals_handle(NULL);
+    signals_handle(false);
     const enum target_state state = find_python(session, &target, clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
@@ -445,7 +446,8 @@ static int record_command(struct session *session, char **argv)
     const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
                                             &session->why);
     text_free(line);
-    signals_handle(command);
+    signals_pass_on_to(command->pid);
+    signals_handle(true);
     if (!opened) {
         command_cancel(command);
         return fail(session, EXIT_OURS);

@@ -236,7 +236,7 @@ static void move_inside(struct walk *w, uint64_t note)
         move_byte(w, note, &before);
 }
 
-static void stream_notes_take(struct walk *w, uint64_t note)
+static void take_note(struct walk *w, uint64_t note)
 {
     const unsigned char *const end = w->payload.end;
     const uint64_t size = take(w);
@@ -323,7 +323,7 @@ static void move_record(struct walk *w)
         if (w->reads)
             put_note(w, shape - SHAPE_NOTE);
         else
-            stream_notes_take(w, shape - SHAPE_NOTE);
+            take_note(w, shape - SHAPE_NOTE);
         break;
     }
 }

@@ -31,7 +31,7 @@ static void drop(struct text *text)
     *text = (struct text){ 0 };
 }
 
-static bool stream_fields_take_recording(struct tables *tables, const struct recording *given, struct fault *why)
+static bool take_recording(struct tables *tables, const struct recording *given, struct fault *why)
 {
     if (tables->has_recording)
         return fault(why, "the recording is described twice");
@@ -306,7 +306,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
 {
     switch (event->kind) {
     case EVENT_RECORDING:
-        return stream_fields_take_recording(tables, &event->recording, why);
+        return take_recording(tables, &event->recording, why);
     case EVENT_PROCESS:
         return take_process(tables, &event->process, why);
     case EVENT_ORIGIN:

@@ -202,8 +202,7 @@ static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon
     return used ? (step_us < most_us ? step_us : most_us) * 1000 : 0;
 }
 
-static bool stream_decode_give_sample(struct tachyon_reader *reader, uint32_t thread, const struct sink *to,
-                                      struct fault *why)
+static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const struct sink *to, struct fault *why)
 {
     struct tachyon_line *line = &reader->lines[thread];
     const struct stack *stacks = reader->samples.stacks;
@@ -244,7 +243,7 @@ static bool give_next(struct tachyon_reader *reader, const struct sink *to, stru
         return false;
     reader->in_tick = true;
     reader->tick_us = time_us;
-    if (!stream_decode_give_sample(reader, thread, to, why))
+    if (!give_sample(reader, thread, to, why))
         return false;
     if (!next_sample(&reader->lines[thread]))
         reader->queue[0] = reader->queue[--reader->queued];

@@ -165,7 +165,7 @@ static void put_stack(struct tachyon_writer *writer, struct line *line, const st
     line->depth = depth;
 }
 
-static uint8_t thread_status_of(const struct sample *sample, const struct thread *thread)
+static uint8_t status_of(const struct sample *sample, const struct thread *thread)
 {
     const uint32_t known = sample->status & STATUS_RECORDED ? sample->status & STATUS_BITS : STATUS_CPU_UNKNOWN;
     return (uint8_t)(known | (thread->main ? TACHYON_MAIN_THREAD : 0));
@@ -179,7 +179,7 @@ static bool put_sample(struct tachyon_writer *writer, const struct sample *sampl
     if (!line)
         return false;
     const uint64_t time_us = (writer->tables->recording.start_monotonic_ns % 1000 + sample->time_ns) / 1000;
-    const uint8_t status = thread_status_of(sample, &row->thread);
+    const uint8_t status = status_of(sample, &row->thread);
     if (sample->stack == line->stack) {
         writer->cut += row->depth > TACHYON_DEPTH;
         put_repeat(writer, line, time_us, status);

@@ -102,7 +102,7 @@ static bool parse_count(const char *text, uint64_t most, uint64_t *count)
     return end != text && *end == '\0' && errno == 0 && *text != '-' && *count >= 1 && *count <= most;
 }
 
-static bool selection_parse_seconds(const char *text, uint64_t *ns)
+static bool parse_seconds(const char *text, uint64_t *ns)
 {
     char *end;
     const double seconds = strtod(text, &end);
@@ -124,7 +124,7 @@ static int apply(struct options *options, enum option_number number, const char 
         options->pid = (pid_t)count;
         return 0;
     case OPTION_SECONDS:
-        return selection_parse_seconds(value, &options->duration_ns) ? 0 : misuse("not a time in seconds: ", value);
+        return parse_seconds(value, &options->duration_ns) ? 0 : misuse("not a time in seconds: ", value);
     case OPTION_CALLS:
         return parse_count(value, UINT64_MAX, &options->calls) ? 0 : misuse("not a number of calls: ", value);
     case OPTION_THREADS:

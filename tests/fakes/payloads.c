@@ -13,7 +13,7 @@ uint64_t random_number(uint64_t *state)
 }
 
 /* Frames, and rounds of those before them in the stack, of which `there` are. */
-static void stream_records_put_frames(struct bytes *to, uint64_t *state, uint64_t there, bool sane)
+static void put_frames(struct bytes *to, uint64_t *state, uint64_t there, bool sane)
 {
     const uint64_t count = random_number(state) % 40;
     put_number(to, count);
@@ -45,7 +45,7 @@ static void put_sane_stack(struct bytes *to, uint64_t *state, uint64_t *depths)
     put_number(to, thread << 3 | (pop < keep ? RECORD_POP_PUSH : RECORD_SUFFIX));
     put_number(to, pop < keep ? pop : keep);
     const size_t count_at = to->size;
-    stream_records_put_frames(to, state, keep, true);
+    put_frames(to, state, keep, true);
     depths[thread] = keep + count_of(to, count_at);
 }
 
@@ -89,7 +89,7 @@ static void put_random_record(struct bytes *to, uint64_t *state, uint64_t *depth
         if (has_stack || kind == RECORD_FAILED)
             put_number(to, random_number(state));
         if (has_stack)
-            stream_records_put_frames(to, state, 0, false);
+            put_frames(to, state, 0, false);
     }
 }
 

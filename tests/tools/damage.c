@@ -370,7 +370,7 @@ static struct bytes read_file(const char *path)
 }
 
 /* Reads the recording as it is, which must be without damage. */
-static bool await_chain_look(struct subject *subject, const char *name, struct bytes file)
+static bool look_at(struct subject *subject, const char *name, struct bytes file)
 {
     subject->original = (struct original){ .name = name, .file = file };
     if (!original_look(&subject->original) || subject->original.blocks > BLOCKS_MOST)
@@ -421,10 +421,9 @@ int main(int argc, char **argv)
         *(option == 'r' ? &runs : &seed) = strtoull(optarg, NULL, 10);
     }
     for (; optind < argc && count < ORIGINALS_MOST - 2 && good; optind++, count++)
-        good = await_chain_look(&subjects[count], argv[optind], read_file(argv[optind]));
+        good = look_at(&subjects[count], argv[optind], read_file(argv[optind]));
     for (uint32_t kind = 0; kind < 2 && good; kind++, count++)
-        good = await_chain_look(&subjects[count], kind ? "another that is made" : "one that is made",
-                                made_recording(kind));
+        good = look_at(&subjects[count], kind ? "another that is made" : "one that is made", made_recording(kind));
     good = good && run_all(subjects, count, runs, seed);
     for (size_t i = 0; i < count; i++)
         put_away(&subjects[i]);

@@ -181,8 +181,7 @@ static void note_not_shown(const struct unwinder *u, struct walk *walk, struct l
 
 /* At a call of the frame at `i`. It counts as seen also when the sample is given up for another call's sake, else calls
  * that are mostly shown together with a short one would never be known. */
-static void await_chain_look(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
-                             uint32_t i)
+static void look_at(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller, uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
     const struct made_call call = call_between(u, caller, callee);
@@ -222,7 +221,7 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
     const struct link *caller = above, *driver = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], driver = driver_below(driver, caller), i++) {
         if (i >= first && !is_known(u, caller, &u->fresh[i]))
-            await_chain_look(u, walk, &look, caller, i);
+            look_at(u, walk, &look, caller, i);
         if (i >= first && !is_known_below(u, driver, caller, &u->fresh[i]))
             look_below(u, walk, &look, driver, i);
     }

@@ -27,14 +27,14 @@ static uint32_t roll(uint32_t below)
 
 /* ---- files ---- */
 
-static void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
+static void put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
 {
     put_number(to, argument << 3 | kind);
 }
 
 static void put_note(struct bytes *to, uint64_t kind, const struct bytes *fields)
 {
-    stream_records_put_tag(to, RECORD_NOTE, kind);
+    put_tag(to, RECORD_NOTE, kind);
     put_number(to, fields->size);
     put_bytes(to, fields->at, fields->size);
 }
@@ -65,8 +65,7 @@ static void put_last_thread(struct bytes *to)
     put_definition(to, &defined);
 }
 
-static void stream_records_put_numbers_note(struct bytes *to, uint64_t kind, uint64_t a, uint64_t b, uint64_t c,
-                                            size_t count)
+static void put_numbers_note(struct bytes *to, uint64_t kind, uint64_t a, uint64_t b, uint64_t c, size_t count)
 {
     const uint64_t numbers[] = { a, b, c };
     struct bytes fields = { 0 };
@@ -79,7 +78,7 @@ static void stream_records_put_numbers_note(struct bytes *to, uint64_t kind, uin
 static void put_stack(struct bytes *to, uint32_t thread)
 {
     const uint32_t pushed = roll(3);
-    stream_records_put_tag(to, roll(2) ? RECORD_SUFFIX : RECORD_POP_PUSH, thread);
+    put_tag(to, roll(2) ? RECORD_SUFFIX : RECORD_POP_PUSH, thread);
     put_number(to, roll(40) ? 0 : 1);
     put_number(to, pushed);
     for (uint32_t i = 0; i < pushed; i++)
@@ -99,7 +98,7 @@ static void put_failed(struct bytes *to, uint32_t thread)
     const bool all = roll(3) == 0;
     if (named == UINT32_MAX || !(all || name(thread)))
         return;
-    stream_records_put_tag(to, RECORD_FAILED, all ? 0 : thread);
+    put_tag(to, RECORD_FAILED, all ? 0 : thread);
     put_number(to, roll(6));
     named = all ? UINT32_MAX : named;
 }
@@ -112,12 +111,12 @@ static void put_some(struct bytes *to, uint64_t *units)
     case 0:
     case 1:
         /* Some 2,000 are all that there may be. */
-        stream_records_put_tag(to, RECORD_REPEAT, roll(60) ? 1 + roll(4) : 1900 + roll(110));
+        put_tag(to, RECORD_REPEAT, roll(60) ? 1 + roll(4) : 1900 + roll(110));
         named = UINT32_MAX;
         break;
     case 2:
         if (name(thread))
-            stream_records_put_tag(to, RECORD_ABSENT, thread);
+            put_tag(to, RECORD_ABSENT, thread);
         break;
     case 3:
         put_failed(to, thread);
@@ -126,15 +125,15 @@ static void put_some(struct bytes *to, uint64_t *units)
         if (named == UINT32_MAX)
             break;
         *units += roll(30);
-        stream_records_put_numbers_note(to, NOTE_STATUS, thread, roll(32), roll(50) ? *units : *units / 2, 3);
+        put_numbers_note(to, NOTE_STATUS, thread, roll(32), roll(50) ? *units : *units / 2, 3);
         break;
     case 5:
         if (named != UINT32_MAX)
-            stream_records_put_numbers_note(to, NOTE_RUNS, thread, roll(roll(60) ? 3 : 4), 0, 2);
+            put_numbers_note(to, NOTE_RUNS, thread, roll(roll(60) ? 3 : 4), 0, 2);
         break;
     case 6:
         if (named == 0 || roll(300) == 0) /* at the beginning of a tick */
-            stream_records_put_numbers_note(to, NOTE_STANDS, roll(200) ? 1 + roll(3) : 0, 0, 0, 1);
+            put_numbers_note(to, NOTE_STANDS, roll(200) ? 1 + roll(3) : 0, 0, 0, 1);
         break;
     default:
         if (name(thread))
@@ -157,7 +156,7 @@ static struct bytes payload(bool first)
         if (i == late)
             put_last_thread(&bytes);
         if (roll(2) == 0) {
-            stream_records_put_tag(&bytes, RECORD_TICK, roll(4) ? 0 : roll(3));
+            put_tag(&bytes, RECORD_TICK, roll(4) ? 0 : roll(3));
             named = 0;
         }
         put_some(&bytes, &units);
