@@ -82,6 +82,15 @@ unsigned fake_minor(const struct fake_python *p); /* of its version: 11 to 15 */
 /* Tells a story of each version. */
 void fake_each_version(void (*story)(struct fake_python *p));
 
+/* A cmocka test that runs a story so: EACH_VERSION(finds_a_chain, walk_a_chain); */
+#define EACH_VERSION(sentence, story)                                                                                  \
+    static void sentence(void **state)                                                                                 \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        fake_each_version(story);                                                                                      \
+    }                                                                                                                  \
+    struct fake_python /* takes the semicolon */
+
 /* ---- memory ---- */
 
 /* Zeroed room. */

@@ -42,12 +42,7 @@ static void define_once(struct fake_python *p)
     assert_int_equal(p->tables.functions_count, 1 + 2);
     assert_int_equal(p->tables.frames_count, 1 + 3);
 }
-
-static void each_thing_is_defined_once(void **state)
-{
-    (void)state;
-    fake_each_version(define_once);
-}
+EACH_VERSION(each_thing_is_defined_once, define_once);
 
 static void confirm(struct fake_python *p)
 {
@@ -66,12 +61,7 @@ static void confirm(struct fake_python *p)
     assert_false(codes_confirm(&p->codes, both, 2));
     assert_null(codes_find(&p->codes, f, 0));
 }
-
-static void another_at_the_same_address_is_noticed(void **state)
-{
-    (void)state;
-    fake_each_version(confirm);
-}
+EACH_VERSION(another_at_the_same_address_is_noticed, confirm);
 
 /* More than go into one call are confirmed in several. */
 static void confirm_many(struct fake_python *p)
@@ -89,12 +79,7 @@ static void confirm_many(struct fake_python *p)
     assert_false(codes_confirm(&p->codes, all, countof(all)));
     assert_int_equal(p->codes.count, countof(all) - 1);
 }
-
-static void many_are_confirmed_with_few_calls(void **state)
-{
-    (void)state;
-    fake_each_version(confirm_many);
-}
+EACH_VERSION(many_are_confirmed_with_few_calls, confirm_many);
 
 /* ---- names ---- */
 
@@ -153,12 +138,7 @@ static void read_names(struct fake_python *p)
             fail_msg("%s: '%.*s'", names[i].what, (int)name.size, name.bytes);
     }
 }
-
-static void names_become_utf8(void **state)
-{
-    (void)state;
-    fake_each_version(read_names);
-}
+EACH_VERSION(names_become_utf8, read_names);
 
 static void cut_names(struct fake_python *p)
 {
@@ -173,12 +153,7 @@ static void cut_names(struct fake_python *p)
     assert_int_equal(name.size, 65536 + 3);
     assert_memory_equal(name.bytes + name.size - 4, "x\xE2\x80\xA6", 4);
 }
-
-static void a_huge_name_is_cut_and_marked(void **state)
-{
-    (void)state;
-    fake_each_version(cut_names);
-}
+EACH_VERSION(a_huge_name_is_cut_and_marked, cut_names);
 
 /* ---- copies of the bytecode ---- */
 
@@ -229,12 +204,7 @@ static void read_copies(struct fake_python *p)
     assert_null(codes_find(&p->codes, f, 1));
     assert_non_null(codes_find(&p->codes, f, 0));
 }
-
-static void each_copy_is_known_by_itself(void **state)
-{
-    (void)state;
-    fake_each_version(read_copies);
-}
+EACH_VERSION(each_copy_is_known_by_itself, read_copies);
 
 /* ---- what is no code object ---- */
 
@@ -273,12 +243,7 @@ static void refuse(struct fake_python *p)
     assert_null(codes_read(&p->codes, FAKE_BASE + FAKE_SIZE - 16, 0));
     assert_int_equal(p->codes.count, 1);
 }
-
-static void what_is_no_code_object_is_refused(void **state)
-{
-    (void)state;
-    fake_each_version(refuse);
-}
+EACH_VERSION(what_is_no_code_object_is_refused, refuse);
 
 /* A type with another name is not the one of code objects, even for the first that is read. */
 static void learn_the_type(struct fake_python *p)
@@ -292,12 +257,7 @@ static void learn_the_type(struct fake_python *p)
     fake_poke(p, code + l->object_type, p->code_type);
     assert_non_null(codes_read(&p->codes, code, 0));
 }
-
-static void the_type_is_known_by_its_name(void **state)
-{
-    (void)state;
-    fake_each_version(learn_the_type);
-}
+EACH_VERSION(the_type_is_known_by_its_name, learn_the_type);
 
 static void follow_another_program(struct fake_python *p)
 {
@@ -308,12 +268,7 @@ static void follow_another_program(struct fake_python *p)
     assert_int_equal(codes_frame(&p->codes, codes_read(&p->codes, f, 0), 1 * FAKE_UNIT, 0), frame);
     assert_int_equal(p->tables.frames_count, 2);
 }
-
-static void definitions_outlive_the_program(void **state)
-{
-    (void)state;
-    fake_each_version(follow_another_program);
-}
+EACH_VERSION(definitions_outlive_the_program, follow_another_program);
 
 int main(void)
 {

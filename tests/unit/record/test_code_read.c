@@ -55,12 +55,7 @@ static void read_one(struct fake_python *p)
     if (fake_layout(p)->code_copies)
         assert_int_equal(calls_to_read(p, at, 1, 1), 3);
 }
-
-static void one_takes_two_calls(void **state)
-{
-    (void)state;
-    fake_each_version(read_one);
-}
+EACH_VERSION(one_takes_two_calls, read_one);
 
 /* What is longer than it is guessed to be takes one more, and is the same. */
 static void read_long(struct fake_python *p)
@@ -79,12 +74,7 @@ static void read_long(struct fake_python *p)
     assert_int_equal(calls_to_read(p, at + 1, 1, 0), 3);
     assert_text(name_of(p, at[1]), long_name);
 }
-
-static void what_is_long_takes_one_more(void **state)
-{
-    (void)state;
-    fake_each_version(read_long);
-}
+EACH_VERSION(what_is_long_takes_one_more, read_long);
 
 static void read_many(struct fake_python *p)
 {
@@ -99,12 +89,7 @@ static void read_many(struct fake_python *p)
         assert_int_equal(name_of(p, at[i]).bytes[0], 'a' + i);
     assert_int_equal(p->codes.count, 1 + CODES_AT_ONCE);
 }
-
-static void many_take_as_few(void **state)
-{
-    (void)state;
-    fake_each_version(read_many);
-}
+EACH_VERSION(many_take_as_few, read_many);
 
 /* ---- what is not there ---- */
 
@@ -133,12 +118,7 @@ static void read_at_the_end(struct fake_python *p)
         assert_text(name_of(p, code), "f");
     }
 }
-
-static void nothing_beyond_the_end_is_asked_for(void **state)
-{
-    (void)state;
-    fake_each_version(read_at_the_end);
-}
+EACH_VERSION(nothing_beyond_the_end_is_asked_for, read_at_the_end);
 
 /* An object that goes on in the next page. */
 static void read_across(struct fake_python *p)
@@ -158,12 +138,7 @@ static void read_across(struct fake_python *p)
         }
     }
 }
-
-static void what_goes_on_in_the_next_page_is_whole(void **state)
-{
-    (void)state;
-    fake_each_version(read_across);
-}
+EACH_VERSION(what_goes_on_in_the_next_page_is_whole, read_across);
 
 /* One that is none, or has a part that is not there, harms no other. */
 static void read_around(struct fake_python *p)
@@ -185,12 +160,7 @@ static void read_around(struct fake_python *p)
     assert_false(codes_read_all(&p->codes, none, 2));
     assert_text(name_of(p, none[1].code), "d");
 }
-
-static void one_that_is_none_harms_no_other(void **state)
-{
-    (void)state;
-    fake_each_version(read_around);
-}
+EACH_VERSION(one_that_is_none_harms_no_other, read_around);
 
 /* What would take much memory is only read when it is asked for itself. */
 static void leave_out(struct fake_python *p)
@@ -204,12 +174,7 @@ static void leave_out(struct fake_python *p)
     assert_null(codes_find(&p->codes, at[1], 0));
     assert_non_null(codes_read(&p->codes, at[1], 0));
 }
-
-static void what_is_large_is_not_read_ahead(void **state)
-{
-    (void)state;
-    fake_each_version(leave_out);
-}
+EACH_VERSION(what_is_large_is_not_read_ahead, leave_out);
 
 /* ---- what changes meanwhile ---- */
 
@@ -252,12 +217,7 @@ static void read_changing(struct fake_python *p)
         assert_text(name_of(p, code), "another");
     }
 }
-
-static void one_that_is_replaced_is_refused(void **state)
-{
-    (void)state;
-    fake_each_version(read_changing);
-}
+EACH_VERSION(one_that_is_replaced_is_refused, read_changing);
 
 int main(void)
 {

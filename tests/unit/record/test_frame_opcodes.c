@@ -93,12 +93,7 @@ static void specialise(struct fake_python *p)
     assert_string_equal(sample(p), "<module>:3 CALL=CALL, f:27 CALL=CALL");
     assert_int_equal(p->tables.frames_count, defined);
 }
-
-static void an_instruction_that_changes_is_a_new_frame(void **state)
-{
-    (void)state;
-    fake_each_version(specialise);
-}
+EACH_VERSION(an_instruction_that_changes_is_a_new_frame, specialise);
 
 /* In a deep stack the callers are known from the last sample. */
 static void specialise_deep(struct fake_python *p)
@@ -121,12 +116,7 @@ static void specialise_deep(struct fake_python *p)
     assert_int_equal(p->threads[0].walk.depth, DEPTH);
     assert_int_equal(p->unwinder.figures.instructions_unknown, 0);
 }
-
-static void callers_are_looked_at_again(void **state)
-{
-    (void)state;
-    fake_each_version(specialise_deep);
-}
+EACH_VERSION(callers_are_looked_at_again, specialise_deep);
 
 /* ---- what is left out ---- */
 
@@ -157,12 +147,7 @@ static void put_others(struct fake_python *p)
     assert_string_equal(sample(p), "f:20 =");
     assert_int_equal(p->unwinder.figures.instructions_unknown, unknown);
 }
-
-static void what_does_not_fit_is_left_out(void **state)
-{
-    (void)state;
-    fake_each_version(put_others);
-}
+EACH_VERSION(what_does_not_fit_is_left_out, put_others);
 
 static void trace_from_the_start(struct fake_python *p)
 {
@@ -178,12 +163,7 @@ static void trace_from_the_start(struct fake_python *p)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 2 } }, 1);
     assert_string_equal(sample(p), "f:22 =");
 }
-
-static void what_was_never_seen_is_not_guessed(void **state)
-{
-    (void)state;
-    fake_each_version(trace_from_the_start);
-}
+EACH_VERSION(what_was_never_seen_is_not_guessed, trace_from_the_start);
 
 /* ---- while it is read ---- */
 
@@ -216,12 +196,7 @@ static void free_meanwhile(struct fake_python *p)
     const char *seen = sample(p);
     assert_memory_equal(seen, "other:41 ", 9);
 }
-
-static void an_opcode_is_of_the_same_code_object(void **state)
-{
-    (void)state;
-    fake_each_version(free_meanwhile);
-}
+EACH_VERSION(an_opcode_is_of_the_same_code_object, free_meanwhile);
 
 static void not_asked_for(struct fake_python *p)
 {
@@ -243,12 +218,7 @@ static void not_asked_for(struct fake_python *p)
         sample(p);
     assert_int_equal(p->target.remote.calls - again, without + 10);
 }
-
-static void it_costs_one_call(void **state)
-{
-    (void)state;
-    fake_each_version(not_asked_for);
-}
+EACH_VERSION(it_costs_one_call, not_asked_for);
 
 int main(void)
 {

@@ -41,12 +41,7 @@ static void grow_and_shrink(struct fake_python *p)
     fake_stack(p, 0, frames, 100);
     fake_assert_depth(p, 100);
 }
-
-static void as_much_is_read_as_was_used_lately(void **state)
-{
-    (void)state;
-    fake_each_version(grow_and_shrink);
-}
+EACH_VERSION(as_much_is_read_as_was_used_lately, grow_and_shrink);
 
 /* ---- where the current frame is noted ---- */
 
@@ -75,12 +70,7 @@ static void change_places(struct fake_python *p)
         assert_int_equal(calls_of_sample(p), calls + is_new);
     }
 }
-
-static void places_that_take_turns_are_read_at_once(void **state)
-{
-    (void)state;
-    fake_each_version(change_places);
-}
+EACH_VERSION(places_that_take_turns_are_read_at_once, change_places);
 
 /* ---- chunks ---- */
 
@@ -100,12 +90,7 @@ static void come_and_go(struct fake_python *p)
     }
     assert_true(p->threads[0].walk.snapshot.chunks_count <= 3);
 }
-
-static void chunks_are_followed(void **state)
-{
-    (void)state;
-    fake_each_version(come_and_go);
-}
+EACH_VERSION(chunks_are_followed, come_and_go);
 
 /* CPython gives a chunk back when its first frame returns. */
 struct unmapping {
@@ -153,12 +138,7 @@ static void take_chunks_away(struct fake_python *p)
         fake_remote_hide(0, 0);
     }
 }
-
-static void a_chunk_may_be_gone(void **state)
-{
-    (void)state;
-    fake_each_version(take_chunks_away);
-}
+EACH_VERSION(a_chunk_may_be_gone, take_chunks_away);
 
 /* A recursion that comes and goes: chunks that were there lately are tried for, and found at the first attempt. */
 static void spare_chunks(struct fake_python *p)
@@ -174,12 +154,7 @@ static void spare_chunks(struct fake_python *p)
     fake_assert_depth(p, 30);
     assert_int_equal(p->threads[0].attempts, 1);
 }
-
-static void chunks_that_were_there_lately_are_tried_for(void **state)
-{
-    (void)state;
-    fake_each_version(spare_chunks);
-}
+EACH_VERSION(chunks_that_were_there_lately_are_tried_for, spare_chunks);
 
 /* They are not there while it is shallow, and that costs nothing either: neither an attempt nor another call. */
 static void gone_by_turns(struct fake_python *p)
@@ -203,12 +178,7 @@ static void gone_by_turns(struct fake_python *p)
         fake_remote_hide(0, 0);
     }
 }
-
-static void chunks_that_come_and_go_cost_nothing(void **state)
-{
-    (void)state;
-    fake_each_version(gone_by_turns);
-}
+EACH_VERSION(chunks_that_come_and_go_cost_nothing, gone_by_turns);
 
 /* A new thread may have the address of one that has ended, whose chunk is another's by now. */
 static void have_no_chunk(struct fake_python *p)
@@ -224,12 +194,7 @@ static void have_no_chunk(struct fake_python *p)
     fake_poke(p, state + l->thread_chunk + 8, 0);
     fake_assert_depth(p, 0);
 }
-
-static void a_thread_without_a_chunk_has_no_frames(void **state)
-{
-    (void)state;
-    fake_each_version(have_no_chunk);
-}
+EACH_VERSION(a_thread_without_a_chunk_has_no_frames, have_no_chunk);
 
 /* A chunk whose memory was given back and taken again has nothing in it yet: the others are still the thread's. */
 struct refill {
@@ -262,12 +227,7 @@ static void fresh_memory(struct fake_python *p)
     fake_remote_hook(NULL, NULL);
     assert_int_equal(p->threads[0].attempts, 2);
 }
-
-static void a_fresh_chunk_is_not_the_first(void **state)
-{
-    (void)state;
-    fake_each_version(fresh_memory);
-}
+EACH_VERSION(a_fresh_chunk_is_not_the_first, fresh_memory);
 
 /* ---- several threads at once ---- */
 
@@ -324,12 +284,7 @@ static void share_a_call(struct fake_python *p)
     fake_remote_hide(0, 0);
     read_three(p, wanted, all);
 }
-
-static void threads_share_a_call(void **state)
-{
-    (void)state;
-    fake_each_version(share_a_call);
-}
+EACH_VERSION(threads_share_a_call, share_a_call);
 
 /* ---- deep stacks ---- */
 
@@ -386,12 +341,7 @@ static void go_deep(struct fake_python *p)
         free(bytes);
     }
 }
-
-static void what_is_too_deep_is_said_to_be(void **state)
-{
-    (void)state;
-    fake_each_version(go_deep);
-}
+EACH_VERSION(what_is_too_deep_is_said_to_be, go_deep);
 
 int main(void)
 {

@@ -43,12 +43,7 @@ static void skip_chunk(struct fake_python *p)
     fake_stack(p, 0, frames, 30);
     assert_stays_readable(p);
 }
-
-static void a_chunk_in_the_middle_may_be_gone(void **state)
-{
-    (void)state;
-    fake_each_version(skip_chunk);
-}
+EACH_VERSION(a_chunk_in_the_middle_may_be_gone, skip_chunk);
 
 /* The thread has chunks A, B and a generator at work; later a new chunk D follows A, and B is gone. */
 static void replace_chunk(struct fake_python *p)
@@ -69,12 +64,7 @@ static void replace_chunk(struct fake_python *p)
     fake_stack(p, 0, frames, 32);
     assert_stays_readable(p);
 }
-
-static void a_chunk_may_be_replaced_below_a_generator(void **state)
-{
-    (void)state;
-    fake_each_version(replace_chunk);
-}
+EACH_VERSION(a_chunk_may_be_replaced_below_a_generator, replace_chunk);
 
 /* The same between the copies of one that has to be made twice. */
 struct swap {
@@ -152,12 +142,7 @@ static void overflow(struct fake_python *p)
     free(call);
     snapshot_free(&s);
 }
-
-static void a_call_has_room(void **state)
-{
-    (void)state;
-    fake_each_version(overflow);
-}
+EACH_VERSION(a_call_has_room, overflow);
 
 /* The thread goes on while the interpreters are read: its oldest chunks and the others are of different moments. */
 struct between {
@@ -210,12 +195,7 @@ static void mix_moments(struct fake_python *p)
     if (strncmp(seen, "f:22", 4) == 0 && strstr(seen, "b:"))
         fail_msg("Python %x: no such stack: %s (%u attempts)", fake_layout(p)->version, seen, p->threads[0].attempts);
 }
-
-static void chunks_are_of_one_moment(void **state)
-{
-    (void)state;
-    fake_each_version(mix_moments);
-}
+EACH_VERSION(chunks_are_of_one_moment, mix_moments);
 
 static void other_stacks(struct fake_python *p)
 {
@@ -236,12 +216,7 @@ static void other_stacks(struct fake_python *p)
     }
     assert_true(attempts < 420); /* one look to find the other chunk, one to read it */
 }
-
-static void stacks_by_turns(void **state)
-{
-    (void)state;
-    fake_each_version(other_stacks);
-}
+EACH_VERSION(stacks_by_turns, other_stacks);
 
 int main(int argc, char **argv)
 {

@@ -32,12 +32,7 @@ static void lie_together(struct fake_python *p)
         assert_true(far || second->at - first->at == 240);
     }
 }
-
-static void frames_that_lie_together_are_one_piece(void **state)
-{
-    (void)state;
-    fake_each_version(lie_together);
-}
+EACH_VERSION(frames_that_lie_together_are_one_piece, lie_together);
 
 /* What is left of a frame leads to something that is no frame. */
 static void lead_astray(struct fake_python *p)
@@ -54,12 +49,7 @@ static void lead_astray(struct fake_python *p)
     fake_sample(p, 0);
     assert_int_equal(p->threads[0].walk.snapshot.strays_count, 0);
 }
-
-static void what_is_no_frame_is_not_learned(void **state)
-{
-    (void)state;
-    fake_each_version(lead_astray);
-}
+EACH_VERSION(what_is_no_frame_is_not_learned, lead_astray);
 
 /* ---- in which order ---- */
 
@@ -120,12 +110,7 @@ static void name_pieces(struct fake_python *p)
         assert_int_equal(states, 1);
     }
 }
-
-static void pieces_are_what_they_are_said_to_be(void **state)
-{
-    (void)state;
-    fake_each_version(name_pieces);
-}
+EACH_VERSION(pieces_are_what_they_are_said_to_be, name_pieces);
 
 /* A generator's memory is given back, in whichever order it is read. */
 static void free_memory(struct fake_python *p)
@@ -142,12 +127,7 @@ static void free_memory(struct fake_python *p)
         fake_remote_hide(0, 0);
     }
 }
-
-static void what_is_not_there_any_more_is_not_read_again(void **state)
-{
-    (void)state;
-    fake_each_version(free_memory);
-}
+EACH_VERSION(what_is_not_there_any_more_is_not_read_again, free_memory);
 
 int main(void)
 {

@@ -168,12 +168,7 @@ static void read_states(struct fake_python *p)
     assert_true(read_state(p)); /* the head of the list is not among what is read */
     calls_of_reading(p, 1);
 }
-
-static void the_lock_is_read_with_the_interpreters(void **state)
-{
-    (void)state;
-    fake_each_version(read_states);
-}
+EACH_VERSION(the_lock_is_read_with_the_interpreters, read_states);
 
 static void says_when_the_process_is_gone(void **state)
 {

@@ -102,12 +102,7 @@ static void pass_the_lock(struct fake_python *p)
     assert_true(s.thread_list.unwinder.figures.unmoved > 20);
     end(&s);
 }
-
-static void only_who_had_the_lock_is_read(void **state)
-{
-    (void)state;
-    fake_each_version(pass_the_lock);
-}
+EACH_VERSION(only_who_had_the_lock_is_read, pass_the_lock);
 
 /* It went to and fro: nobody knows who had it. */
 static void pass_it_often(struct fake_python *p)
@@ -128,12 +123,7 @@ static void pass_it_often(struct fake_python *p)
     assert_read(&s, true, true, true);
     end(&s);
 }
-
-static void after_two_switches_all_are_read(void **state)
-{
-    (void)state;
-    fake_each_version(pass_it_often);
-}
+EACH_VERSION(after_two_switches_all_are_read, pass_it_often);
 
 /* The lock is read after the threads: one that took it meanwhile is read in the same tick. */
 static void take_it_meanwhile(struct fake_python *p)
@@ -152,12 +142,7 @@ static void take_it_meanwhile(struct fake_python *p)
     assert_tick(&s, "4713 f:21 f:22, 4712 f:21, 4711 f:20");
     end(&s);
 }
-
-static void who_takes_the_lock_meanwhile_is_read_too(void **state)
-{
-    (void)state;
-    fake_each_version(take_it_meanwhile);
-}
+EACH_VERSION(who_takes_the_lock_meanwhile_is_read_too, take_it_meanwhile);
 
 static void know_nothing(struct fake_python *p)
 {
@@ -182,12 +167,7 @@ static void know_nothing(struct fake_python *p)
     }
     end(&s);
 }
-
-static void without_the_lock_all_are_read(void **state)
-{
-    (void)state;
-    fake_each_version(know_nothing);
-}
+EACH_VERSION(without_the_lock_all_are_read, know_nothing);
 
 /* With two interpreters at one lock a thread may become the other's without the lock telling. */
 static void share_the_lock(struct fake_python *p)
@@ -208,12 +188,7 @@ static void share_the_lock(struct fake_python *p)
     }
     end(&s);
 }
-
-static void a_shared_lock_tells_nothing(void **state)
-{
-    (void)state;
-    fake_each_version(share_the_lock);
-}
+EACH_VERSION(a_shared_lock_tells_nothing, share_the_lock);
 
 /* ---- who is there ---- */
 
@@ -241,12 +216,7 @@ static void come_and_go(struct fake_python *p)
     assert_tick(&s, "4713 f:22, 4711 f:20");
     end(&s);
 }
-
-static void threads_come_and_go(void **state)
-{
-    (void)state;
-    fake_each_version(come_and_go);
-}
+EACH_VERSION(threads_come_and_go, come_and_go);
 
 static void choose_main(struct fake_python *p)
 {
@@ -309,12 +279,7 @@ static void lose_the_list(struct fake_python *p)
     }
     end(&s);
 }
-
-static void a_torn_list_is_told(void **state)
-{
-    (void)state;
-    fake_each_version(lose_the_list);
-}
+EACH_VERSION(a_torn_list_is_told, lose_the_list);
 
 int main(void)
 {

@@ -70,12 +70,7 @@ static void choose_attached(struct fake_python *p)
     assert_asked(&s, "4713 f:22");
     end(&s);
 }
-
-static void the_attached_stand_for_who_has_a_lock(void **state)
-{
-    (void)state;
-    fake_each_version(choose_attached);
-}
+EACH_VERSION(the_attached_stand_for_who_has_a_lock, choose_attached);
 
 /* ---- a thread in two interpreters ---- */
 
@@ -173,12 +168,7 @@ static void enter_another(struct fake_python *p)
     assert_current(&s, 1);
     end(&s);
 }
-
-static void a_thread_is_at_work_in_one_interpreter(void **state)
-{
-    (void)state;
-    fake_each_version(enter_another);
-}
+EACH_VERSION(a_thread_is_at_work_in_one_interpreter, enter_another);
 
 /* ---- one interpreter after the other ---- */
 
@@ -198,12 +188,7 @@ static void succeed(struct fake_python *p)
         assert_asked(&s, "4713 g:22, 4712 g:21, 4711 g:20");
     end(&s);
 }
-
-static void what_was_known_of_an_interpreter_is_not_its_successors(void **state)
-{
-    (void)state;
-    fake_each_version(succeed);
-}
+EACH_VERSION(what_was_known_of_an_interpreter_is_not_its_successors, succeed);
 
 /* ---- who collects garbage ---- */
 
@@ -256,12 +241,7 @@ static void collect(struct fake_python *p)
     assert_collects(&s, "");
     end(&s);
 }
-
-static void garbage_is_collected_by_one(void **state)
-{
-    (void)state;
-    fake_each_version(collect);
-}
+EACH_VERSION(garbage_is_collected_by_one, collect);
 
 int main(void)
 {

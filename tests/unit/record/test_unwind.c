@@ -37,12 +37,7 @@ static void tell_changes(struct fake_python *p)
     fake_stack(p, 0, NULL, 0);
     assert_sample(p, 0, "", 0);
 }
-
-static void tells_how_a_stack_changes(void **state)
-{
-    (void)state;
-    fake_each_version(tell_changes);
-}
+EACH_VERSION(tells_how_a_stack_changes, tell_changes);
 
 /* Generators and coroutines in heap objects, entries from C between them. */
 static void find_strays(struct fake_python *p)
@@ -64,12 +59,7 @@ static void find_strays(struct fake_python *p)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, module, 1 }, { SHIM, 0, 0 }, { PLAIN, f, 1 }, { SHIM, 0, 0 } }, 4);
     assert_sample(p, 0, "<module>:2 f:41", 1);
 }
-
-static void finds_frames_outside_the_data_stack(void **state)
-{
-    (void)state;
-    fake_each_version(find_strays);
-}
+EACH_VERSION(finds_frames_outside_the_data_stack, find_strays);
 
 static void read_few_times(struct fake_python *p)
 {
@@ -84,12 +74,7 @@ static void read_few_times(struct fake_python *p)
     const uint64_t wanted = p->target.runtime.layout.interpreter_code_generation ? 1 : 2;
     assert_int_equal(p->target.remote.calls - calls, wanted);
 }
-
-static void a_known_stack_takes_one_call(void **state)
-{
-    (void)state;
-    fake_each_version(read_few_times);
-}
+EACH_VERSION(a_known_stack_takes_one_call, read_few_times);
 
 /* A function that has not begun: the instruction is the one before its first, up to 3.12. A frame with one that is not
  * its function's is being made; before 3.14, one that returns counts as returned. */
@@ -110,12 +95,7 @@ static void begin_functions(struct fake_python *p)
             fail_msg("Python %x, unit %d: '%s'", fake_layout(p)->version, rows[i].unit, seen);
     }
 }
-
-static void an_instruction_lies_in_its_function(void **state)
-{
-    (void)state;
-    fake_each_version(begin_functions);
-}
+EACH_VERSION(an_instruction_lies_in_its_function, begin_functions);
 
 /* 80 frames are more than the first look reads; then a second chunk is put on the first. */
 static void follow_chunks(struct fake_python *p)
@@ -138,12 +118,7 @@ static void follow_chunks(struct fake_python *p)
     assert_int_equal(p->threads[0].walk.depth, 81);
     assert_int_equal(p->threads[0].keep, 80);
 }
-
-static void follows_the_chunks_of_the_data_stack(void **state)
-{
-    (void)state;
-    fake_each_version(follow_chunks);
-}
+EACH_VERSION(follows_the_chunks_of_the_data_stack, follow_chunks);
 
 static void tell_neighbours(struct fake_python *p)
 {
@@ -159,12 +134,7 @@ static void tell_neighbours(struct fake_python *p)
     assert_int_equal(p->threads[other].unwound.native_id, 4712);
     assert_int_equal(p->threads[other].unwound.next_thread, p->threads[0].address);
 }
-
-static void tells_the_threads_around(void **state)
-{
-    (void)state;
-    fake_each_version(tell_neighbours);
-}
+EACH_VERSION(tells_the_threads_around, tell_neighbours);
 
 /* A thread that never ran Python has nothing where its frames are told; before 3.13 not even a place for it. */
 static void never_enter(struct fake_python *p)
@@ -184,12 +154,7 @@ static void never_enter(struct fake_python *p)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 2 } }, 1);
     assert_sample(p, 0, "f:22", 0);
 }
-
-static void a_thread_that_never_ran_has_no_frames(void **state)
-{
-    (void)state;
-    fake_each_version(never_enter);
-}
+EACH_VERSION(a_thread_that_never_ran_has_no_frames, never_enter);
 
 /* ---- what may not be a thread ---- */
 
@@ -208,12 +173,7 @@ static void look_elsewhere(struct fake_python *p)
     fake_remote_answer(REMOTE_DENIED);
     assert_sample(p, 0, "gone", 0);
 }
-
-static void what_is_no_thread_is_elsewhere(void **state)
-{
-    (void)state;
-    fake_each_version(look_elsewhere);
-}
+EACH_VERSION(what_is_no_thread_is_elsewhere, look_elsewhere);
 
 int main(void)
 {

@@ -106,18 +106,9 @@ static void lose_the_caller(struct fake_python *p)
     fake_poke(p, p->threads[0].strays[1] + l->frame_previous, 0);
     fake_assert_seen(p, "failed: changed while read");
 }
+EACH_VERSION(a_generator_is_no_root, lose_the_caller);
 
-static void a_generator_is_no_root(void **state)
-{
-    (void)state;
-    fake_each_version(lose_the_caller);
-}
-
-static void a_ring_of_frames_is_left(void **state)
-{
-    (void)state;
-    fake_each_version(chase_frames);
-}
+EACH_VERSION(a_ring_of_frames_is_left, chase_frames);
 
 static void chase_chunks(struct fake_python *p)
 {
@@ -142,12 +133,7 @@ static void chase_chunks(struct fake_python *p)
     fake_poke(p, chunk + l->chunk_previous, 0);
     fake_assert_seen(p, "f:21");
 }
-
-static void a_ring_of_chunks_is_left(void **state)
-{
-    (void)state;
-    fake_each_version(chase_chunks);
-}
+EACH_VERSION(a_ring_of_chunks_is_left, chase_chunks);
 
 /* The root must be where roots are; a walk that stops on the way was torn. What 3.11 has at the end of its stacks can't
  * be told from any other frame. */
@@ -174,12 +160,7 @@ static void lose_the_root(struct fake_python *p)
     fake_stack(p, 0, frames, 3);
     fake_assert_seen(p, "f:21 gen:22 f:23");
 }
-
-static void a_stack_without_its_root_is_torn(void **state)
-{
-    (void)state;
-    fake_each_version(lose_the_root);
-}
+EACH_VERSION(a_stack_without_its_root_is_torn, lose_the_root);
 
 static void take_memory_away(struct fake_python *p)
 {
@@ -199,12 +180,7 @@ static void take_memory_away(struct fake_python *p)
     fake_stack(p, 0, frames, 3);
     fake_assert_seen(p, "f:21 gen:22 f:23");
 }
-
-static void memory_that_goes_away_is_forgotten(void **state)
-{
-    (void)state;
-    fake_each_version(take_memory_away);
-}
+EACH_VERSION(memory_that_goes_away_is_forgotten, take_memory_away);
 
 int main(void)
 {

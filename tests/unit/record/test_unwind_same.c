@@ -68,18 +68,9 @@ static void compare_chunks_with_strays(struct fake_python *p)
     fake_chunk(p, 0, 11);
     compare(p, true, 5, 4);
 }
+EACH_VERSION(plain_stacks_are_the_same_as_anew, compare_plain);
 
-static void plain_stacks_are_the_same_as_anew(void **state)
-{
-    (void)state;
-    fake_each_version(compare_plain);
-}
-
-static void stacks_with_generators_are_the_same_as_anew(void **state)
-{
-    (void)state;
-    fake_each_version(compare_with_strays);
-}
+EACH_VERSION(stacks_with_generators_are_the_same_as_anew, compare_with_strays);
 
 static void stacks_in_several_chunks_are_the_same_as_anew(void **state)
 {

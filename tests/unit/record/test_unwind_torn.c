@@ -73,18 +73,9 @@ static void run_with_strays(struct fake_python *p)
 {
     run_all_the_time(p, true);
 }
+EACH_VERSION(a_stack_that_is_shown_was_there, run_plain);
 
-static void a_stack_that_is_shown_was_there(void **state)
-{
-    (void)state;
-    fake_each_version(run_plain);
-}
-
-static void a_stack_with_generators_that_is_shown_was_there(void **state)
-{
-    (void)state;
-    fake_each_version(run_with_strays);
-}
+EACH_VERSION(a_stack_with_generators_that_is_shown_was_there, run_with_strays);
 
 /* It moves a few times and stands still: a retry has it, and nobody notices. */
 static void stop_soon(struct fake_python *p)
@@ -103,12 +94,7 @@ static void stop_soon(struct fake_python *p)
     fake_remote_hook(NULL, NULL);
     fake_program_end(&runner.program);
 }
-
-static void a_torn_look_is_taken_again(void **state)
-{
-    (void)state;
-    fake_each_version(stop_soon);
-}
+EACH_VERSION(a_torn_look_is_taken_again, stop_soon);
 
 /* A call that takes long may have pieces of very different moments: it is only taken when all are slow. */
 static void be_slow(struct fake_python *p)
@@ -127,12 +113,7 @@ static void be_slow(struct fake_python *p)
     fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);
 }
-
-static void a_slow_look_is_taken_again(void **state)
-{
-    (void)state;
-    fake_each_version(be_slow);
-}
+EACH_VERSION(a_slow_look_is_taken_again, be_slow);
 
 /* ---- a code object that makes room for another ---- */
 
@@ -149,12 +130,7 @@ static void replace_between_samples(struct fake_python *p)
     fake_code_at(p, code, "h", 90, 1);
     fake_assert_seen(p, "failed: changed while read"); /* it has no such instruction */
 }
-
-static void a_function_is_not_taken_for_one_that_was_there(void **state)
-{
-    (void)state;
-    fake_each_version(replace_between_samples);
-}
+EACH_VERSION(a_function_is_not_taken_for_one_that_was_there, replace_between_samples);
 
 struct replacing {
     struct fake_python *p;
@@ -196,12 +172,7 @@ static void replace_while_reading(struct fake_python *p)
         }
     }
 }
-
-static void a_function_is_not_taken_for_one_that_comes(void **state)
-{
-    (void)state;
-    fake_each_version(replace_while_reading);
-}
+EACH_VERSION(a_function_is_not_taken_for_one_that_comes, replace_while_reading);
 
 /* The one that was there could not have called at this place: as long as it is believed, the stack is none. */
 static void replace_by_a_caller(struct fake_python *p)

@@ -68,12 +68,7 @@ static void show_others(struct fake_python *p)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, units[i] }, { PLAIN, g, 1 });
     assert_seen(&showing, shown, 4, "m:2 f:24 g:31");
 }
-
-static void calls_do_not_vouch_for_each_other(void **state)
-{
-    (void)state;
-    fake_each_version(show_others);
-}
+EACH_VERSION(calls_do_not_vouch_for_each_other, show_others);
 
 /* One copy more shows it, each time. */
 static void show_in_a_row(struct fake_python *p)
@@ -86,12 +81,7 @@ static void show_in_a_row(struct fake_python *p)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, units[i] }, { PLAIN, g, 1 });
     assert_seen(&showing, shown, 3, "m:2 f:22 g:31");
 }
-
-static void copies_in_a_row_add_up(void **state)
-{
-    (void)state;
-    fake_each_version(show_in_a_row);
-}
+EACH_VERSION(copies_in_a_row_add_up, show_in_a_row);
 
 /* Another function is called in each copy. */
 static void show_less(struct fake_python *p)
@@ -105,12 +95,7 @@ static void show_less(struct fake_python *p)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 });
     assert_seen(&showing, shown, 3, "m:2 f:21");
 }
-
-static void a_call_counts_whatever_else_changes(void **state)
-{
-    (void)state;
-    fake_each_version(show_less);
-}
+EACH_VERSION(a_call_counts_whatever_else_changes, show_less);
 
 /* The leaf is another one in each copy, and what is above it stays. */
 static void keep_busy(struct fake_python *p)
@@ -126,12 +111,7 @@ static void keep_busy(struct fake_python *p)
         assert_seen(&showing, shown, 40, wanted[other]);
     }
 }
-
-static void what_was_shown_is_kept(void **state)
-{
-    (void)state;
-    fake_each_version(keep_busy);
-}
+EACH_VERSION(what_was_shown_is_kept, keep_busy);
 
 /* Another root than last time, far from the leaf and next to it. */
 static void change_root(struct fake_python *p)
@@ -149,12 +129,7 @@ static void change_root(struct fake_python *p)
         assert_in_range(p->threads[0].attempts, i == 0 ? 1 : 3, 20); /* copies of all show it, two in a row */
     }
 }
-
-static void another_root_is_shown_by_copies_of_all(void **state)
-{
-    (void)state;
-    fake_each_version(change_root);
-}
+EACH_VERSION(another_root_is_shown_by_copies_of_all, change_root);
 
 /* It is out of order for so many calls. */
 struct disorder {
@@ -182,12 +157,7 @@ static void come_late(struct fake_python *p)
     fake_remote_hook(NULL, NULL);
     assert_in_range(p->threads[0].attempts, 50, 63);
 }
-
-static void a_call_that_comes_late_is_looked_at(void **state)
-{
-    (void)state;
-    fake_each_version(come_late);
-}
+EACH_VERSION(a_call_that_comes_late_is_looked_at, come_late);
 
 int main(void)
 {

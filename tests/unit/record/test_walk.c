@@ -18,12 +18,7 @@ static void return_meanwhile(struct fake_python *p)
     moving_assert(&s, deep, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 3 }), "m:2 f:23");
     moving_assert(&s, deep, FRAMES({ PLAIN, s.m, 7 }), "m:8");
 }
-
-static void a_frame_that_returned_is_none(void **state)
-{
-    (void)state;
-    fake_each_version(return_meanwhile);
-}
+EACH_VERSION(a_frame_that_returned_is_none, return_meanwhile);
 
 static void call_meanwhile(struct fake_python *p)
 {
@@ -33,12 +28,7 @@ static void call_meanwhile(struct fake_python *p)
     moving_assert(&s, FRAMES({ PLAIN, s.m, 7 }, { PLAIN, s.f, 1 }), deep, "m:2 f:22 g:33 h:44");
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 7 }), deep, "m:2 f:22 g:33 h:44");
 }
-
-static void frames_that_were_called_since_are_found(void **state)
-{
-    (void)state;
-    fake_each_version(call_meanwhile);
-}
+EACH_VERSION(frames_that_were_called_since_are_found, call_meanwhile);
 
 static void enter_meanwhile(struct fake_python *p)
 {
@@ -52,12 +42,7 @@ static void enter_meanwhile(struct fake_python *p)
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.g, 3 }, shim, { PLAIN, s.h, 4 }),
                   "m:2 f:22 g:33 h:44");
 }
-
-static void frames_that_were_called_through_c_since_are_found(void **state)
-{
-    (void)state;
-    fake_each_version(enter_meanwhile);
-}
+EACH_VERSION(frames_that_were_called_through_c_since_are_found, enter_meanwhile);
 
 /* What C code called has returned: by an exception, after which it looks as if it waited for another, or no more than
  * the mark of its caller is left of it. Its caller runs. (From 3.14 on nothing like that is left.) */
@@ -82,12 +67,7 @@ static void leave_entered(struct fake_python *p)
         fake_assert_seen(p, "m:2 f:22");
     }
 }
-
-static void what_c_called_and_returned_is_none(void **state)
-{
-    (void)state;
-    fake_each_version(leave_entered);
-}
+EACH_VERSION(what_c_called_and_returned_is_none, leave_entered);
 
 /* It returned, and where it was are the variables of another one: they lead nowhere. (Before 3.13 the current frame is
  * noted a moment late, and what leads nowhere is taken for that.) */
@@ -112,12 +92,7 @@ static void leave_rubbish(struct fake_python *p)
     fake_poke(p, left + l->frame_previous, 16);
     fake_assert_seen(p, "m:2 k:52");
 }
-
-static void what_lies_where_a_frame_was_is_left_out(void **state)
-{
-    (void)state;
-    fake_each_version(leave_rubbish);
-}
+EACH_VERSION(what_lies_where_a_frame_was_is_left_out, leave_rubbish);
 
 /* It returned, and another frame is at its place. */
 static void replace_meanwhile(struct fake_python *p)
@@ -130,12 +105,7 @@ static void replace_meanwhile(struct fake_python *p)
     s.attempts = 0; /* another root is looked at twice */
     moving_assert(&s, before, FRAMES({ PLAIN, s.h, 2 }, { PLAIN, s.g, 3 }, { PLAIN, s.k, 2 }), "h:42 g:33 k:52");
 }
-
-static void a_frame_at_the_same_place_is_seen_as_it_is(void **state)
-{
-    (void)state;
-    fake_each_version(replace_meanwhile);
-}
+EACH_VERSION(a_frame_at_the_same_place_is_seen_as_it_is, replace_meanwhile);
 
 /* The place of the leaf is in the middle of another frame. */
 static void cover_meanwhile(struct fake_python *p)
@@ -147,12 +117,7 @@ static void cover_meanwhile(struct fake_python *p)
     moving_assert(&s, before, FRAMES({ PLAIN, s.m, 2 }, { PLAIN, s.k, 3 }, { PLAIN, s.f, 3 }), "m:3 k:53 f:23");
     moving_assert(&s, FRAMES({ PLAIN, s.m, 2 }, { PLAIN, s.k, 3 }, { PLAIN, s.f, 3 }), before, "m:2 f:22 g:33");
 }
-
-static void a_frame_that_covers_the_leaf_is_seen(void **state)
-{
-    (void)state;
-    fake_each_version(cover_meanwhile);
-}
+EACH_VERSION(a_frame_that_covers_the_leaf_is_seen, cover_meanwhile);
 
 /* ---- remains that look alive ---- */
 
@@ -172,12 +137,7 @@ static void raise_meanwhile(struct fake_python *p)
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }), "m:2 f:22");
 }
-
-static void above_a_frame_that_runs_is_none(void **state)
-{
-    (void)state;
-    fake_each_version(raise_meanwhile);
-}
+EACH_VERSION(above_a_frame_that_runs_is_none, raise_meanwhile);
 
 /* Its caller has called another, which is elsewhere because the caller is another, too. */
 static void leave_a_gap(struct fake_python *p)
@@ -189,12 +149,7 @@ static void leave_a_gap(struct fake_python *p)
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.k, 2 }, { PLAIN, s.g, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.h, 3 }, { SHIM, 0, 0 }), "m:2 f:22 h:43");
 }
-
-static void a_frame_lies_behind_its_caller(void **state)
-{
-    (void)state;
-    fake_each_version(leave_a_gap);
-}
+EACH_VERSION(a_frame_lies_behind_its_caller, leave_a_gap);
 
 /* From 3.14 on a frame's note does not tell that it runs, but its instruction may be none that calls. */
 static void stand_elsewhere(struct fake_python *p)
@@ -207,12 +162,7 @@ static void stand_elsewhere(struct fake_python *p)
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 }), "m:2 f:24");
 }
-
-static void a_caller_stands_at_a_call(void **state)
-{
-    (void)state;
-    fake_each_version(stand_elsewhere);
-}
+EACH_VERSION(a_caller_stands_at_a_call, stand_elsewhere);
 
 /* Since 3.14 the note at its bottom tells, before its function is taken from it. */
 static void clear_g(struct moving *s)
@@ -277,12 +227,7 @@ static void make_generators(struct fake_python *p)
     assert_string_equal(fake_sample(p, 0), "m:2 f:22");
     assert_string_equal(fake_sample(p, 0), "m:2 f:22");
 }
-
-static void what_is_left_of_making_a_generator_is_no_frame(void **state)
-{
-    (void)state;
-    fake_each_version(make_generators);
-}
+EACH_VERSION(what_is_left_of_making_a_generator_is_no_frame, make_generators);
 
 /* ---- before the current frame is noted ---- */
 
@@ -338,12 +283,7 @@ static void enter_unnoted(struct fake_python *p)
     moving_show(&s, &none);
     fake_assert_seen(p, "");
 }
-
-static void a_thread_on_its_way_into_python_has_frames(void **state)
-{
-    (void)state;
-    fake_each_version(enter_unnoted);
-}
+EACH_VERSION(a_thread_on_its_way_into_python_has_frames, enter_unnoted);
 
 /* ---- CPython's own ---- */
 
@@ -362,12 +302,7 @@ static void hide_frames(struct fake_python *p)
     moving_assert(&s, in_init, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, cleanup, 0 }, { PLAIN, s.f, 3 }, { PLAIN, s.g, 3 }),
                   "m:2 f:23 g:33");
 }
-
-static void frames_that_never_begin_are_hidden(void **state)
-{
-    (void)state;
-    fake_each_version(hide_frames);
-}
+EACH_VERSION(frames_that_never_begin_are_hidden, hide_frames);
 
 int main(void)
 {

@@ -53,12 +53,7 @@ static void build_callee(struct fake_python *p)
     stand_in(p, 2);
     assert_still(p, "m:2 f:22 g:33");
 }
-
-static void a_callee_that_is_not_current_is_none(void **state)
-{
-    (void)state;
-    fake_each_version(build_callee);
-}
+EACH_VERSION(a_callee_that_is_not_current_is_none, build_callee);
 
 /* Its stack of values is empty, or it stands where it returns. */
 static void empty_values(struct fake_python *p)
@@ -81,12 +76,7 @@ static void empty_values(struct fake_python *p)
         fake_poke4(p, f + l->frame_stack, 0);
     assert_still(p, "m:2 f:28");
 }
-
-static void a_current_frame_with_nothing_on_its_stack_is_one(void **state)
-{
-    (void)state;
-    fake_each_version(empty_values);
-}
+EACH_VERSION(a_current_frame_with_nothing_on_its_stack_is_one, empty_values);
 
 /* A generator at work below another one, and one that was suspended and still has a caller noted. */
 static void chain_generators(struct fake_python *p)
@@ -107,12 +97,7 @@ static void chain_generators(struct fake_python *p)
     stand_in(p, 2);
     assert_still(p, "m:2 gen:63");
 }
-
-static void generators_stand_where_links_lead(void **state)
-{
-    (void)state;
-    fake_each_version(chain_generators);
-}
+EACH_VERSION(generators_stand_where_links_lead, chain_generators);
 
 /* A generator where none was in the last sample is read on the spot: the thread is not read once more for it. A place
  * where none is any more is soon not read. */
@@ -136,12 +121,7 @@ static void meet_new_generators(struct fake_python *p)
         for (size_t n = 0; n < FAKE_FRAMES; n++)
             assert_int_not_equal(snapshot->strays[i].frame, p->threads[0].strays[n]);
 }
-
-static void a_new_generator_is_read_on_the_spot(void **state)
-{
-    (void)state;
-    fake_each_version(meet_new_generators);
-}
+EACH_VERSION(a_new_generator_is_read_on_the_spot, meet_new_generators);
 
 /* A compiler may let CPython 3.12 and later take the caller from a generator that yields before the caller is current
  * again. No thread begins in a generator: what is told then, if anything, has its root. */
@@ -163,12 +143,7 @@ static void yield_now(struct fake_python *p)
     }
     p->unwinder.walker.anew = false;
 }
-
-static void a_generator_that_yields_is_no_root(void **state)
-{
-    (void)state;
-    fake_each_version(yield_now);
-}
+EACH_VERSION(a_generator_that_yields_is_no_root, yield_now);
 
 /* A function that was just called is current, and its link is that of the frame that was in its place before. */
 static void call_now(struct fake_python *p)
@@ -188,12 +163,7 @@ static void call_now(struct fake_python *p)
     p->unwinder.still = true;
     assert_not_believed(p);
 }
-
-static void a_callee_that_is_not_linked_yet_is_not_believed(void **state)
-{
-    (void)state;
-    fake_each_version(call_now);
-}
+EACH_VERSION(a_callee_that_is_not_linked_yet_is_not_believed, call_now);
 
 /* ---- calls through C ---- */
 
@@ -208,12 +178,7 @@ static void call_through_c(struct fake_python *p)
     assert_true(walk->links[2].from_c);
     assert_false(walk->links[3].from_c);
 }
-
-static void calls_through_c_are_told(void **state)
-{
-    (void)state;
-    fake_each_version(call_through_c);
-}
+EACH_VERSION(calls_through_c_are_told, call_through_c);
 
 static void have_none(struct fake_python *p)
 {
@@ -223,12 +188,7 @@ static void have_none(struct fake_python *p)
     fake_stack(p, 0, NULL, 0);
     assert_still(p, "");
 }
-
-static void a_thread_may_have_no_frames(void **state)
-{
-    (void)state;
-    fake_each_version(have_none);
-}
+EACH_VERSION(a_thread_may_have_no_frames, have_none);
 
 /* ---- a current frame that was not noted yet ---- */
 
@@ -293,18 +253,9 @@ static void enter_now(struct fake_python *p)
         assert_in_range(p->unwinder.figures.reads - reads, 1, 4);
     }
 }
+EACH_VERSION(a_place_that_does_not_say_who_called_is_not_believed, enter_now);
 
-static void a_place_that_does_not_say_who_called_is_not_believed(void **state)
-{
-    (void)state;
-    fake_each_version(enter_now);
-}
-
-static void before_a_current_frame_is_noted_its_caller_is_current(void **state)
-{
-    (void)state;
-    fake_each_version(enter_from_c);
-}
+EACH_VERSION(before_a_current_frame_is_noted_its_caller_is_current, enter_from_c);
 
 /* ---- code objects ---- */
 
@@ -317,12 +268,7 @@ static void meet_code(struct fake_python *p)
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, fresh, 3 }));
     fake_assert_seen(p, "m:2 fresh:203");
 }
-
-static void new_code_is_read_on_the_spot(void **state)
-{
-    (void)state;
-    fake_each_version(meet_code);
-}
+EACH_VERSION(new_code_is_read_on_the_spot, meet_code);
 
 static void lose_code(struct fake_python *p)
 {
@@ -335,12 +281,7 @@ static void lose_code(struct fake_python *p)
     assert_still(p, "m:2 <code that was gone>:0");
     assert_true(p->codes.gone_count > before);
 }
-
-static void a_code_object_that_is_gone_is_a_frame_in_its_caller(void **state)
-{
-    (void)state;
-    fake_each_version(lose_code);
-}
+EACH_VERSION(a_code_object_that_is_gone_is_a_frame_in_its_caller, lose_code);
 
 /* What was freed meanwhile, and another is where it was: the frame that stands there now has the other. */
 static void replace_code(struct fake_python *p)
@@ -351,12 +292,7 @@ static void replace_code(struct fake_python *p)
     fake_code_at(p, s.h, "other", 300, 9);
     fake_assert_seen(p, "m:2 other:303");
 }
-
-static void code_that_was_replaced_is_the_new_one(void **state)
-{
-    (void)state;
-    fake_each_version(replace_code);
-}
+EACH_VERSION(code_that_was_replaced_is_the_new_one, replace_code);
 
 /* The frame stands behind the end of the code object that was there. */
 static void replace_by_longer_code(struct fake_python *p)
@@ -371,12 +307,7 @@ static void replace_by_longer_code(struct fake_python *p)
     fake_assert_seen(p, "m:2 long:350");
     assert_false(p->unwinder.untold);
 }
-
-static void longer_code_too(void **state)
-{
-    (void)state;
-    fake_each_version(replace_by_longer_code);
-}
+EACH_VERSION(longer_code_too, replace_by_longer_code);
 
 /* ---- memory that lies ---- */
 
@@ -397,12 +328,7 @@ static void lie(struct fake_python *p)
     fake_bounded_sample(p);
     assert_int_equal(p->threads[0].state, UNWIND_FAILED);
 }
-
-static void rings_and_nonsense_fail(void **state)
-{
-    (void)state;
-    fake_each_version(lie);
-}
+EACH_VERSION(rings_and_nonsense_fail, lie);
 
 int main(void)
 {

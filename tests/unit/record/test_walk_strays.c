@@ -46,12 +46,7 @@ static void keep_still(struct fake_python *p)
     assert_stack(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim), "m:2 f:22");
     assert_stack(&s, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }, shim), "m:2 gen:62");
 }
-
-static void generators_and_entries_from_c_are_found(void **state)
-{
-    (void)state;
-    fake_each_version(keep_still);
-}
+EACH_VERSION(generators_and_entries_from_c_are_found, keep_still);
 
 /* However long it is looked at, and whatever is forgotten of it meanwhile. */
 static void keep_still_for_long(struct fake_python *p)
@@ -76,12 +71,7 @@ static void keep_still_for_long(struct fake_python *p)
         }
     }
 }
-
-static void a_stack_that_keeps_still_is_seen_each_time(void **state)
-{
-    (void)state;
-    fake_each_version(keep_still_for_long);
-}
+EACH_VERSION(a_stack_that_keeps_still_is_seen_each_time, keep_still_for_long);
 
 /* ---- between the current frame and the data stack ---- */
 
@@ -102,12 +92,7 @@ static void move_before_the_data_stack(struct fake_python *p)
     moving_assert(&s, driven, FRAMES({ PLAIN, s.m, 5 }), "m:6");
     moving_assert(&s, driven, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.g, 2 }, { PLAIN, s.h, 2 }), "m:2 g:32 h:42");
 }
-
-static void a_generator_that_is_suspended_is_none(void **state)
-{
-    (void)state;
-    fake_each_version(move_before_the_data_stack);
-}
+EACH_VERSION(a_generator_that_is_suspended_is_none, move_before_the_data_stack);
 
 /* The current frame has called others since, somewhere above an entry from C or a generator. */
 static void call_above_entries(struct fake_python *p)
@@ -123,12 +108,7 @@ static void call_above_entries(struct fake_python *p)
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }),
                   FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 3 }, { PLAIN, s.f, 4 }), "m:2 gen:63 f:24|m:2 gen:63");
 }
-
-static void calls_above_an_entry_from_c_are_found(void **state)
-{
-    (void)state;
-    fake_each_version(call_above_entries);
-}
+EACH_VERSION(calls_above_an_entry_from_c_are_found, call_above_entries);
 
 /* ---- between the data stack and what lies elsewhere ---- */
 
@@ -147,12 +127,7 @@ static void drive_from_elsewhere(struct fake_python *p)
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.g, 2 }, { GENERATOR, s.gen, 4 }, { PLAIN, s.h, 5 }),
                   "m:2 g:32 gen:64 h:45|m:2 f:22");
 }
-
-static void neighbours_of_generators_may_not_be_replaced(void **state)
-{
-    (void)state;
-    fake_each_version(drive_from_elsewhere);
-}
+EACH_VERSION(neighbours_of_generators_may_not_be_replaced, drive_from_elsewhere);
 
 /* The generator was not at this line when the data stack, which has what C code called from it, was copied. */
 static void replace_what_c_called(struct fake_python *p)
@@ -170,12 +145,7 @@ static void replace_what_c_called(struct fake_python *p)
                       FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 4 }, shim, { PLAIN, s.g, 5 }),
                       "m:2 f:22 gen:63|m:2 f:22 gen:63 h:45|m:2 f:22 gen:64|m:2 f:22 gen:64 g:35|m:2 f:22");
 }
-
-static void what_a_generator_calls_through_c_may_not_be_replaced(void **state)
-{
-    (void)state;
-    fake_each_version(replace_what_c_called);
-}
+EACH_VERSION(what_a_generator_calls_through_c_may_not_be_replaced, replace_what_c_called);
 
 /* The frames on both sides of an entry from C are of one copy. */
 static void enter_from_elsewhere(struct fake_python *p)
@@ -206,18 +176,9 @@ static void enter_from_a_generator(struct fake_python *p)
     assert_stack(&s, FRAMES({ PLAIN, s.m, 1 }, f, gen, shim, g), "m:2 f:22 gen:64 g:33");
     assert_stack(&s, FRAMES({ PLAIN, s.m, 1 }, f, shim, g), "m:2 f:22 g:33");
 }
+EACH_VERSION(a_mark_is_believed_before_what_was_there, enter_from_a_generator);
 
-static void a_mark_is_believed_before_what_was_there(void **state)
-{
-    (void)state;
-    fake_each_version(enter_from_a_generator);
-}
-
-static void neighbours_of_entries_may_not_have_gone_on(void **state)
-{
-    (void)state;
-    fake_each_version(enter_from_elsewhere);
-}
+EACH_VERSION(neighbours_of_entries_may_not_have_gone_on, enter_from_elsewhere);
 
 /* When the data stack was copied, the same frame drove another one. */
 static void other_generator(struct moving *s)
@@ -241,12 +202,7 @@ static void drive_by_turns(struct fake_python *p)
     s.piece = p->threads[0].strays[2];
     moving_assert(&s, driven, driven, "m:2 f:22 gen:63|m:2 f:24");
 }
-
-static void a_generator_is_on_the_stack_of_who_drives_it(void **state)
-{
-    (void)state;
-    fake_each_version(drive_by_turns);
-}
+EACH_VERSION(a_generator_is_on_the_stack_of_who_drives_it, drive_by_turns);
 
 /* When the data stack was copied, who drives it through C stood where nothing can be driven. */
 static void drive_again(struct fake_python *p)
@@ -259,12 +215,7 @@ static void drive_again(struct fake_python *p)
     s.piece = p->threads[0].strays[3];
     moving_assert(&s, driven, driven, "m:2 f:22 gen:63|m:2 f:24");
 }
-
-static void who_drives_stands_where_that_can_be(void **state)
-{
-    (void)state;
-    fake_each_version(drive_again);
-}
+EACH_VERSION(who_drives_stands_where_that_can_be, drive_again);
 
 /* It was driven when the data stack was copied, and is suspended by now. */
 static void suspend_late(struct fake_python *p)
@@ -276,12 +227,7 @@ static void suspend_late(struct fake_python *p)
     const struct frames other = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.g, 5 });
     moving_assert(&s, driven, other, "m:2 f:22|m:2 f:22 gen:63|m:2 g:35");
 }
-
-static void a_generator_that_is_left_meanwhile_may_be_shown(void **state)
-{
-    (void)state;
-    fake_each_version(suspend_late);
-}
+EACH_VERSION(a_generator_that_is_left_meanwhile_may_be_shown, suspend_late);
 
 /* The same when the recorder knew less of the stack, and there is an entry from C above what it knew. */
 static void suspend_above_an_entry(struct fake_python *p)
@@ -294,12 +240,7 @@ static void suspend_above_an_entry(struct fake_python *p)
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), "m:2 f:22|m:2 f:22 gen:63");
 }
-
-static void what_is_above_an_entry_is_not_lost(void **state)
-{
-    (void)state;
-    fake_each_version(suspend_above_an_entry);
-}
+EACH_VERSION(what_is_above_an_entry_is_not_lost, suspend_above_an_entry);
 
 /* ---- the object is another one's ---- */
 
@@ -319,12 +260,7 @@ static void overwrite(struct fake_python *p)
     s.piece = p->threads[0].strays[2];
     moving_assert(&s, driven, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 }), "m:2 f:24");
 }
-
-static void a_generator_whose_memory_is_used_again_is_none(void **state)
-{
-    (void)state;
-    fake_each_version(overwrite);
-}
+EACH_VERSION(a_generator_whose_memory_is_used_again_is_none, overwrite);
 
 int main(void)
 {
