@@ -24,7 +24,7 @@ struct grouping {
  * was, or would take more than GROUP_MOST. */
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to);
 
-/* In block_ungroup.c. Appends the payload that was grouped, of `size` bytes. Nothing in `grouped` is trusted. False
+/* In codec_ungroup.c. Appends the payload that was grouped, of `size` bytes. Nothing in `grouped` is trusted. False
  * when it is not the grouping of so many bytes; what was appended is then of no use. */
 bool codec_ungroup_payload(struct grouping *grouping, const void *grouped, size_t grouped_size, size_t size,
                            struct bytes *to);

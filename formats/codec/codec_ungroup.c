@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins the columns of a grouped payload: what each function undoes is in block_group.c. This is done for every block
+/* Joins the columns of a grouped payload: what each function undoes is in codec_group.c. This is done for every block
  * that is read, so it does not look at the room for each number. A step is a few numbers; it begins where the payload
  * is not longer than it should be, and behind that there is room for what a step takes. */
 #include "formats/codec/codec_columns.h"

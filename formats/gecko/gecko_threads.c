@@ -232,7 +232,7 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
         end_ns = process_row->end_ns;
     emit_life(json, "registerTime", thread_of(gecko, line)->start_ns, "unregisterTime", end_ns);
     emit_literal(json, "pausedRanges", "[]");
-    /* One kind of them is for there, see gecko_states.c. */
+    /* One kind of them is for there, see gecko_state_markers.c. */
     const bool waits = gecko_thread(gecko, line->thread)->seen & 1u << STATE_GIL_WAIT;
     emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }

@@ -2,7 +2,7 @@
 /* Gives each distinct thing a number, 1, 2, 3, ... in the order of first sight: a pair of 32-bit numbers (`pairs`, for
  * counters and line caches) or a row of bytes (`intern`, for strings and whole definitions).
  * Both are open-addressing hash tables that only grow; `= {0}` is an empty one. What is chosen to fall on one place of
- * them is spread anew, see spread.h. */
+ * them is spread anew, see hash.h. */
 #ifndef PYREEL_FORMATS_INTERN_INTERN_H
 #define PYREEL_FORMATS_INTERN_INTERN_H
 

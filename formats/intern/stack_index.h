@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a stack by its caller and its frame, see number_index.h. */
+/* Finds a stack by its caller and its frame, see id_index.h. */
 #ifndef PYREEL_FORMATS_INTERN_STACK_INDEX_H
 #define PYREEL_FORMATS_INTERN_STACK_INDEX_H
 

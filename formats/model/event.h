@@ -133,8 +133,8 @@ struct sample {
     const uint32_t *frames;
     uint64_t time_ns;
     uint32_t status; /* of enum status */
-    uint64_t cpu_ns; /* CPU time that the thread has used since its sample before, without that in ticks which were
-                      * left out; 0 when it is not known */
+    uint64_t cpu_ns; /* CPU time that the thread used since its sample before; 0 when it is not known. CPU time of ticks
+                      * that were left out is not in it: EVENT_LEFT_OUT has that */
     uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not asked for */
     uint32_t stack;  /* folded by tables_take(): number of the whole stack, 0 when it has no frames */
     uint64_t more; /* in a run: samples before this one that are the same but for their times; cpu_ns is that of all */
@@ -180,7 +180,7 @@ struct string {
     struct text text;
 };
 
-/* Of the recorder's work. Names are lower-case words joined by _ and keep their meaning, see figures.h. */
+/* Of the recorder's work. Names are lower-case words joined by _ and keep their meaning, see counters.h. */
 struct figure {
     struct text name;
     uint64_t value;

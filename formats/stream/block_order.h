@@ -21,7 +21,8 @@ struct block_order {
     uint64_t next; /* the sequence of the block that is due */
     uint32_t mark; /* that all blocks have; 0: none has one */
 
-    struct held_block *held; /* read and not given yet, by sequence; all above `next` but perhaps the first */
+    struct held_block *held; /* blocks that were read too early, by sequence. Each has a number above `next`; only the
+                              * first may have the number `next`: then it is due */
     size_t held_count, held_room;
     size_t held_bytes;   /* of their payloads */
     uint64_t missing_at; /* the block ahead of which others seem to be missing, if that was the first damage; or 0 */

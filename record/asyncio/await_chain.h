@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of tasks.c: from a coroutine to the one that it waits for, and on to the last. */
+/* Part of asyncio_tasks.c: from a coroutine to the one that it waits for, and on to the last. */
 #ifndef PYREEL_RECORD_ASYNCIO_AWAIT_CHAIN_H
 #define PYREEL_RECORD_ASYNCIO_AWAIT_CHAIN_H
 

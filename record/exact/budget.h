@@ -71,9 +71,10 @@ uint64_t budget_stands_ns(const struct budget *budget);
 /* Ticks that were asked for, and that there was no interval for. */
 uint64_t budget_left_out(const struct budget *budget);
 
-/* The tick of the present interval was made, and took so much: goes on to the next interval whose tick can be made,
- * an interval late at most. Returns how many intervals are left without a tick. `waited`: the tick waited until now,
- * and all intervals whose moment has passed are left: their moments fell into the wait. */
+/* Notes that the tick of the present interval took `took_ns` from the program, and goes on to the next interval. An
+ * interval whose moment lies at least its length in the past is skipped. `waited`: the tick waited until now; every
+ * interval whose moment lies in the past is skipped, because that moment fell into the wait. Returns the number of
+ * skipped intervals. */
 uint64_t budget_pass(struct budget *budget, uint64_t took_ns, uint64_t now_ns, bool waited);
 
 #endif

@@ -18,10 +18,10 @@
  * after its moment is kept and counted as live too: where the kernel does not let us in at once, the program may have
  * had a say in when it does.
  *
- * Threads may hand the lock on within microseconds, and run on several processors. To follow the lock then would see
- * the thread too often that has the lock more often: nine times of ten a thread that has it eight times of ten. So once
- * the lock was followed in vain, we stand for a while on all processors at once where threads ran that had the lock
- * lately (on 16 at most), and look from the one that has the holder.
+ * Threads may hand the lock on within microseconds, and run on several processors. Following the lock then favours the
+ * thread that has the lock most of the time: a thread that has the lock 80 % of the time would be seen 90 % of the
+ * time. So once following failed, the recorder stands for a while on every processor on which a recent holder ran (on
+ * 16 at most), and looks from the processor on which the holder runs.
  *
  * Live from the beginning are programs without such a lock (free-threaded builds), with several of them
  * (sub-interpreters of 3.12 and later), and on processors where we may not run. */

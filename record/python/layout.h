@@ -39,11 +39,12 @@ struct layout {
     uint32_t interpreter_code_generation;         /* grows when a code object is freed; 0: not kept (before 3.14) */
     uint32_t interpreter_copies_generation;       /* u32: grows when copies of bytecode may change hands; 0: none */
     uint32_t interpreter_start, interpreter_size; /* the part of it that holds the above and own_gil */
-    /* The lock that an interpreter's threads take in turn: in the runtime (3.11), or a pointer in the interpreter to
-     * its own, which is part of it, or to that of the main one. The offsets of both are of its word last_holder. */
-    uint32_t interpreter_gc; /* struct _gc_runtime_state, in it: */
-    uint32_t gc_collecting;  /* int: a collection is at work */
-    uint32_t gc_frame;       /* address of the frame that started it; 0: not kept */
+    uint32_t interpreter_gc;                      /* struct _gc_runtime_state, in it: */
+    uint32_t gc_collecting;                       /* int: a collection is at work */
+    uint32_t gc_frame;                            /* address of the frame that started it; 0: not kept */
+    /* The global lock. 3.11: the runtime contains the lock. Later: interpreter_gil is a pointer to the lock, which the
+     * same interpreter contains (interpreter_own_gil) or the main one. runtime_gil and interpreter_own_gil are the
+     * offsets of the lock's word last_holder. */
     uint32_t runtime_gil, interpreter_gil, interpreter_own_gil;
 
     uint32_t thread_prev, thread_next, thread_interpreter, thread_native_id;
@@ -75,7 +76,7 @@ struct layout {
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
     uint32_t code_copies;    /* address of its copies of the bytecode, see below; 0: there are none */
-    const uint16_t *opcodes; /* see opcodes.h */
+    const uint16_t *opcodes; /* see opcode_effects.h */
     const struct opcode_name *opcode_names;
     uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
     uint32_t code_flags, code_locals, code_stack; /* the last two: how many words a frame of it needs for each */

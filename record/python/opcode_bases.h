@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which instruction each unit of a code object belongs to, and which opcodes may come to stand in its place: what is
- * told of a code object once holds while it lives, whatever it is specialised to. */
+/* For each two-byte unit of a code object: the instruction that the unit belongs to, and whether an opcode can stand in
+ * the place of that instruction. This holds while the code object lives: CPython specialises an instruction to another
+ * form of the same base. */
 #ifndef PYREEL_RECORD_PYTHON_OPCODE_BASES_H
 #define PYREEL_RECORD_PYTHON_OPCODE_BASES_H
 

@@ -17,11 +17,10 @@
  *
  *     one call:  state │ interpreters │ oldest chunk ... newest chunk │ strays │ ... │ interpreters
  *
- * A piece is copied upwards, root first, faster than a thread can call: while the copier covers the distance between
- * two frames, the thread cannot climb it. So all frames in a piece are those of one moment, that at which the leaf was
- * copied; see live/find.h for how the leaf is found in it. Between two pieces a thread gets in several calls, so what
- * lies in two pieces has to be shown to belong together: that is why the frames next to strays are read on both sides
- * of them.
+ * The kernel copies a piece from the root to the leaf, faster than a thread can make calls. So all frames of one piece
+ * show one moment: the moment at which the leaf was copied; see live/find.h for how the leaf is found in the piece.
+ * Between two pieces a thread gets in several calls, so what lies in two pieces has to be shown to belong together:
+ * that is why the frames next to strays are read on both sides of them.
  *
  * Two frames of one piece are shown to belong together by copies of that piece made at once, a fraction of a
  * microsecond apart; others by a second copy of all:

@@ -9,10 +9,11 @@
  * Live. The threads run while we read. A thread's copy is accepted as a sample when
  *   - it is of this thread and of its chunks (snapshot.h),
  *   - its frames can have been one stack at one moment (live/find.h),
- *   - each frame's instruction lies in its code object, which was known before the call and is the same object after
- *     it, so it was that one at the time (code.h); from 3.14 on, the interpreter's count of freed code objects tells it
- *     for all at once. It is read behind them, or, while none is being freed, no more than a microsecond before,
- *   - each frame is known to call the next one, or neither changed while they were copied twice (live/edges.h),
+ *   - each frame's instruction lies in its code object. The code object was known before the call and is the same
+ *     object after it, so it was that object at the time (code.h). From 3.14 on, the interpreter's count of freed code
+ *     objects shows this for all frames at once. The call reads the count behind the frames; while no code object is
+ *     being freed, up to a microsecond before them,
+ *   - each frame is known to call the next one, or neither changed while they were copied twice (live/callgraph.h),
  *   - the call was quick: a call that was interrupted may have pieces of very different moments.
  * Else the thread is read again at once, up to ATTEMPTS times; that costs microseconds and nearly always succeeds. What
  * fails for good is this thread's sample alone, and it is counted with its cause.

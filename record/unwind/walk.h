@@ -34,7 +34,7 @@ struct mark {
     uint64_t address, above;
 };
 
-/* A call that is not known, see live/doubt.h. */
+/* A call that is not known, see live/verify.h. */
 struct doubted {
     uint32_t caller, callee; /* a frame and a line; 0 and the function of the root: that it has this root */
     uint32_t copies;         /* so many more in a row showed it, and it did not change meanwhile */
@@ -61,7 +61,7 @@ struct walk {
     uint32_t root_function; /* of links[0] */
     uint32_t looked_at;     /* the link whose instruction was looked at again last */
     uint64_t epoch;         /* of the code objects that the links point to, see code.h */
-    uint64_t root;    /* the mark of an entry from C that was above the first frame, with none above it; 0: none yet */
+    uint64_t root;    /* the entry shim above the first frame of the stack, which has no frame above it; 0: not known */
     uint64_t checked; /* the code generation + 1 for which they are known to be right; 0: none */
     struct doubts doubts; /* of the last copy, if it is one for this sample */
     struct mark *marks;   /* MARKS of them, each where its address tells */

@@ -78,6 +78,9 @@ def check_file(room, path):
         wrong = check_include(room, include)
         if wrong:
             yield f'"{include}" {wrong}'
+    for named in re.findall(r"(?<![\w/.<\"-])(?:record|formats|convert|tests)/[\w/]+\.[ch]\b", text):
+        if not (SOURCE / named).exists():
+            yield f"speaks of {named}, which is not there"
     own = str(path.relative_to(SOURCE).with_suffix(".h"))
     if path.suffix == ".c" and (SOURCE / own).exists():
         first = re.search(r'#include\s+["<]([^">]+)', text)

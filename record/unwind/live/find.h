@@ -22,19 +22,19 @@
  * between the two before. Up to 3.13 only a frame that runs is believed there: what an exception left may look like any
  * other.
  *
- * Before 3.13 the current frame is noted on the C stack, a moment after the thread points there. Until it is,
- * anything may be read in its place, and a thread that loses its processor just then stays so. So none is believed only
- * where the data stack is empty; else the search begins at the last sample's frames, and what it finds is believed
- * where the data stack ends with it, or the frame that is being entered lies behind it: it has not begun, and the data
- * stack ends with it. In 3.11 a thread whose outermost function has returned, and is long in dropping what it had, has
- * neither: it is not read meanwhile.
+ * Before 3.13 the C stack holds the address of the current frame. The thread writes that address a moment after it
+ * points to its place; until then anything may stand there, and a thread that loses its processor just then stays so.
+ * So "no frame" is believed only where the data stack is empty. Otherwise the search begins at the frames of the last
+ * sample, and the stack is believed if the data stack ends with it, or with one frame behind it that has not begun. In
+ * 3.11 a thread whose outermost function has returned, and which takes long to drop its variables, has neither: it is
+ * not read meanwhile.
  *
  * When the current frame has returned and what is there by now leads nowhere, the search begins at the last sample's,
  * from 3.14 on at the last frame behind it on the data stack that has not returned.
  *
  * Generators' frames lie elsewhere and are read after the data stack or before it. Their neighbours on it are read on
  * both sides of them and must not have been replaced meanwhile. That a generator which is driven by turns from
- * different lines is not shown below the other line is for edges.h. */
+ * different lines is not shown below the other line is for callgraph.h. */
 #ifndef PYREEL_RECORD_UNWIND_LIVE_FIND_H
 #define PYREEL_RECORD_UNWIND_LIVE_FIND_H
 

@@ -28,7 +28,7 @@ static struct made_call call_between(const struct unwinder *u, const struct link
     return (struct made_call){ caller->frame, line_of(u, callee), callee->code->function };
 }
 
-/* How many copies have to show a call that is not known, see edges.h. */
+/* How many copies have to show a call that is not known, see callgraph.h. */
 static uint32_t copies_needed(const struct unwinder *u, const struct made_call *call, uint32_t from_leaf)
 {
     if (from_leaf > NEAR_LEAF)

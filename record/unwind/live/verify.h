@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the stack that a copy shows can be believed: whether each frame is known to call the next (edges.h), and if
- * not, whether enough copies in a row have shown it. What those show is known later, whatever becomes of this sample.
+/* Whether the stack that a copy shows can be believed: whether each frame is known to call the next (callgraph.h), and
+ * if not, whether enough copies in a row have shown it. What those show is known later, whatever becomes of this
+ * sample.
  */
 #ifndef PYREEL_RECORD_UNWIND_LIVE_VERIFY_H
 #define PYREEL_RECORD_UNWIND_LIVE_VERIFY_H
