@@ -104,7 +104,7 @@ static json_t *json_count(uint64_t count)
     return json_integer((json_int_t)(count <= INT64_MAX ? count : INT64_MAX));
 }
 
-static json_t *figures_json(const struct figure_list *figures)
+static json_t *figures_json(const struct counters *figures)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < figures->count; i++)
@@ -338,7 +338,7 @@ static void print_totals(struct output *to, const struct info *info)
 }
 
 /* What the recorder counted of its own work. */
-static void print_figures(struct output *to, const struct figure_list *figures)
+static void print_figures(struct output *to, const struct counters *figures)
 {
     if (figures->count > 0)
         output_string(to, "\nunwinder\n");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/recording_info.h"
 
+#include "record/host.h"
 #include "record/process/clock.h"
-#include "record/process/host.h"
 #include "record/process/procfs.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"

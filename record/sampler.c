@@ -150,7 +150,7 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
     struct member *member = &sampler->thread_list.members[place];
     struct told *told = told_of(sampler, place);
     struct event event;
-    struct sample *sample = sampler_begin_sample(&event, told->number, time_ns);
+    struct sample *sample = sampler_emit_begin_sample(&event, told->number, time_ns);
     sample->status = status;
     sample->cpu_ns = told->watch.cpu_ns;
     if (sampler->asyncio.which == ASYNC_RUNNING) {
@@ -158,7 +158,7 @@ static bool tell_stack(struct sampler *sampler, uint32_t place, bool known, uint
             return sampler_emit_failed(sampler, told->number, FAILURE_CHANGED, time_ns, why);
     } else {
         struct told_frames *frames = &sampler->frames;
-        synthetic_frames_insert(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
+        synthetic_frames_expand(&told->expansion, &sampler->marks, &sampler->codes, &member->walk, known,
                                 synthetic_frames_collecting(&sampler->marks, &sampler->thread_list, member), frames);
         sample->keep = frames->keep;
         sample->pushed = frames->pushed;

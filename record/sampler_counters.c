@@ -56,10 +56,10 @@ static const struct row {
 };
 
 /* The caller frees the list. It is empty when there never was a process. */
-static struct figure_list list_of(const struct sampler *sampler)
+static struct counters list_of(const struct sampler *sampler)
 {
     const struct sampler_figures figures = sampler_figures(sampler);
-    struct figure_list list = { 0 };
+    struct counters list = { 0 };
     for (size_t i = 0; i < countof(rows) && sampler->last_process > 0; i++) {
         uint64_t value;
         memcpy(&value, (const char *)&figures + rows[i].offset, sizeof(value));
@@ -71,7 +71,7 @@ static struct figure_list list_of(const struct sampler *sampler)
 
 bool sampler_counters_emit(const struct sampler *sampler, const struct sink *to, struct fault *why)
 {
-    struct figure_list list = list_of(sampler);
+    struct counters list = list_of(sampler);
     bool good = true;
     for (size_t i = 0; i < list.count && good; i++) {
         struct event event = { .kind = EVENT_FIGURE, .figure = list.rows[i] };
@@ -83,7 +83,7 @@ bool sampler_counters_emit(const struct sampler *sampler, const struct sink *to,
 
 void sampler_counters_print(const struct sampler *sampler, const struct block_writer *written)
 {
-    struct figure_list list = list_of(sampler);
+    struct counters list = list_of(sampler);
     counters_set(&list, TEXT("stream_blocks"), written->sequence, NULL);
     counters_set(&list, TEXT("stream_plain_bytes"), written->plain, NULL);
     counters_set(&list, TEXT("stream_bytes"), written->written, NULL);

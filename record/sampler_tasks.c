@@ -99,7 +99,7 @@ static bool tell_task(struct sampler *sampler, uint32_t place, uint64_t time_ns,
     if (!entry->thread)
         begin_task(sampler, task, time_ns);
     struct event event;
-    struct sample *sample = sampler_begin_sample(&event, entry->thread, time_ns);
+    struct sample *sample = sampler_emit_begin_sample(&event, entry->thread, time_ns);
     sample->task = task->number;
     if (entry->same) {
         sample->keep = (uint32_t)entry->told.count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells the frames of a block's stacks by who called them (schemas/stream.md, "Grouped payloads"). A program that comes
  * to a place mostly goes on from there as it did before, so a frame is mostly one of those that its caller called last,
- * and a small number says which. One that was never called from there is mostly new, and then its number is the one
- * behind that of its caller.
+ * and a small number says which: its place in a list in which the latest comes first (move-to-front). One that was
+ * never called from there is mostly new, and then its number is the one behind that of its caller.
  *
  * Whoever writes and whoever reads follow the same stacks, so nothing is lost if these are nonsense: frames are then
  * guessed badly, and told as they are. */

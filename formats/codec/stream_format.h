@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of schemas/stream.md: constants that the stream's writer and reader share. */
+/* The words of schemas/stream.md: constants that the stream's writer and reader share. They
+ * stand in this room because codecs need the kinds of records, and rooms see one way. */
 #ifndef PYREEL_FORMATS_CODEC_STREAM_FORMAT_H
 #define PYREEL_FORMATS_CODEC_STREAM_FORMAT_H
 

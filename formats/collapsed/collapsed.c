@@ -232,20 +232,20 @@ static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t s
     return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
 }
 
-static void count_samples(struct collapsed *collapsed, const struct aggregate *tally)
+static void count_samples(struct collapsed *collapsed, const struct aggregate *aggregate)
 {
     const struct tables *tables = collapsed->tables;
-    uint32_t *nodes = alloc_zeroed(tally->count + 1, sizeof(*nodes));          /* by row */
+    uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes));      /* by row */
     uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: find it */
-    for (size_t i = 0; i < tally->count; i++) {
-        const struct aggregate_row *row = &tally->rows[i];
+    for (size_t i = 0; i < aggregate->count; i++) {
+        const struct aggregate_row *row = &aggregate->rows[i];
         if (!roots[row->thread])
             roots[row->thread] = thread_root(collapsed, row->thread);
         nodes[i] = leaf_node(collapsed, roots[row->thread], row->stack);
     }
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
-    for (size_t i = 0; i < tally->count; i++)
-        collapsed->nodes[nodes[i]].sum += tally->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
+    for (size_t i = 0; i < aggregate->count; i++)
+        collapsed->nodes[nodes[i]].sum += aggregate->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
     for (size_t i = 0; i <= collapsed->outline.count; i++)
         collapsed->nodes[i].sum = round_off(collapsed, collapsed->nodes[i].sum);
     free(roots);
@@ -357,14 +357,14 @@ static void drop(struct collapsed *collapsed)
     free(collapsed->nodes);
 }
 
-void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
+void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                      const struct collapsed_style *style)
 {
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
     paths_find(&collapsed.paths, tables);
     task_owner_find(&collapsed.owners, tables);
     mark_frames(&collapsed);
-    count_samples(&collapsed, tally);
+    count_samples(&collapsed, aggregate);
 
     struct shown *frames = list_frames(&collapsed.frames);
     list_nodes(&collapsed, frames);

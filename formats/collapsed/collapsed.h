@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tally as collapsed stacks, the text that flame graph tools read: a line for each distinct stack, root first, and
- * its number of samples, or microseconds that they stand for.
+/* An aggregate (model/aggregate.h) as collapsed stacks, the text that flame graph tools read: a line for each distinct
+ * stack, root first, and its number of samples, or microseconds that they stand for.
  *
  *     MainThread (4313);<module> (app.py:30);main (app.py:17);work (app.py:9) 310
  *     pid 4242: python3 app.py;interpreter 1;Thread-1 (4315);<no Python frames> 4
@@ -54,8 +54,8 @@ struct collapsed_style {
     bool opcodes;    /* with the instruction of the leaf */
 };
 
-/* Writes all lines. The tally has been sorted. Failures of writing stay in `to`. */
-void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
+/* Writes all lines. The aggregate has been sorted. Failures of writing stay in `to`. */
+void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                      const struct collapsed_style *style);
 
 #endif

@@ -69,7 +69,7 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     uint64_t time = in_units_of_tick(gecko, sample->time_ns);
     if (time < samples->last.time)
         time = samples->last.time;
-    gecko_cpu_take_status(gecko, thread, sample, time);
+    gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
     gecko_opcodes_take(gecko, sample->stack);
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
@@ -92,11 +92,11 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        gecko_cpu_take_tick(gecko);
+        gecko_status_take_tick(gecko);
     else if (event->kind == EVENT_LEFT_OUT)
-        gecko_cpu_take_left_out(gecko, &event->left_out);
+        gecko_status_take_left_out(gecko, &event->left_out);
     else if (event->kind == EVENT_FAILED)
-        gecko_cpu_take_failed(gecko, &event->failed);
+        gecko_status_take_failed(gecko, &event->failed);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);

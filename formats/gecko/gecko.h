@@ -13,7 +13,7 @@
  * tasks only the first have one each, and the others share one. With instructions each stack ends in a frame for that
  * of its leaf, [LOAD_ATTR_SLOT], so that functions stay whole.
  *
- * The parts, one file each: gecko.c the samples and the order of all, gecko_cpu.c what threads were doing,
+ * The parts, one file each: gecko.c the samples and the order of all, gecko_status.c what threads were doing,
  * gecko_tasks.c which tasks they ran, gecko_opcodes.c at which instruction,
  * gecko_markers.c and gecko_state_markers.c how all that is shown, gecko_threads.c who is who,
  * gecko_tables.c what threads share, gecko_sources.c what a file's path says,

@@ -153,15 +153,14 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
 struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
 
 /* Takes what a sample says beside its stack; `time` is the sample's, which the thread does not have yet. */
-void gecko_cpu_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample,
-                           uint64_t time);
-void gecko_cpu_take_left_out(struct gecko *gecko, const struct left_out *left_out);
-void gecko_cpu_take_failed(struct gecko *gecko, const struct failed *failed);
-void gecko_cpu_take_tick(struct gecko *gecko);
+void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
+void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
+void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
+void gecko_status_take_tick(struct gecko *gecko);
 /* How long a sample lasts that stands for so many ns; 0: for an interval. */
-uint64_t gecko_cpu_width_units(const struct gecko *gecko, uint64_t stands_ns);
+uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
 /* Writes the column of CPU times of a thread's samples; none when no sample of the recording has one. */
-void gecko_cpu_emit(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
+void gecko_status_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
 
 /* Takes how long a sample stands for, which the thread does not have yet. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
@@ -227,16 +226,16 @@ extern const struct gecko_marker_kind gecko_state_markers, gecko_task_markers, g
  * parts of a schema, in which the field `shown` is the label. */
 uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t time);
 void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *color);
-void gecko_markers_emit_source(struct gecko *gecko, const struct gecko_marker *marker);
+void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker);
 void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format);
-void gecko_markers_add_source_field(json_t *fields);
+void gecko_markers_add_beginning_field(json_t *fields);
 json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
                              json_t *fields);
 
 /* Writes the markers of a thread. */
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread);
 /* What the viewer should know of markers: [] when there are none. */
-json_t *gecko_marker_schema(const struct gecko *gecko);
+json_t *gecko_markers_schemas(const struct gecko *gecko);
 /* The states that a status stands for. */
 uint32_t gecko_state_markers_of(uint32_t status);
 /* The place of a text among the strings, which has it from now on. The sources have been found. */

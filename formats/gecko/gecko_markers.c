@@ -43,7 +43,7 @@ static uint32_t leaf_name(const struct tables *tables, uint32_t stack)
     return frame ? tables->functions[tables->frames[frame].function].name : 0;
 }
 
-void gecko_markers_emit_source(struct gecko *gecko, const struct gecko_marker *marker)
+void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
 {
     struct emitter *json = &gecko->json;
     emit_integer(json, "function", leaf_name(gecko->tables, marker->stack));
@@ -58,7 +58,7 @@ void gecko_markers_add_field(json_t *fields, const char *key, const char *label,
     json_array_append_new(fields, json_pack("{s:s, s:s, s:s}", "key", key, "label", label, "format", format));
 }
 
-void gecko_markers_add_source_field(json_t *fields)
+void gecko_markers_add_beginning_field(json_t *fields)
 {
     gecko_markers_add_field(fields, "function", "Began in", "unique-string");
 }
@@ -156,7 +156,7 @@ void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread)
 {
     struct gecko_marker_reader reader = { .gecko = gecko, .thread = thread };
     if (thread->samples.count)
-        reader.end = thread->samples.last.time + gecko_cpu_width_units(gecko, thread->stands_ns);
+        reader.end = thread->samples.last.time + gecko_status_width_units(gecko, thread->stands_ns);
     int64_t count = 0;
     emit_open(&gecko->json, "markers", '{');
     for (size_t i = 0; i < countof(columns); i++)
@@ -167,7 +167,7 @@ void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread)
     spool_reader_free(&reader.samples);
 }
 
-json_t *gecko_marker_schema(const struct gecko *gecko)
+json_t *gecko_markers_schemas(const struct gecko *gecko)
 {
     json_t *schemas = json_array();
     for (size_t i = 0; i < countof(kinds); i++)

@@ -81,7 +81,7 @@ static uint64_t end_ns(const struct gecko *gecko)
         if (thread->samples.count == 0)
             continue;
         const uint64_t drawn_ns = thread->samples.last.time * gecko->unit_ns;
-        const uint64_t width_ns = gecko_cpu_width_units(gecko, thread->stands_ns) * gecko->unit_ns;
+        const uint64_t width_ns = gecko_status_width_units(gecko, thread->stands_ns) * gecko->unit_ns;
         const uint64_t stands_ns = thread->stands_ns ? thread->stands_ns : gecko->tables->recording.interval_ns;
         const uint64_t ends_ns = drawn_ns + (width_ns > stands_ns ? width_ns : stands_ns);
         last_ns = ends_ns > last_ns ? ends_ns : last_ns;
@@ -240,7 +240,7 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
-    emit_value(json, "markerSchema", gecko_marker_schema(gecko));
+    emit_value(json, "markerSchema", gecko_markers_schemas(gecko));
     if (gecko->cpu_known)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     emit_value(json, "initialVisibleThreads", gecko_threads_visible_lines(gecko));

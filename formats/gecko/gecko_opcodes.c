@@ -101,7 +101,7 @@ static uint64_t take_width(struct gecko_marker_reader *reader)
         reader->usual--;
     else
         spool_next(&reader->changes, &reader->change);
-    return gecko_cpu_width_units(reader->gecko, reader->change.time - before);
+    return gecko_status_width_units(reader->gecko, reader->change.time - before);
 }
 
 static void begin(struct gecko_marker_reader *reader)
@@ -162,7 +162,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
     gecko_markers_emit_type(gecko, "Opcode", frame->base && frame->base != frame->instruction ? "teal" : "ink");
     emit_integer(&gecko->json, "opcode", frame->instruction);
     emit_integer(&gecko->json, "base", frame->base ? frame->base : frame->instruction);
-    gecko_markers_emit_source(gecko, marker);
+    gecko_markers_emit_beginning(gecko, marker);
 }
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
@@ -172,7 +172,7 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     json_t *fields = json_array();
     gecko_markers_add_field(fields, "opcode", "Instruction", "unique-string");
     gecko_markers_add_field(fields, "base", "Specialised from", "unique-string");
-    gecko_markers_add_source_field(fields);
+    gecko_markers_add_beginning_field(fields);
     json_array_append_new(schemas,
                           gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.",
                                                false, "opcode", fields));

@@ -86,14 +86,14 @@ static struct text name(const struct gecko_marker *marker)
 static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     gecko_markers_emit_type(gecko, states[marker->subject].name, states[marker->subject].color);
-    gecko_markers_emit_source(gecko, marker);
+    gecko_markers_emit_beginning(gecko, marker);
     gecko->state_units[marker->subject] += marker->end - marker->start;
 }
 
 static json_t *schema_of(const struct state *state)
 {
     json_t *fields = json_array();
-    gecko_markers_add_source_field(fields);
+    gecko_markers_add_beginning_field(fields);
     return gecko_markers_schema(state->name, state->description, state->overview, "function", fields);
 }
 

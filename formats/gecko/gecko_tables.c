@@ -164,7 +164,7 @@ static int64_t frame_category(const struct gecko *gecko, size_t row)
     for (size_t i = 0; i < countof(marks); i++)
         if (text_equal(name, marks[i].name))
             return marks[i].category;
-    if (gecko->tables->functions[function].file == 0 && task_frame_name(name))
+    if (gecko->tables->functions[function].file == 0 && task_frame_is_name(name))
         return CATEGORY_TASK;
     return CATEGORY_PYTHON;
 }

@@ -110,7 +110,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
     gecko_markers_emit_type(gecko, "Task", colors[marker->subject % countof(colors)]);
     emit_integer(&gecko->json, "task", (int64_t)gecko_tables_string(gecko, task));
     emit_integer(&gecko->json, "number", marker->subject);
-    gecko_markers_emit_source(gecko, marker);
+    gecko_markers_emit_beginning(gecko, marker);
 }
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
@@ -120,7 +120,7 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     json_t *fields = json_array();
     gecko_markers_add_field(fields, "task", "Task", "unique-string");
     gecko_markers_add_field(fields, "number", "Number", "integer");
-    gecko_markers_add_source_field(fields);
+    gecko_markers_add_beginning_field(fields);
     json_array_append_new(
         schemas, gecko_markers_schema("Task", "The thread's event loop ran this asyncio task.", false, "task", fields));
 }

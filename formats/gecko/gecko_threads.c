@@ -254,7 +254,7 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
         emit_decimal(json, NULL, sample.time, gecko->digits);
     emit_close(json, ']');
-    gecko_cpu_emit(gecko, thread, reader);
+    gecko_status_emit_cpu(gecko, thread, reader);
     gecko_weights_emit(gecko, number, reader);
     emit_integer(json, "length", (int64_t)samples->count);
     emit_close(json, '}');

@@ -3,10 +3,10 @@
 
 #include <sys/random.h>
 
-struct spread hash_anew(void)
+struct hash_factors hash_anew(void)
 {
     uint64_t factors[3];
     if (getrandom(factors, sizeof(factors), GRND_NONBLOCK) != sizeof(factors))
         return HASH_USUAL;
-    return (struct spread){ factors[0] | 1, factors[1] | 1, factors[2] | 1, true };
+    return (struct hash_factors){ factors[0] | 1, factors[1] | 1, factors[2] | 1, true };
 }

@@ -14,12 +14,12 @@
 
 #define HASH_FAR 1024 /* places. Where things fall by chance no search is a quarter as long */
 
-struct spread {
+struct hash_factors {
     uint64_t a, b, c;
     bool mixes;
 };
 
-#define HASH_USUAL ((struct spread){ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u, 0xC2B2AE3D27D4EB4Fu, false })
+#define HASH_USUAL ((struct hash_factors){ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u, 0xC2B2AE3D27D4EB4Fu, false })
 
 /* Spreads the bits of a word over the whole of it: multiply, fold, multiply. */
 static inline uint64_t hash_mix(uint64_t word)
@@ -31,18 +31,18 @@ static inline uint64_t hash_mix(uint64_t word)
 }
 
 /* Its upper bits tell where (a, b, c) is looked for. */
-static inline uint64_t hash_three(const struct spread *spread, uint32_t a, uint32_t b, uint32_t c)
+static inline uint64_t hash_three(const struct hash_factors *spread, uint32_t a, uint32_t b, uint32_t c)
 {
     const uint64_t sum = a * spread->a + b * spread->b + c * spread->c;
     return spread->mixes ? hash_mix(sum) : sum;
 }
 
-static inline uint64_t hash_pair(const struct spread *spread, uint32_t a, uint32_t b)
+static inline uint64_t hash_pair(const struct hash_factors *spread, uint32_t a, uint32_t b)
 {
     return hash_three(spread, a, b, 0);
 }
 
 /* Others, by chance; the usual ones where there is none. */
-struct spread hash_anew(void);
+struct hash_factors hash_anew(void);
 
 #endif

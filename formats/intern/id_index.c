@@ -9,7 +9,7 @@
 #define ROOM_LEAST_BITS 8
 
 /* How many places were looked at in vain. */
-static size_t take_in(struct id_index *index, const void *things, uint32_t number, number_index_hash *hash)
+static size_t take_in(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
 {
     const size_t mask = index->room - 1, first = hash(&index->spread, things, number) >> index->shift;
     size_t i = first;
@@ -19,7 +19,7 @@ static size_t take_in(struct id_index *index, const void *things, uint32_t numbe
     return (i - first) & mask;
 }
 
-static void take_in_all(struct id_index *index, const void *things, uint32_t end, number_index_hash *hash)
+static void take_in_all(struct id_index *index, const void *things, uint32_t end, id_index_hash *hash)
 {
     for (uint32_t i = 1; i < end; i++)
         take_in(index, things, i, hash);
@@ -34,19 +34,19 @@ static void grow(struct id_index *index)
     index->shift = index->room ? index->shift - 1 : 64 - ROOM_LEAST_BITS;
     index->room = index->room ? index->room * 2 : 1 << ROOM_LEAST_BITS;
     index->slots = alloc_zeroed(index->room, sizeof(*index->slots));
-    index->hash_anew = false;
+    index->hashed_anew = false;
 }
 
 /* At most half of the slots are taken: searches stay short. */
-void id_index_add(struct id_index *index, const void *things, uint32_t number, number_index_hash *hash)
+void id_index_add(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
 {
     if ((size_t)number * 2 > index->room) {
         grow(index);
         take_in_all(index, things, number, hash);
     }
-    if (take_in(index, things, number, hash) < HASH_FAR || index->hash_anew)
+    if (take_in(index, things, number, hash) < HASH_FAR || index->hashed_anew)
         return;
-    index->hash_anew = true; /* once: if that does not help, nothing does */
+    index->hashed_anew = true; /* once: if that does not help, nothing does */
     index->spread = hash_anew();
     memset(index->slots, 0, index->room * sizeof(*index->slots));
     take_in_all(index, things, number + 1, hash);

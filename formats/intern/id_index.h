@@ -15,18 +15,18 @@ struct id_index {
     uint32_t *slots; /* numbers; 0: free */
     size_t room;     /* a power of two, or 0 */
     uint32_t shift;  /* leaves as many bits of a hash as a place in `slots` has */
-    struct spread spread;
-    bool hash_anew; /* since it last grew */
+    struct hash_factors spread;
+    bool hashed_anew; /* since it last grew */
 };
 
 /* Whether things[number] is the one that is looked for. */
-typedef bool number_index_same(const void *things, uint32_t number, const void *wanted);
+typedef bool id_index_same(const void *things, uint32_t number, const void *wanted);
 
 /* The hash of things[number]. */
-typedef uint64_t number_index_hash(const struct spread *spread, const void *things, uint32_t number);
+typedef uint64_t id_index_hash(const struct hash_factors *spread, const void *things, uint32_t number);
 
 /* The slot that has the thing of this hash, or the free one in which it would be. There must be room. */
-static inline uint32_t *id_index_slot(const struct id_index *index, uint64_t hash, number_index_same *same,
+static inline uint32_t *id_index_slot(const struct id_index *index, uint64_t hash, id_index_same *same,
                                       const void *things, const void *wanted)
 {
     const size_t mask = index->room - 1;
@@ -51,7 +51,7 @@ static inline uint32_t id_index_guess(const struct id_index *index, uint64_t has
 }
 
 /* Takes in things[number], which comes next: it can be found from now on, as all before it. */
-void id_index_add(struct id_index *index, const void *things, uint32_t number, number_index_hash *hash);
+void id_index_add(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash);
 
 void id_index_free(struct id_index *index);
 

@@ -42,7 +42,7 @@ static void pairs_grow(struct intern_pairs *pairs)
     if (pairs->room == 0)
         pairs->spread = HASH_USUAL;
     pairs->shift = pairs->room ? pairs->shift - 1 : 64 - 6;
-    pairs->hash_anew = false;
+    pairs->hashed_anew = false;
     pairs_rebuild(pairs, pairs->room ? pairs->room * 2 : 64);
 }
 
@@ -50,7 +50,7 @@ static void pairs_grow(struct intern_pairs *pairs)
 static bool is_far(const struct intern_pairs *pairs, const struct pair_slot *slot)
 {
     const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_place(pairs, slot->a, slot->b);
-    return (steps & (pairs->room - 1)) >= HASH_FAR && !pairs->hash_anew;
+    return (steps & (pairs->room - 1)) >= HASH_FAR && !pairs->hashed_anew;
 }
 
 void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
@@ -62,7 +62,7 @@ void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32
     pairs->count++;
     if (!is_far(pairs, slot))
         return;
-    pairs->hash_anew = true; /* once: if that does not help, nothing does */
+    pairs->hashed_anew = true; /* once: if that does not help, nothing does */
     pairs->spread = hash_anew();
     pairs_rebuild(pairs, pairs->room);
 }
@@ -107,7 +107,7 @@ static void intern_rebuild(struct intern *intern, size_t room)
 
 static void intern_spread_anew(struct intern *intern)
 {
-    intern->hash_anew = true; /* once: if that does not help, nothing does */
+    intern->hashed_anew = true; /* once: if that does not help, nothing does */
     intern->secret = hash_anew().a;
     for (size_t i = 0; i < intern->room; i++) {
         struct intern_slot *slot = &intern->slots[i];
@@ -121,14 +121,14 @@ static void intern_add(struct intern *intern, struct intern_slot *slot, uint64_t
 {
     const size_t mask = intern->room - 1, steps = ((size_t)(slot - intern->slots) - (size_t)hash) & mask;
     *slot = (struct intern_slot){ hash, alloc_copy(bytes, size), size, ++intern->count };
-    if (steps >= HASH_FAR && !intern->hash_anew)
+    if (steps >= HASH_FAR && !intern->hashed_anew)
         intern_spread_anew(intern);
 }
 
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
 {
     if (crowded(intern->count, intern->room)) {
-        intern->hash_anew = false;
+        intern->hashed_anew = false;
         intern_rebuild(intern, intern->room ? intern->room * 2 : 64);
     }
     const uint64_t hash = hash_bytes(intern->secret, bytes, size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives each distinct thing a number, 1, 2, 3, ... in the order of first sight: a pair of 32-bit numbers (`pairs`, for
- * counters and line caches) or a row of bytes (`intern`, for strings and whole definitions).
- * Both are open-addressing hash tables that only grow; `= {0}` is an empty one. What is chosen to fall on one place of
- * them is spread anew, see hash.h. */
+/* Gives each distinct thing a number, 1, 2, 3, ... in the order of first sight: a pair of 32-bit numbers
+ * (`intern_pairs`, for counters and line caches) or a row of bytes (`intern`, for strings and whole definitions). Both
+ * are open-addressing hash tables that only grow; `= {0}` is an empty one. What is chosen to fall on one place of them
+ * is spread anew, see hash.h. */
 #ifndef PYREEL_FORMATS_INTERN_INTERN_H
 #define PYREEL_FORMATS_INTERN_INTERN_H
 
@@ -20,8 +20,8 @@ struct intern_pairs {
     size_t room; /* a power of two, or 0 */
     uint32_t count;
     uint32_t shift; /* leaves as many bits of a word as a place in `slots` has */
-    struct spread spread;
-    bool hash_anew; /* since it last grew */
+    struct hash_factors spread;
+    bool hashed_anew; /* since it last grew */
 };
 
 /* Where (a, b) is looked for first. */
@@ -73,8 +73,8 @@ struct intern {
     struct intern_slot *slots;
     size_t room;
     uint32_t count;
-    uint64_t secret; /* what hashes begin with; 0 until some were found far from their places */
-    bool hash_anew;  /* since it last grew */
+    uint64_t secret;  /* what hashes begin with; 0 until some were found far from their places */
+    bool hashed_anew; /* since it last grew */
 };
 
 /* The number of the `size` bytes at `bytes`; a new one is count + 1, and *added says so. */

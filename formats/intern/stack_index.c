@@ -5,7 +5,7 @@
 
 #define ROOM_LEAST 64
 
-static uint64_t hash_of(const struct spread *spread, const void *stacks, uint32_t number)
+static uint64_t hash_of(const struct hash_factors *spread, const void *stacks, uint32_t number)
 {
     const struct stack *stack = (const struct stack *)stacks + number;
     return hash_pair(spread, stack->caller, stack->frame);

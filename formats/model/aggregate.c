@@ -15,34 +15,34 @@ static bool same_row(const void *rows, uint32_t number, const void *wanted)
     return row->stack == other->stack && row->thread == other->thread && row->task == other->task;
 }
 
-static uint64_t hash_of(const struct spread *spread, const struct aggregate_row *row)
+static uint64_t hash_of(const struct hash_factors *spread, const struct aggregate_row *row)
 {
     return hash_three(spread, row->thread, row->stack, row->task);
 }
 
-static uint64_t hash_of_row(const struct spread *spread, const void *rows, uint32_t number)
+static uint64_t hash_of_row(const struct hash_factors *spread, const void *rows, uint32_t number)
 {
     return hash_of(spread, (const struct aggregate_row *)rows + number - 1);
 }
 
-static struct aggregate_row *add_row(struct aggregate *tally, const struct aggregate_row *given)
+static struct aggregate_row *add_row(struct aggregate *aggregate, const struct aggregate_row *given)
 {
-    if (tally->count == tally->room) {
-        tally->room = tally->room ? tally->room * 2 : ROOM_LEAST;
-        tally->rows = alloc_resize(tally->rows, tally->room, sizeof(*tally->rows));
+    if (aggregate->count == aggregate->room) {
+        aggregate->room = aggregate->room ? aggregate->room * 2 : ROOM_LEAST;
+        aggregate->rows = alloc_resize(aggregate->rows, aggregate->room, sizeof(*aggregate->rows));
     }
-    tally->rows[tally->count++] = (struct aggregate_row){ given->thread, given->task, given->stack, { 0 } };
-    id_index_add(&tally->index, tally->rows, (uint32_t)tally->count, hash_of_row);
-    return &tally->rows[tally->count - 1];
+    aggregate->rows[aggregate->count++] = (struct aggregate_row){ given->thread, given->task, given->stack, { 0 } };
+    id_index_add(&aggregate->index, aggregate->rows, (uint32_t)aggregate->count, hash_of_row);
+    return &aggregate->rows[aggregate->count - 1];
 }
 
 /* The row for what is given, which is made if there is none. */
-static struct aggregate_row *row_for(struct aggregate *tally, const struct aggregate_row *given)
+static struct aggregate_row *row_for(struct aggregate *aggregate, const struct aggregate_row *given)
 {
-    const struct id_index *index = &tally->index;
+    const struct id_index *index = &aggregate->index;
     const uint64_t hash = hash_of(&index->spread, given);
-    const uint32_t number = index->room ? *id_index_slot(index, hash, same_row, tally->rows, given) : 0;
-    return number ? &tally->rows[number - 1] : add_row(tally, given);
+    const uint32_t number = index->room ? *id_index_slot(index, hash, same_row, aggregate->rows, given) : 0;
+    return number ? &aggregate->rows[number - 1] : add_row(aggregate, given);
 }
 
 static void add(struct aggregate_row *row, const struct aggregate_row *given)
@@ -51,64 +51,64 @@ static void add(struct aggregate_row *row, const struct aggregate_row *given)
         row->sums[i] += given->sums[i];
 }
 
-void aggregate_add(struct aggregate *tally, const struct aggregate_row *given)
+void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given)
 {
-    add(row_for(tally, given), given);
+    add(row_for(aggregate, given), given);
 }
 
 /* ---- samples ---- */
 
 /* Samples that wait are counted in, in their order. By now it is known where to look for their rows, ... */
-static void count_in(struct aggregate *tally)
+static void count_in(struct aggregate *aggregate)
 {
-    for (size_t i = 0; i < tally->waiting_count; i++) {
-        const uint64_t hash = hash_of(&tally->index.spread, &tally->waiting[i]);
-        const uint32_t number = id_index_guess(&tally->index, hash);
+    for (size_t i = 0; i < aggregate->waiting_count; i++) {
+        const uint64_t hash = hash_of(&aggregate->index.spread, &aggregate->waiting[i]);
+        const uint32_t number = id_index_guess(&aggregate->index, hash);
         if (number)
-            __builtin_prefetch(&tally->rows[number - 1], 1);
+            __builtin_prefetch(&aggregate->rows[number - 1], 1);
     }
-    for (size_t i = 0; i < tally->waiting_count; i++) /* ... and here they are */
-        aggregate_add(tally, &tally->waiting[i]);
-    tally->waiting_count = 0;
+    for (size_t i = 0; i < aggregate->waiting_count; i++) /* ... and here they are */
+        aggregate_add(aggregate, &aggregate->waiting[i]);
+    aggregate->waiting_count = 0;
 }
 
 /* What the sample is added to until it is counted in. A thread is mostly where it was, and then that is there. */
-static struct aggregate_row *waiting_row(struct aggregate *tally, const struct sample *sample)
+static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct sample *sample)
 {
-    uint32_t *const latest = &tally->latest[sample->thread % AGGREGATE_THREADS];
+    uint32_t *const latest = &aggregate->latest[sample->thread % AGGREGATE_THREADS];
     const struct aggregate_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
-    if (*latest < tally->waiting_count && same_row(tally->waiting, *latest + 1, &wanted))
-        return &tally->waiting[*latest];
-    if (tally->waiting_count == AGGREGATE_WAITING)
-        count_in(tally);
-    *latest = tally->waiting_count++;
-    tally->waiting[*latest] = wanted;
-    id_index_expect(&tally->index, hash_of(&tally->index.spread, &wanted));
-    return &tally->waiting[*latest];
+    if (*latest < aggregate->waiting_count && same_row(aggregate->waiting, *latest + 1, &wanted))
+        return &aggregate->waiting[*latest];
+    if (aggregate->waiting_count == AGGREGATE_WAITING)
+        count_in(aggregate);
+    *latest = aggregate->waiting_count++;
+    aggregate->waiting[*latest] = wanted;
+    id_index_expect(&aggregate->index, hash_of(&aggregate->index.spread, &wanted));
+    return &aggregate->waiting[*latest];
 }
 
 /* Where no status was recorded, its bits say nothing. */
-void aggregate_sample(struct aggregate *tally, const struct sample *sample)
+void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
 {
     const uint32_t status = sample->status;
     const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
     const uint64_t wall_ns = count * sample->stands_ns, known_ns = known * sample->stands_ns;
-    struct aggregate_row *row = waiting_row(tally, sample);
+    struct aggregate_row *row = waiting_row(aggregate, sample);
     row->sums[SUM_SAMPLES] += count;
     row->sums[SUM_WALL_NS] += wall_ns;
     row->sums[SUM_CPU_NS] += sample->cpu_ns;
     row->sums[SUM_GIL_NS] += status & STATUS_GIL ? known_ns : 0;
     row->sums[SUM_GIL_WAIT_NS] += status & STATUS_GIL_WAIT ? known_ns : 0;
-    tally->samples += count;
-    tally->with_status += known;
-    tally->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
+    aggregate->samples += count;
+    aggregate->with_status += known;
+    aggregate->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
 }
 
-bool aggregate_knows(const struct aggregate *tally, enum aggregate_sum sum)
+bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)
 {
     if (sum == SUM_SAMPLES || sum == SUM_WALL_NS)
         return true;
-    return (sum == SUM_CPU_NS ? tally->with_cpu : tally->with_status) > 0;
+    return (sum == SUM_CPU_NS ? aggregate->with_cpu : aggregate->with_status) > 0;
 }
 
 /* ---- order ---- */
@@ -182,30 +182,30 @@ static void move_rows(struct aggregate_row *rows, struct sorted *sorted, size_t 
     }
 }
 
-static void sort_rows(struct aggregate *tally)
+static void sort_rows(struct aggregate *aggregate)
 {
-    struct sorted *const room = alloc_resize(NULL, 2 * tally->count, sizeof(*room));
-    for (size_t i = 0; i < tally->count; i++) {
-        const struct aggregate_row *row = &tally->rows[i];
+    struct sorted *const room = alloc_resize(NULL, 2 * aggregate->count, sizeof(*room));
+    for (size_t i = 0; i < aggregate->count; i++) {
+        const struct aggregate_row *row = &aggregate->rows[i];
         room[i] = (struct sorted){ { row->stack, row->task, row->thread }, (uint32_t)i };
     }
-    move_rows(tally->rows, sort_by_digits(room, room + tally->count, tally->count), tally->count);
+    move_rows(aggregate->rows, sort_by_digits(room, room + aggregate->count, aggregate->count), aggregate->count);
     free(room);
 }
 
-void aggregate_sort(struct aggregate *tally)
+void aggregate_sort(struct aggregate *aggregate)
 {
-    count_in(tally);
-    id_index_free(&tally->index);
-    if (tally->count > 0)
-        sort_rows(tally);
+    count_in(aggregate);
+    id_index_free(&aggregate->index);
+    if (aggregate->count > 0)
+        sort_rows(aggregate);
 }
 
-void aggregate_free(struct aggregate *tally)
+void aggregate_free(struct aggregate *aggregate)
 {
-    id_index_free(&tally->index);
-    free(tally->rows);
-    *tally = (struct aggregate){ 0 };
+    id_index_free(&aggregate->index);
+    free(aggregate->rows);
+    *aggregate = (struct aggregate){ 0 };
 }
 
 /* ---- outlines ---- */

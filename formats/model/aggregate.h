@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting instead of keeping. A tally holds one row for each distinct thread, asyncio task that it ran, and stack, and
- * how many samples that had, how long they stand for, doing what, so what it takes grows with distinct stacks and not
- * with samples.
+/* Counting instead of keeping. An aggregate holds one row for each distinct thread, asyncio task that it ran, and
+ * stack, and how many samples that had, how long they stand for, doing what, so what it takes grows with distinct
+ * stacks and not with samples.
  *
  * An outline tells stacks once more, as an output shows them. To the tables two frames on one line are two frames when
  * their columns differ; to an output they may be the same. So the output gives each frame a mark, frames that look
@@ -52,19 +52,19 @@ struct aggregate {
 };
 
 /* Counts a sample. Rows have all of them, and may be looked at, once they are sorted. */
-void aggregate_sample(struct aggregate *tally, const struct sample *sample);
+void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 
 /* Adds to all sums of the row that has the thread, task and stack of `given`, at once, and to nothing else. Rows stand
  * in the order of first sight. */
-void aggregate_add(struct aggregate *tally, const struct aggregate_row *given);
+void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
 
 /* Whether something is known of a sum: of some samples at least. */
-bool aggregate_knows(const struct aggregate *tally, enum aggregate_sum sum);
+bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);
 
 /* Ends the counting: rows are sorted by thread, task, then stack, and nothing can be added any more. */
-void aggregate_sort(struct aggregate *tally);
+void aggregate_sort(struct aggregate *aggregate);
 
-void aggregate_free(struct aggregate *tally);
+void aggregate_free(struct aggregate *aggregate);
 
 /* Where a stack is: its node under the root it was last placed under. Node 0: nowhere yet. */
 struct outline_place {

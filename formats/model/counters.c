@@ -73,7 +73,7 @@ static bool is_name(struct text name)
     return name.size > 0 && name.size <= NAME_LIMIT;
 }
 
-static struct figure *find(const struct figure_list *list, const char *name, size_t size)
+static struct figure *find(const struct counters *list, const char *name, size_t size)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->rows[i].name.size == size && memcmp(list->rows[i].name.bytes, name, size) == 0)
@@ -81,7 +81,7 @@ static struct figure *find(const struct figure_list *list, const char *name, siz
     return NULL;
 }
 
-bool counters_set(struct figure_list *list, struct text name, uint64_t value, struct fault *why)
+bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why)
 {
     if (!is_name(name))
         return fault(why, "a figure has no proper name");
@@ -97,12 +97,12 @@ bool counters_set(struct figure_list *list, struct text name, uint64_t value, st
     return true;
 }
 
-const struct figure *counters_find(const struct figure_list *list, const char *name)
+const struct figure *counters_find(const struct counters *list, const char *name)
 {
     return find(list, name, strlen(name));
 }
 
-uint64_t counters_get(const struct figure_list *list, const char *name)
+uint64_t counters_get(const struct counters *list, const char *name)
 {
     const struct figure *figure = counters_find(list, name);
     return figure ? figure->value : 0;
@@ -117,8 +117,7 @@ static const struct wording *wording_of(const char *name)
 }
 
 /* "98.0 %", "2.13 a sample"; nothing when there is nothing to compare with. */
-static void compare(char *room, size_t size, const struct figure_list *list, const struct wording *wording,
-                    uint64_t value)
+static void compare(char *room, size_t size, const struct counters *list, const struct wording *wording, uint64_t value)
 {
     double whole = 0;
     for (size_t i = 0; i < countof(wording->part_of) && wording->part_of[i]; i++)
@@ -130,7 +129,7 @@ static void compare(char *room, size_t size, const struct figure_list *list, con
         snprintf(room, size, "%10.2f %s", (double)value / (double)each, wording->unit);
 }
 
-char *counters_line(const struct figure_list *list, size_t row)
+char *counters_line(const struct counters *list, size_t row)
 {
     const struct figure *figure = &list->rows[row];
     const struct wording *wording = wording_of(figure->name.bytes);
@@ -143,10 +142,10 @@ char *counters_line(const struct figure_list *list, size_t row)
     return size < 0 ? alloc_copy("", 0) : line;
 }
 
-void counters_free(struct figure_list *list)
+void counters_free(struct counters *list)
 {
     for (size_t i = 0; i < list->count; i++)
         text_free(list->rows[i].name);
     free(list->rows);
-    *list = (struct figure_list){ 0 };
+    *list = (struct counters){ 0 };
 }

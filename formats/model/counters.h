@@ -14,23 +14,23 @@
 
 #define FIGURES_LIMIT 128 /* names */
 
-struct figure_list {
+struct counters {
     struct figure *rows; /* names are owned and ended by a NUL */
     size_t count, room;
 };
 
 /* Adds a figure, or gives the one of this name another value. False when it is no name or there are too many. */
-bool counters_set(struct figure_list *list, struct text name, uint64_t value, struct fault *why);
+bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why);
 
 /* The figure of a name; NULL when it was not told. */
-const struct figure *counters_find(const struct figure_list *list, const char *name);
+const struct figure *counters_find(const struct counters *list, const char *name);
 
 /* The value of a name; 0 when there is none. */
-uint64_t counters_get(const struct figure_list *list, const char *name);
+uint64_t counters_get(const struct counters *list, const char *name);
 
 /* A figure as a line for people, without an end of line; the caller frees it. */
-char *counters_line(const struct figure_list *list, size_t row);
+char *counters_line(const struct counters *list, size_t row);
 
-void counters_free(struct figure_list *list);
+void counters_free(struct counters *list);
 
 #endif

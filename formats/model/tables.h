@@ -73,7 +73,7 @@ struct tables {
     bool cut;               /* one of several recordings has no end, or was left out */
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* the latest time seen */
-    struct figure_list figures;
+    struct counters figures;
 };
 
 /* Takes in an event, checks what it refers to and fills event->sample.stack and .stands_ns. False with the reason when

@@ -22,7 +22,7 @@ static bool take_digits(struct text *from)
     return from->size < before;
 }
 
-bool task_frame_name(struct text name)
+bool task_frame_is_name(struct text name)
 {
     return takes(&name, BEGINS) && name.size > 0 && name.bytes[name.size - 1] == '>';
 }

@@ -7,7 +7,7 @@
 #include "formats/model/event.h"
 
 /* Whether a function of this name, which has no file, marks a task. */
-bool task_frame_name(struct text name);
+bool task_frame_is_name(struct text name);
 
 /* The mark without what only tells one task from the next: <task> for a task to which asyncio gave a number as its
  * name (Task-17), else the mark itself. */

@@ -46,7 +46,7 @@ struct packet {
 struct pprof {
     struct output *to;
     const struct tables *tables;
-    const struct aggregate *tally;
+    const struct aggregate *aggregate;
     const struct pprof_style *style;
 
     struct pprof_tables refers;
@@ -82,7 +82,7 @@ static void write_columns(struct pprof *pprof)
     Perftools__Profiles__ValueType types[COLUMNS], *list[COLUMNS];
     Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
     for (size_t i = 0; i < COLUMNS; i++) {
-        if (!aggregate_knows(pprof->tally, columns[i].sum))
+        if (!aggregate_knows(pprof->aggregate, columns[i].sum))
             continue;
         types[i] = value_type(pprof, i);
         list[head.n_sample_type++] = &types[i];
@@ -101,7 +101,7 @@ static void mark_frames(struct pprof *pprof)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
         const uint32_t line = pprof->style->functions ? first_line : frame->line;
-        pprof->marks[i] = pprof_tables_source(&pprof->refers, frame->function, line);
+        pprof->marks[i] = pprof_tables_place(&pprof->refers, frame->function, line);
     }
 }
 
@@ -139,8 +139,8 @@ static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
 static void merge_rows(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    for (size_t i = 0; i < pprof->tally->count; i++) {
-        const struct aggregate_row *row = &pprof->tally->rows[i];
+    for (size_t i = 0; i < pprof->aggregate->count; i++) {
+        const struct aggregate_row *row = &pprof->aggregate->rows[i];
         const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
         struct aggregate_row merged = *row;
@@ -189,7 +189,7 @@ static size_t fill_values(const struct pprof *pprof, int64_t *values, const stru
 {
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (aggregate_knows(pprof->tally, columns[i].sum))
+        if (aggregate_knows(pprof->aggregate, columns[i].sum))
             values[count++] = (int64_t)row->sums[columns[i].sum];
     return count;
 }
@@ -301,9 +301,9 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (tables->left_out)
         comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
                 tables->left_out);
-    if (pprof->tally->with_cpu && pprof->tally->with_cpu < pprof->tally->samples)
+    if (pprof->aggregate->with_cpu && pprof->aggregate->with_cpu < pprof->aggregate->samples)
         comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
-                pprof->tally->samples - pprof->tally->with_cpu);
+                pprof->aggregate->samples - pprof->aggregate->with_cpu);
     if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables_undated(tables))
         comment(pprof, profile, "the recording was cut off");
 }
@@ -315,7 +315,7 @@ static void write_rest(struct pprof *pprof)
     int64_t comments[COMMENTED_PROCESSES + 8];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
-    const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->tally, SUM_CPU_NS);
+    const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->aggregate, SUM_CPU_NS);
 
     const uint64_t from_ns = tables->recording.from_ns;
     const uint64_t end_ns = tables_end_ns(tables);
@@ -344,13 +344,13 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
+size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                    const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
     pprof->to = to;
     pprof->tables = tables;
-    pprof->tally = tally;
+    pprof->aggregate = aggregate;
     pprof->style = style;
     pprof_tables_start(&pprof->refers, tables);
 

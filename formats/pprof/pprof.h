@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tally as a pprof profile (schemas/profile.proto): each row a sample with a count and times, the stack as
+/* An aggregate as a pprof profile (schemas/profile.proto): each row a sample with a count and times, the stack as
  * locations, and labels that name the thread and what it ran.
  *
  *     samples/count, wall/nanoseconds (shown first: the time that they stand for)
@@ -28,9 +28,9 @@ struct pprof_style {
     bool opcodes;   /* samples say the instruction of the leaf */
 };
 
-/* Writes the profile; returns how many samples (distinct stacks with their labels) it has. The tally has been sorted.
- * Failures of writing stay in `to`. */
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *tally,
+/* Writes the profile; returns how many samples (distinct stacks with their labels) it has. The aggregate has been
+ * sorted. Failures of writing stay in `to`. */
+size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                    const struct pprof_style *style);
 
 #endif

@@ -66,7 +66,7 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     return (uint32_t)id;
 }
 
-uint32_t pprof_tables_source(struct pprof_tables *to, uint32_t function, uint32_t line)
+uint32_t pprof_tables_place(struct pprof_tables *to, uint32_t function, uint32_t line)
 {
     bool added;
     const uint32_t number = intern_pairs_number(&to->place_numbers, function, line, &added);

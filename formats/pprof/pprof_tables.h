@@ -53,7 +53,7 @@ int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
 /* The number of a place. Places are not written, so one may ask for those that nothing refers to. */
-uint32_t pprof_tables_source(struct pprof_tables *to, uint32_t function, uint32_t line);
+uint32_t pprof_tables_place(struct pprof_tables *to, uint32_t function, uint32_t line);
 
 /* The id of a place in a mapping. */
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t mapping);

@@ -162,8 +162,8 @@ static bool read_due(struct block_order *order, struct block_reader *blocks, str
     return false;
 }
 
-enum block_found block_order_is_next(struct block_order *order, struct block_reader *blocks, struct block *block,
-                                     bool *skipped, struct fault *why)
+enum block_found block_order_next(struct block_order *order, struct block_reader *blocks, struct block *block,
+                                  bool *skipped, struct fault *why)
 {
     bytes_free(&order->given);
     if (!read_due(order, blocks, block) && !take_held(order, block)) {

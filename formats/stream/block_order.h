@@ -36,8 +36,8 @@ uint32_t block_order_mark(enum stream_block kind, struct cursor payload);
 
 /* The next good block of the recording. Blocks are missing before it when its sequence is not the one that was due,
  * which *skipped says. It is valid until the next one is asked for. A failure is told behind all good blocks. */
-enum block_found block_order_is_next(struct block_order *order, struct block_reader *blocks, struct block *block,
-                                     bool *skipped, struct fault *why);
+enum block_found block_order_next(struct block_order *order, struct block_reader *blocks, struct block *block,
+                                  bool *skipped, struct fault *why);
 
 void block_order_free(struct block_order *order);
 

@@ -10,7 +10,7 @@
 #define BYTES_MOST ((size_t)1 << 20) /* of payloads that wait: some of the largest that a writer makes */
 #define ROOM_MOST  BYTES_MOST        /* of a payload that is kept to be used again */
 
-/* What block_order_is_next() brought. */
+/* What block_order_next() brought. */
 struct slot {
     enum block_found found;
     struct block block;
@@ -20,7 +20,7 @@ struct slot {
     struct block_progress progress;
 };
 
-struct block_ahead {
+struct block_prefetch {
     struct block_reader blocks; /* these two are the thread's */
     struct block_order order;
     uint64_t lost; /* blocks that `progress` of the block given last has told of */
@@ -38,10 +38,10 @@ struct block_ahead {
 
 /* ---- the thread ---- */
 
-static void fill(struct block_ahead *ahead, struct slot *slot)
+static void fill(struct block_prefetch *ahead, struct slot *slot)
 {
     slot->why.text[0] = '\0';
-    slot->found = block_order_is_next(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
+    slot->found = block_order_next(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
     slot->progress = block_read_progress(&ahead->blocks);
     slot->payload.size = 0;
     if (slot->found != BLOCK_FOUND)
@@ -51,14 +51,14 @@ static void fill(struct block_ahead *ahead, struct slot *slot)
 }
 
 /* Whether so many slots, and so many bytes, may still be filled. */
-static bool has_room(const struct block_ahead *ahead, size_t slots, size_t bytes)
+static bool has_room(const struct block_prefetch *ahead, size_t slots, size_t bytes)
 {
     const uint64_t waiting = ahead->found - ahead->given;
     return waiting == 0 || (waiting + slots < SLOTS && ahead->bytes + bytes <= BYTES_MOST);
 }
 
 /* A slot to be filled; NULL: no more are wanted. */
-static struct slot *wait_for_room(struct block_ahead *ahead)
+static struct slot *wait_for_room(struct block_prefetch *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     while (!ahead->stopped && !has_room(ahead, 1, 1))
@@ -70,7 +70,7 @@ static struct slot *wait_for_room(struct block_ahead *ahead)
     return slot;
 }
 
-static void tell_found(struct block_ahead *ahead, size_t bytes)
+static void tell_found(struct block_prefetch *ahead, size_t bytes)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->found++;
@@ -80,7 +80,7 @@ static void tell_found(struct block_ahead *ahead, size_t bytes)
 }
 
 /* To wake a thread costs as much as to decode a small block: there has to be something to do for a while. */
-static void tell_given(struct block_ahead *ahead, size_t bytes)
+static void tell_given(struct block_prefetch *ahead, size_t bytes)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->given++;
@@ -92,7 +92,7 @@ static void tell_given(struct block_ahead *ahead, size_t bytes)
 
 static void *find_blocks(void *self)
 {
-    struct block_ahead *ahead = self;
+    struct block_prefetch *ahead = self;
     for (struct slot *slot; (slot = wait_for_room(ahead));) {
         fill(ahead, slot);
         const bool last = slot->found != BLOCK_FOUND;
@@ -105,9 +105,9 @@ static void *find_blocks(void *self)
 
 /* ---- who decodes ---- */
 
-struct block_ahead *block_prefetch_begin(struct block_reader *blocks, struct block_order *order)
+struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct block_order *order)
 {
-    struct block_ahead *ahead = alloc_zeroed(1, sizeof(*ahead));
+    struct block_prefetch *ahead = alloc_zeroed(1, sizeof(*ahead));
     ahead->blocks = *blocks;
     ahead->order = *order;
     ahead->lost = blocks->damage.blocks;
@@ -125,7 +125,7 @@ struct block_ahead *block_prefetch_begin(struct block_reader *blocks, struct blo
 }
 
 /* Who decodes counts blocks as lost, too, and the first thing that was wrong is the first in the file. */
-static void show_progress(struct block_ahead *ahead, struct block_reader *blocks, struct block_progress progress)
+static void show_progress(struct block_prefetch *ahead, struct block_reader *blocks, struct block_progress progress)
 {
     const uint64_t lost = progress.damage.blocks;
     progress.damage.blocks = blocks->damage.blocks + lost - ahead->lost;
@@ -137,7 +137,7 @@ static void show_progress(struct block_ahead *ahead, struct block_reader *blocks
 
 /* What was given last is not used any more. A file can be made whose blocks are all very large: that much memory is not
  * kept. */
-static struct slot *wait_for_block(struct block_ahead *ahead)
+static struct slot *wait_for_block(struct block_prefetch *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     struct bytes *used = ahead->given > 0 ? &ahead->slots[(ahead->given - 1) % SLOTS].payload : NULL;
@@ -153,8 +153,8 @@ static struct slot *wait_for_block(struct block_ahead *ahead)
     return &ahead->slots[ahead->given % SLOTS];
 }
 
-enum block_found block_prefetch_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
-                                     struct block *block, bool *skipped, struct fault *why)
+enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_order *order,
+                                     struct block_reader *blocks, struct block *block, bool *skipped, struct fault *why)
 {
     struct slot *slot = wait_for_block(ahead);
     show_progress(ahead, blocks, slot->progress);
@@ -170,7 +170,7 @@ enum block_found block_prefetch_next(struct block_ahead *ahead, struct block_ord
     return BLOCK_FOUND;
 }
 
-void block_prefetch_end(struct block_ahead *ahead)
+void block_prefetch_end(struct block_prefetch *ahead)
 {
     if (!ahead)
         return;

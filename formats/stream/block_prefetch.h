@@ -11,18 +11,19 @@
 
 #include "formats/stream/block_order.h"
 
-struct block_ahead;
+struct block_prefetch;
 
 /* Takes the place of `blocks` and `order`: both stay behind to show how far the blocks are that were given, and are not
  * to be read with any more. NULL, and nothing has changed, when there can be no more threads. Not for a pipe, where
  * block_prefetch_end() might wait for ever. */
-struct block_ahead *block_prefetch_begin(struct block_reader *blocks, struct block_order *order);
+struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct block_order *order);
 
-/* As block_order_is_next(). */
-enum block_found block_prefetch_next(struct block_ahead *ahead, struct block_order *order, struct block_reader *blocks,
-                                     struct block *block, bool *skipped, struct fault *why);
+/* As block_order_next(). */
+enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_order *order,
+                                     struct block_reader *blocks, struct block *block, bool *skipped,
+                                     struct fault *why);
 
 /* Ends the thread, wherever it is, and frees it all. NULL is none. */
-void block_prefetch_end(struct block_ahead *ahead);
+void block_prefetch_end(struct block_prefetch *ahead);
 
 #endif

@@ -15,34 +15,34 @@ struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_
     return &reader->threads[number];
 }
 
-/* ---- the thread list ---- */
+/* ---- the threads that a tick samples ---- */
 
-static void join_thread_list(struct stream_reader *reader, uint32_t number)
+static void join_expected(struct stream_reader *reader, uint32_t number)
 {
     struct reader_thread *thread = &reader->threads[number];
     if (thread->listed)
         return;
-    reader->thread_list = alloc_grow(reader->thread_list, &reader->thread_list_room, reader->thread_list_count + 1,
-                                     sizeof(uint32_t));
-    reader->thread_list[reader->thread_list_count++] = number;
-    thread->listed = reader->thread_list_count;
+    reader->expected = alloc_grow(reader->expected, &reader->expected_room, reader->expected_count + 1,
+                                  sizeof(uint32_t));
+    reader->expected[reader->expected_count++] = number;
+    thread->listed = reader->expected_count;
 }
 
-static void leave_thread_list(struct stream_reader *reader, uint32_t number)
+static void leave_expected(struct stream_reader *reader, uint32_t number)
 {
     struct reader_thread *thread = &reader->threads[number];
     if (!thread->listed)
         return;
-    const uint32_t last = reader->thread_list[--reader->thread_list_count];
-    reader->thread_list[thread->listed - 1] = last;
+    const uint32_t last = reader->expected[--reader->expected_count];
+    reader->expected[thread->listed - 1] = last;
     reader->threads[last].listed = thread->listed;
     thread->listed = 0;
 }
 
 void stream_decode_begin(struct stream_reader *reader)
 {
-    while (reader->thread_list_count > 0)
-        leave_thread_list(reader, reader->thread_list[reader->thread_list_count - 1]);
+    while (reader->expected_count > 0)
+        leave_expected(reader, reader->expected[reader->expected_count - 1]);
     reader->block++;
     reader->first_tick = reader->tick + 1;
 }
@@ -91,7 +91,7 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .time_ns = units_of(reader, last) * reader->unit_ns,
                                     .status = status,
                                     .cpu_ns = cpu_units * reader->unit_ns,
-                                    .task = stream_runs_task(&thread->runs, reader->block),
+                                    .task = stream_task_now(&thread->runs, reader->block),
                                     .more = last - first,
                                     .stands_ns = d->stands_ns };
     return sink_take(d->to, &event, d->why);
@@ -110,8 +110,8 @@ bool stream_decode_give_run(struct decoding *d, uint32_t number)
 bool stream_decode_give_runs(struct decoding *d)
 {
     bool good = true;
-    for (uint32_t i = 0; i < d->reader->thread_list_count; i++)
-        good = stream_decode_give_run(d, d->reader->thread_list[i]) && good;
+    for (uint32_t i = 0; i < d->reader->expected_count; i++)
+        good = stream_decode_give_run(d, d->reader->expected[i]) && good;
     return good;
 }
 
@@ -128,7 +128,7 @@ struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t num
 /* Its run begins with the tick after this one. */
 static void restart(struct decoding *d, uint32_t number)
 {
-    join_thread_list(d->reader, number);
+    join_expected(d->reader, number);
     d->reader->threads[number].since = d->reader->tick + 1;
     d->named++;
     /* Its definition was lost, or is still to come: its samples are lost up to there. */
@@ -144,7 +144,7 @@ void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 
 void stream_decode_dismiss_thread(struct decoding *d, uint32_t number)
 {
-    leave_thread_list(d->reader, number);
+    leave_expected(d->reader, number);
 }
 
 bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
@@ -162,22 +162,22 @@ uint64_t stream_decode_time_ns(const struct stream_reader *reader)
 
 bool stream_decode_fail_tick(struct decoding *d)
 {
-    if (d->reader->thread_list_count > d->samples_left)
+    if (d->reader->expected_count > d->samples_left)
         return broken(d);
-    d->samples_left -= d->reader->thread_list_count;
+    d->samples_left -= d->reader->expected_count;
     const bool good = stream_decode_give_runs(d);
-    for (uint32_t i = 0; i < d->reader->thread_list_count; i++)
-        d->reader->threads[d->reader->thread_list[i]].since = d->reader->tick + 1;
+    for (uint32_t i = 0; i < d->reader->expected_count; i++)
+        d->reader->threads[d->reader->expected[i]].since = d->reader->tick + 1;
     d->all_failed = true;
     return good;
 }
 
-/* Looks at each thread of the thread list in the tick that was closed just now. */
+/* Looks at each expected thread in the tick that was closed just now. */
 static bool give_each(struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
-    for (uint32_t i = 0; i < reader->thread_list_count; i++) {
-        const uint32_t number = reader->thread_list[i];
+    for (uint32_t i = 0; i < reader->expected_count; i++) {
+        const uint32_t number = reader->expected[i];
         const struct reader_thread *thread = &reader->threads[number];
         if (thread->tick == reader->tick)
             continue;
@@ -194,7 +194,7 @@ static bool give_each(struct decoding *d)
 /* Threads that are where they were: their runs go on, if runs are wanted and nothing is wrong. */
 static bool pass_unmoved(struct decoding *d)
 {
-    const uint32_t unmoved = d->reader->thread_list_count - d->named;
+    const uint32_t unmoved = d->reader->expected_count - d->named;
     if (!d->reader->gives_runs || d->unsure || unmoved > d->samples_left)
         return give_each(d);
     d->samples_left -= unmoved;
@@ -312,7 +312,7 @@ bool stream_decode_end(struct decoding *d)
 /* Whether so many ticks in which nothing changes are only more of the runs that go on, and break no rule. */
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
-    const uint32_t threads = d->reader->thread_list_count;
+    const uint32_t threads = d->reader->expected_count;
     return d->reader->gives_runs && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
@@ -323,7 +323,7 @@ bool stream_decode_repeat(struct decoding *d, uint64_t count)
         return broken(d);
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
-        d->samples_left -= count * d->reader->thread_list_count;
+        d->samples_left -= count * d->reader->expected_count;
         const uint64_t before = d->reader->tick;
         const bool good = add_ticks(d->reader, count);
         d->ticks_closed += d->reader->tick - before;

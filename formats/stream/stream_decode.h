@@ -24,7 +24,7 @@ struct decoding {
     uint64_t samples_left; /* that it may still have without a record each */
     uint64_t ticks_closed; /* and not given: all of the block when runs are given */
     uint32_t frames_left;  /* that it may still name; repeated ones take no bytes */
-    uint32_t named;        /* threads of the thread list that the tick's records name */
+    uint32_t named;        /* expected threads that the tick's records name */
     uint64_t stands_ns;    /* how long a sample stands for */
     bool in_tick;
     bool all_failed; /* the tick samples nothing */
@@ -47,7 +47,7 @@ void stream_decode_begin(struct stream_reader *reader);
 
 /* Begins a tick; `jitter` is how far it is from the moment at which it is due. */
 bool stream_decode_open_tick(struct decoding *d, int64_t jitter);
-/* Ends the tick, if one is open: every thread of the thread list that no record named is where it was. */
+/* Ends the tick, if one is open: every expected thread that no record named is where it was. */
 bool stream_decode_close_tick(struct decoding *d);
 /* So many ticks on time in which nothing changes. */
 bool stream_decode_repeat(struct decoding *d, uint64_t count);

@@ -25,7 +25,7 @@ void stream_reader_close(struct stream_reader *reader)
     block_reader_close(&reader->blocks);
     block_order_free(&reader->order);
     free(reader->threads);
-    free(reader->thread_list);
+    free(reader->expected);
     free(reader->ticks);
     free(reader->frames);
     *reader = (struct stream_reader){ 0 };
@@ -305,7 +305,7 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
     }
     if (reader->ahead)
         return block_prefetch_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
-    return block_order_is_next(&reader->order, &reader->blocks, block, skipped, why);
+    return block_order_next(&reader->order, &reader->blocks, block, skipped, why);
 }
 
 enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)

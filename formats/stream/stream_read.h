@@ -12,7 +12,7 @@
 
 struct reader_thread {
     uint32_t depth;
-    uint32_t listed; /* its place in the thread list + 1; 0 while absent */
+    uint32_t listed; /* its place in `expected` + 1; 0 while absent */
     uint64_t tick;   /* the tick that has named it */
     uint64_t block;  /* the block that knows its depth */
     uint64_t since;  /* the tick of its first sample that has not been given; while listed */
@@ -20,12 +20,12 @@ struct reader_thread {
     uint64_t cpu_units; /* CPU time at its last sample, ... */
     uint64_t losses;    /* ... before which so much had been lost */
     bool sampled;       /* it had one with a status */
-    struct stream_runs runs;
+    struct stream_task runs;
 };
 
 struct stream_reader {
     struct block_reader blocks; /* its damage is the recording's */
-    uint64_t block;             /* blocks decoded, which also tells one from the next in stream_decode_thread */
+    uint64_t block;             /* blocks decoded, which also tells one from the next in struct reader_thread */
     uint64_t at;                /* where the one that is being decoded begins in the file */
     struct block_order order;
     bool ended;      /* the END block has been given, ... */
@@ -36,7 +36,7 @@ struct stream_reader {
     bool ignores_status;
     bool ignores_stands; /* to be set by who only counts: samples stand for an interval, and runs go on */
     bool goes_ahead;     /* to be set where a thread that finds blocks ahead pays; not for a pipe */
-    struct block_ahead *ahead;
+    struct block_prefetch *ahead;
     uint64_t interval_ns, unit_ns;
     bool weighted;       /* samples may stand for other than an interval */
     uint64_t most_units; /* a time can be */
@@ -45,9 +45,9 @@ struct stream_reader {
     struct reader_thread *threads; /* by number */
     size_t threads_room;
     uint32_t last_thread, last_task; /* the highest numbers defined */
-    uint32_t *thread_list;           /* threads that the current tick samples unless it says otherwise */
-    size_t thread_list_room;
-    uint32_t thread_list_count;
+    uint32_t *expected;              /* threads that the current tick samples unless it says otherwise */
+    size_t expected_room;
+    uint32_t expected_count;
     uint64_t tick; /* ticks read */
     uint64_t tick_units;
     uint64_t due_units;  /* the moment at which the latest tick was due; 0 at first */

@@ -44,7 +44,7 @@ void stream_writer_close(struct stream_writer *writer)
     for (size_t i = 0; i < writer->threads_room; i++)
         free(writer->threads[i].stack);
     free(writer->threads);
-    free(writer->thread_list);
+    free(writer->expected);
     bytes_free(&writer->open);
     bytes_free(&writer->note);
     block_writer_close(&writer->blocks);
@@ -96,33 +96,33 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     writer->tick_open = true;
 }
 
-static void leave_thread_list(struct stream_writer *writer, uint32_t number)
+static void leave_expected(struct stream_writer *writer, uint32_t number)
 {
     struct stream_thread *thread = &writer->threads[number];
-    const uint32_t last = writer->thread_list[--writer->thread_list_count];
-    writer->thread_list[thread->listed - 1] = last;
+    const uint32_t last = writer->expected[--writer->expected_count];
+    writer->expected[thread->listed - 1] = last;
     writer->threads[last].listed = thread->listed;
     thread->listed = 0;
 }
 
-static void join_thread_list(struct stream_writer *writer, uint32_t number)
+static void join_expected(struct stream_writer *writer, uint32_t number)
 {
-    writer->thread_list = alloc_grow(writer->thread_list, &writer->thread_list_room, writer->thread_list_count + 1,
-                                     sizeof(uint32_t));
-    writer->thread_list[writer->thread_list_count++] = number;
-    writer->threads[number].listed = writer->thread_list_count;
+    writer->expected = alloc_grow(writer->expected, &writer->expected_room, writer->expected_count + 1,
+                                  sizeof(uint32_t));
+    writer->expected[writer->expected_count++] = number;
+    writer->threads[number].listed = writer->expected_count;
 }
 
 /* Threads that the tick should have sampled and did not are told to be absent. */
-static void close_thread_list(struct stream_writer *writer, uint64_t time_ns)
+static void close_expected(struct stream_writer *writer, uint64_t time_ns)
 {
-    for (uint32_t i = writer->thread_list_count; i > 0; i--) {
-        const uint32_t number = writer->thread_list[i - 1];
+    for (uint32_t i = writer->expected_count; i > 0; i--) {
+        const uint32_t number = writer->expected[i - 1];
         if (writer->threads[number].tick == writer->tick)
             continue;
         begin_tick(writer, time_ns);
         stream_records_put_tag(&writer->open, RECORD_ABSENT, number);
-        leave_thread_list(writer, number);
+        leave_expected(writer, number);
     }
 }
 
@@ -131,8 +131,8 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     write_idle_ticks(writer);
     if (writer->open.size == 0)
         return true;
-    while (writer->thread_list_count > 0)
-        leave_thread_list(writer, writer->thread_list[writer->thread_list_count - 1]);
+    while (writer->expected_count > 0)
+        leave_expected(writer, writer->expected[writer->expected_count - 1]);
     const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
     if (good && !writer->blocks.full)
         writer->kept = writer->now;
@@ -170,7 +170,7 @@ static bool block_due(const struct stream_writer *writer)
 static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct fault *why)
 {
     writer->now.ticks++;
-    close_thread_list(writer, time_ns);
+    close_expected(writer, time_ns);
     if (!writer->tick_open && units(writer, time_ns) != due(writer))
         begin_tick(writer, time_ns);
     if (!writer->tick_open) {
@@ -208,11 +208,11 @@ static void put_failed(struct stream_writer *writer, const struct failed *failed
         struct stream_thread *thread = thread_row(writer, failed->thread);
         thread->tick = writer->tick;
         if (!thread->listed)
-            join_thread_list(writer, failed->thread);
+            join_expected(writer, failed->thread);
         return;
     }
-    for (uint32_t i = 0; i < writer->thread_list_count; i++)
-        writer->threads[writer->thread_list[i]].tick = writer->tick;
+    for (uint32_t i = 0; i < writer->expected_count; i++)
+        writer->threads[writer->expected[i]].tick = writer->tick;
 }
 
 static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
@@ -225,8 +225,8 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
 /* Tells which task the thread runs when that is another one than the block says. */
 static void follow_runs(struct stream_writer *writer, const struct sample *sample)
 {
-    struct stream_runs *runs = &writer->threads[sample->thread].runs;
-    if (sample->task == stream_runs_task(runs, writer->block))
+    struct stream_task *runs = &writer->threads[sample->thread].runs;
+    if (sample->task == stream_task_now(runs, writer->block))
         return;
     begin_tick(writer, sample->time_ns);
     runs->task = sample->task;
@@ -321,7 +321,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         name_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
     }
     if (!thread->listed)
-        join_thread_list(writer, sample->thread);
+        join_expected(writer, sample->thread);
     return true;
 }
 

@@ -17,11 +17,11 @@ struct stream_thread {
     size_t stack_room;
     uint32_t depth;
     uint64_t tick;   /* the tick (counted from 1) it last appeared in */
-    uint32_t listed; /* its place in the thread list + 1; 0 while absent */
+    uint32_t listed; /* its place in `expected` + 1; 0 while absent */
     uint64_t block;  /* the block (counted from 1) that knows its stack */
     uint64_t cpu_ns; /* CPU time of its samples so far */
     struct stream_status status;
-    struct stream_runs runs;
+    struct stream_task runs;
 };
 
 struct totals {
@@ -48,9 +48,9 @@ struct stream_writer {
 
     struct stream_thread *threads; /* by number */
     size_t threads_room;
-    uint32_t *thread_list; /* threads that the next tick is expected to sample */
-    size_t thread_list_room;
-    uint32_t thread_list_count;
+    uint32_t *expected; /* threads that the next tick is expected to sample */
+    size_t expected_room;
+    uint32_t expected_count;
 
     struct totals now, kept; /* for END: of all that was taken, and without what found no room below the limit */
 };

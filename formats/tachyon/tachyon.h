@@ -79,8 +79,8 @@ void tachyon_header_put_statistics(struct bytes *to, const struct tachyon_statis
 void tachyon_header_put_footer(struct bytes *to, const struct tachyon_header *header, uint64_t size);
 
 /* Numbers of fixed size in a byte order. */
-uint32_t tachyon_header_take_u32(struct cursor *from, bool big);
-uint64_t tachyon_header_take_u64(struct cursor *from, bool big);
-void tachyon_header_put_u64(struct bytes *to, uint64_t value);
+uint32_t tachyon_take_u32(struct cursor *from, bool big);
+uint64_t tachyon_take_u64(struct cursor *from, bool big);
+void tachyon_put_u64(struct bytes *to, uint64_t value);
 
 #endif

@@ -13,7 +13,7 @@
 #define LEVEL       5                   /* as Tachyon's own files */
 #define COPY_SIZE   ((size_t)64 << 10)
 
-static void write_packed(struct tachyon_store *store)
+static void write_packed(struct tachyon_buffer *store)
 {
     if (!store->on_disk) {
         store->fd = tempfile_create(&store->failure);
@@ -27,7 +27,7 @@ static void write_packed(struct tachyon_store *store)
 }
 
 /* Compresses what waits; with ZSTD_e_end also what zstd holds back. */
-static void compress(struct tachyon_store *store, ZSTD_EndDirective how)
+static void compress(struct tachyon_buffer *store, ZSTD_EndDirective how)
 {
     if (!store->zstd) {
         store->zstd = ZSTD_createCCtx();
@@ -51,7 +51,7 @@ static void compress(struct tachyon_store *store, ZSTD_EndDirective how)
         write_packed(store);
 }
 
-void tachyon_buffer_put(struct tachyon_store *store, const void *bytes, size_t size)
+void tachyon_buffer_put(struct tachyon_buffer *store, const void *bytes, size_t size)
 {
     if (store->failure.text[0])
         return;
@@ -61,15 +61,15 @@ void tachyon_buffer_put(struct tachyon_store *store, const void *bytes, size_t s
         compress(store, ZSTD_e_continue);
 }
 
-void tachyon_buffer_finish(struct tachyon_store *store)
+void tachyon_buffer_finish(struct tachyon_buffer *store)
 {
     if (store->failure.text[0] == '\0')
         compress(store, ZSTD_e_end);
 }
 
-static bool copy_file(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why)
+static bool copy_file(struct tachyon_buffer *store, bool compressed, struct output *output, struct fault *why)
 {
-    struct tachyon_feed feed;
+    struct tachyon_input feed;
     tachyon_input_open(&feed, store->fd, 0, store->file_size, !compressed);
     while (tachyon_input_has(&feed, 1)) {
         tachyon_input_has(&feed, COPY_SIZE);
@@ -81,7 +81,7 @@ static bool copy_file(struct tachyon_store *store, bool compressed, struct outpu
     return good;
 }
 
-bool tachyon_buffer_write(struct tachyon_store *store, bool compressed, struct output *output, struct fault *why)
+bool tachyon_buffer_write(struct tachyon_buffer *store, bool compressed, struct output *output, struct fault *why)
 {
     if (!compressed && store->failure.text[0] == '\0')
         write_packed(store); /* it is decompressed from the file */
@@ -93,12 +93,12 @@ bool tachyon_buffer_write(struct tachyon_store *store, bool compressed, struct o
     return true;
 }
 
-void tachyon_buffer_free(struct tachyon_store *store)
+void tachyon_buffer_free(struct tachyon_buffer *store)
 {
     ZSTD_freeCCtx(store->zstd);
     bytes_free(&store->plain);
     bytes_free(&store->packed);
     if (store->on_disk)
         close(store->fd);
-    *store = (struct tachyon_store){ 0 };
+    *store = (struct tachyon_buffer){ 0 };
 }

@@ -25,20 +25,20 @@ static const struct text modes[CONFIG_MODE + 1] = {
 #define STATISTICS_FAILED    (1u << 0)
 #define STATISTICS_MISSED    (1u << 1)
 
-uint32_t tachyon_header_take_u32(struct cursor *from, bool big)
+uint32_t tachyon_take_u32(struct cursor *from, bool big)
 {
     const uint32_t value = take_u32(from);
     return big ? __builtin_bswap32(value) : value;
 }
 
-uint64_t tachyon_header_take_u64(struct cursor *from, bool big)
+uint64_t tachyon_take_u64(struct cursor *from, bool big)
 {
     const uint64_t first = take_u32(from);
     const uint64_t value = first | (uint64_t)take_u32(from) << 32;
     return big ? __builtin_bswap64(value) : value;
 }
 
-void tachyon_header_put_u64(struct bytes *to, uint64_t value)
+void tachyon_put_u64(struct bytes *to, uint64_t value)
 {
     put_u32(to, (uint32_t)value);
     put_u32(to, (uint32_t)(value >> 32));
@@ -46,7 +46,7 @@ void tachyon_header_put_u64(struct bytes *to, uint64_t value)
 
 static double take_double(struct cursor *from, bool big)
 {
-    const uint64_t bits = tachyon_header_take_u64(from, big);
+    const uint64_t bits = tachyon_take_u64(from, big);
     double value;
     memcpy(&value, &bits, sizeof(value));
     return value;
@@ -56,7 +56,7 @@ static void put_double(struct bytes *to, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    tachyon_header_put_u64(to, bits);
+    tachyon_put_u64(to, bits);
 }
 
 /* The recorder writes the header when all else is written; until then there are zeros. */
@@ -85,7 +85,7 @@ static bool check_magic(struct tachyon_header *header, struct cursor *from, stru
     header->big = magic == __builtin_bswap32(TACHYON_MAGIC);
     if (!header->big && magic != TACHYON_MAGIC)
         return fault(why, "it is not a recording of Tachyon");
-    const uint32_t version = tachyon_header_take_u32(from, header->big);
+    const uint32_t version = tachyon_take_u32(from, header->big);
     if (version != TACHYON_VERSION)
         return fault(why,
                      "it has version %" PRIu32 " of Tachyon's format and this program reads %d: use a newer pyreel",
@@ -123,19 +123,19 @@ bool tachyon_header_take(struct tachyon_header *header, const unsigned char *byt
     const bool big = header->big;
     const struct cursor python = take_part(&from, 4);
     memcpy(header->python, python.at, sizeof(header->python));
-    header->start_us = tachyon_header_take_u64(&from, big);
-    header->interval_us = tachyon_header_take_u64(&from, big);
-    header->samples = tachyon_header_take_u64(&from, big);
-    header->threads = tachyon_header_take_u32(&from, big);
-    header->strings_at = tachyon_header_take_u64(&from, big);
-    header->frames_at = tachyon_header_take_u64(&from, big);
-    const uint32_t codec = tachyon_header_take_u32(&from, big);
-    take_config(header, tachyon_header_take_u32(&from, big));
+    header->start_us = tachyon_take_u64(&from, big);
+    header->interval_us = tachyon_take_u64(&from, big);
+    header->samples = tachyon_take_u64(&from, big);
+    header->threads = tachyon_take_u32(&from, big);
+    header->strings_at = tachyon_take_u64(&from, big);
+    header->frames_at = tachyon_take_u64(&from, big);
+    const uint32_t codec = tachyon_take_u32(&from, big);
+    take_config(header, tachyon_take_u32(&from, big));
 
     from = cursor_of(footer, TACHYON_FOOTER);
-    header->strings = tachyon_header_take_u32(&from, big);
-    header->frames = tachyon_header_take_u32(&from, big);
-    if (!check_parts(header, tachyon_header_take_u64(&from, big), size, why))
+    header->strings = tachyon_take_u32(&from, big);
+    header->frames = tachyon_take_u32(&from, big);
+    if (!check_parts(header, tachyon_take_u64(&from, big), size, why))
         return false;
     if (codec > TACHYON_ZSTD)
         return fault(why, "its samples are compressed in a way that this program does not know (%" PRIu32 ")", codec);
@@ -155,8 +155,8 @@ static bool check_signature(const unsigned char *bytes, size_t size, bool big)
         return false;
     struct cursor from = cursor_of(bytes + size - 16, 16);
     const struct cursor signature = take_part(&from, 8);
-    tachyon_header_take_u32(&from, big); /* the version */
-    return memcmp(signature.at, STATISTICS_SIGNATURE, 8) == 0 && tachyon_header_take_u32(&from, big) == size;
+    tachyon_take_u32(&from, big); /* the version */
+    return memcmp(signature.at, STATISTICS_SIGNATURE, 8) == 0 && tachyon_take_u32(&from, big) == size;
 }
 
 bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const unsigned char *bytes, size_t size,
@@ -175,7 +175,7 @@ bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const
         return true;
     statistics->failed_percent = take_double(&from, big);
     statistics->missed_percent = take_double(&from, big);
-    const uint32_t present = tachyon_header_take_u32(&from, big);
+    const uint32_t present = tachyon_take_u32(&from, big);
     statistics->failed_known = present & STATISTICS_FAILED && sane_figure(statistics->failed_percent);
     statistics->missed_known = present & STATISTICS_MISSED && sane_figure(statistics->missed_percent);
     return true;
@@ -196,12 +196,12 @@ void tachyon_header_put(struct bytes *to, const struct tachyon_header *header)
     put_u32(to, TACHYON_VERSION);
     put_bytes(to, header->python, sizeof(header->python));
     put_bytes(to, "", 1);
-    tachyon_header_put_u64(to, header->start_us);
-    tachyon_header_put_u64(to, header->interval_us);
-    tachyon_header_put_u64(to, header->samples);
+    tachyon_put_u64(to, header->start_us);
+    tachyon_put_u64(to, header->interval_us);
+    tachyon_put_u64(to, header->samples);
     put_u32(to, header->threads);
-    tachyon_header_put_u64(to, header->strings_at);
-    tachyon_header_put_u64(to, header->frames_at);
+    tachyon_put_u64(to, header->strings_at);
+    tachyon_put_u64(to, header->frames_at);
     put_u32(to, header->codec);
     put_u32(to, config_of(header));
 }
@@ -225,6 +225,6 @@ void tachyon_header_put_footer(struct bytes *to, const struct tachyon_header *he
     static const unsigned char no_checksum[16];
     put_u32(to, header->strings);
     put_u32(to, header->frames);
-    tachyon_header_put_u64(to, size);
+    tachyon_put_u64(to, size);
     put_bytes(to, no_checksum, sizeof(no_checksum));
 }

@@ -13,9 +13,9 @@
 #define WINDOW_LOG   25                  /* of a frame: 32 MiB. Tachyon's have 2 */
 #define DECOMPRESSED ((uint64_t)1 << 36) /* bytes in all, which no recording reaches: 64 GiB */
 
-void tachyon_input_open(struct tachyon_feed *feed, int fd, uint64_t at, uint64_t end, bool zstd)
+void tachyon_input_open(struct tachyon_input *feed, int fd, uint64_t at, uint64_t end, bool zstd)
 {
-    *feed = (struct tachyon_feed){ .fd = fd, .at = at, .end = end };
+    *feed = (struct tachyon_input){ .fd = fd, .at = at, .end = end };
     if (!zstd)
         return;
     feed->zstd = ZSTD_createDCtx();
@@ -23,16 +23,16 @@ void tachyon_input_open(struct tachyon_feed *feed, int fd, uint64_t at, uint64_t
     feed->stored = alloc_zeroed(READ_SIZE, 1);
 }
 
-void tachyon_input_close(struct tachyon_feed *feed)
+void tachyon_input_close(struct tachyon_input *feed)
 {
     ZSTD_freeDCtx(feed->zstd);
     free(feed->stored);
     free(feed->window);
-    *feed = (struct tachyon_feed){ 0 };
+    *feed = (struct tachyon_input){ 0 };
 }
 
 /* Reads what comes next of the file, at most `room` bytes and at least one. Returns 0 when it could not. */
-static size_t read_some(struct tachyon_feed *feed, unsigned char *to, size_t room)
+static size_t read_some(struct tachyon_input *feed, unsigned char *to, size_t room)
 {
     const uint64_t left = feed->end - feed->at;
     ssize_t got;
@@ -48,7 +48,7 @@ static size_t read_some(struct tachyon_feed *feed, unsigned char *to, size_t roo
 }
 
 /* Puts at most `room` more bytes at `to`; 0 at the end and when it fails. May have to be asked again: *more. */
-static size_t decompress(struct tachyon_feed *feed, unsigned char *to, size_t room, bool *more)
+static size_t decompress(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
 {
     if (feed->stored_at == feed->stored_size && feed->at < feed->end) {
         feed->stored_at = 0;
@@ -74,7 +74,7 @@ static size_t decompress(struct tachyon_feed *feed, unsigned char *to, size_t ro
 }
 
 /* The same for either coding. */
-static size_t produce(struct tachyon_feed *feed, unsigned char *to, size_t room, bool *more)
+static size_t produce(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
 {
     if (feed->zstd)
         return decompress(feed, to, room, more);
@@ -83,7 +83,7 @@ static size_t produce(struct tachyon_feed *feed, unsigned char *to, size_t room,
     return got;
 }
 
-bool tachyon_input_fill(struct tachyon_feed *feed, size_t size)
+bool tachyon_input_fill(struct tachyon_input *feed, size_t size)
 {
     size_t waiting = cursor_left(&feed->from);
     const bool bad = feed->from.bad;

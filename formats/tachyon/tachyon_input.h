@@ -9,7 +9,7 @@
 
 #define TACHYON_PIECE_MOST ((size_t)1 << 20) /* that can be asked for at once */
 
-struct tachyon_feed {
+struct tachyon_input {
     struct cursor from; /* what waits. Take it from here after tachyon_input_has() */
     int fd;
     uint64_t at, end;         /* in the file: what was not read yet */
@@ -23,19 +23,19 @@ struct tachyon_feed {
     struct fault failure;
 };
 
-/* The bytes `at` to `end` of the file, which stays the caller's. Any feed is closed with tachyon_input_close(). */
-void tachyon_input_open(struct tachyon_feed *feed, int fd, uint64_t at, uint64_t end, bool zstd);
+/* The bytes `at` to `end` of the file, which stays the caller's. Any input is closed with tachyon_input_close(). */
+void tachyon_input_open(struct tachyon_input *feed, int fd, uint64_t at, uint64_t end, bool zstd);
 
 /* Waits for more. Use tachyon_input_has(). */
-bool tachyon_input_fill(struct tachyon_feed *feed, size_t size);
+bool tachyon_input_fill(struct tachyon_input *feed, size_t size);
 
 /* Whether `size` more bytes (at most TACHYON_PIECE_MOST) wait in `from`. When it ends before, all the rest does.
  * feed->failure says so when it could not be read or does not decompress. */
-static inline bool tachyon_input_has(struct tachyon_feed *feed, size_t size)
+static inline bool tachyon_input_has(struct tachyon_input *feed, size_t size)
 {
     return cursor_left(&feed->from) >= size || tachyon_input_fill(feed, size);
 }
 
-void tachyon_input_close(struct tachyon_feed *feed);
+void tachyon_input_close(struct tachyon_input *feed);
 
 #endif

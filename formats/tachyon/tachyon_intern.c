@@ -18,7 +18,7 @@ static const struct text marks[TACHYON_MARKS] = {
 };
 
 /* The place of what was named before; of something new the next one. */
-static uint32_t place_at(struct tachyon_names *names, uint32_t *place, uint32_t named)
+static uint32_t place_at(struct tachyon_intern *names, uint32_t *place, uint32_t named)
 {
     if (*place == 0) {
         names->named = alloc_grow(names->named, &names->named_room, (size_t)names->frames_count + 1,
@@ -29,18 +29,18 @@ static uint32_t place_at(struct tachyon_names *names, uint32_t *place, uint32_t 
     return *place - 1;
 }
 
-uint32_t tachyon_intern_place(struct tachyon_names *names, uint32_t frame)
+uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame)
 {
     names->places = alloc_grow(names->places, &names->places_room, (size_t)frame + 1, sizeof(*names->places));
     return place_at(names, &names->places[frame], frame);
 }
 
-uint32_t tachyon_intern_mark(struct tachyon_names *names, enum tachyon_mark mark)
+uint32_t tachyon_intern_mark(struct tachyon_intern *names, enum tachyon_mark mark)
 {
     return place_at(names, &names->marks[mark], NAMED_MARK(mark));
 }
 
-static uint32_t string_place(struct tachyon_names *names, struct text text)
+static uint32_t string_place(struct tachyon_intern *names, struct text text)
 {
     bool added;
     const uint32_t number = intern_number(&names->texts, text.size ? text.bytes : "", text.size, &added);
@@ -62,7 +62,7 @@ static uint8_t opcode_named(struct text name)
 }
 
 /* The opcode of an instruction. `known` has those looked up so far, by string, + 1. */
-static uint8_t opcode_of(struct tachyon_names *names, const struct tables *tables, uint32_t instruction,
+static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tables, uint32_t instruction,
                          uint16_t *known)
 {
     if (instruction == 0)
@@ -86,7 +86,7 @@ static void put_place(struct bytes *to, const struct frame *frame)
     put_signed(to, has_column && frame->end_column >= 0 ? (int64_t)frame->end_column - frame->column : 0);
 }
 
-static void put_frame(struct tachyon_names *names, const struct tables *tables, uint32_t number, uint16_t *known)
+static void put_frame(struct tachyon_intern *names, const struct tables *tables, uint32_t number, uint16_t *known)
 {
     static const struct frame nowhere = { .column = -1, .end_column = -1 };
     const bool is_mark = number > NAMED_MARK(TACHYON_MARKS);
@@ -100,7 +100,7 @@ static void put_frame(struct tachyon_names *names, const struct tables *tables, 
     put_bytes(&names->frames, &opcode, 1);
 }
 
-void tachyon_intern_finish(struct tachyon_names *names, const struct tables *tables)
+void tachyon_intern_finish(struct tachyon_intern *names, const struct tables *tables)
 {
     uint16_t *known = alloc_zeroed(tables->strings_count + 1, sizeof(*known));
     for (uint32_t i = 0; i < names->frames_count; i++)
@@ -108,7 +108,7 @@ void tachyon_intern_finish(struct tachyon_names *names, const struct tables *tab
     free(known);
 }
 
-void tachyon_intern_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3])
+void tachyon_intern_version(const struct tachyon_intern *names, const struct tables *tables, uint8_t python[3])
 {
     const uint32_t version = tables_first_process(tables)->python_version;
     const uint8_t recorded[] = { (uint8_t)(version >> 24), (uint8_t)(version >> 16), (uint8_t)(version >> 8) };
@@ -117,12 +117,12 @@ void tachyon_intern_version(const struct tachyon_names *names, const struct tabl
     memcpy(python, names->opcodes && other ? replay : recorded, 3);
 }
 
-void tachyon_intern_free(struct tachyon_names *names)
+void tachyon_intern_free(struct tachyon_intern *names)
 {
     free(names->places);
     free(names->named);
     intern_free(&names->texts);
     bytes_free(&names->strings);
     bytes_free(&names->frames);
-    *names = (struct tachyon_names){ 0 };
+    *names = (struct tachyon_intern){ 0 };
 }

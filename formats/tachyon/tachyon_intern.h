@@ -16,7 +16,7 @@
 enum tachyon_mark { TACHYON_LEFT_OUT, TACHYON_NO_FRAMES, TACHYON_MARKS };
 #define TACHYON_LEFT_OUT_NAME "<frames left out>"
 
-struct tachyon_names {
+struct tachyon_intern {
     uint32_t *places; /* by frame of the recording: its place + 1 */
     size_t places_room;
     uint32_t marks[TACHYON_MARKS]; /* their places + 1 */
@@ -31,15 +31,15 @@ struct tachyon_names {
 };
 
 /* The place of a frame, or of a mark, in the file. */
-uint32_t tachyon_intern_place(struct tachyon_names *names, uint32_t frame);
-uint32_t tachyon_intern_mark(struct tachyon_names *names, enum tachyon_mark mark);
+uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame);
+uint32_t tachyon_intern_mark(struct tachyon_intern *names, enum tachyon_mark mark);
 
 /* Makes both tables; no place can be given after it. */
-void tachyon_intern_finish(struct tachyon_names *names, const struct tables *tables);
+void tachyon_intern_finish(struct tachyon_intern *names, const struct tables *tables);
 
 /* The version of Python for the header: of the one that was recorded, or of that whose opcodes were written. */
-void tachyon_intern_version(const struct tachyon_names *names, const struct tables *tables, uint8_t python[3]);
+void tachyon_intern_version(const struct tachyon_intern *names, const struct tables *tables, uint8_t python[3]);
 
-void tachyon_intern_free(struct tachyon_names *names);
+void tachyon_intern_free(struct tachyon_intern *names);
 
 #endif

@@ -18,7 +18,7 @@ struct decoding {
     struct tachyon_samples *samples;
     const struct tachyon_header *header;
     const struct tachyon_tables *tables;
-    struct tachyon_feed feed;
+    struct tachyon_input feed;
     struct intern keys; /* of threads */
     uint64_t read;      /* samples so far */
     uint32_t frames[TAKEN_FRAMES];
@@ -42,8 +42,8 @@ static struct tachyon_thread *take_thread(struct decoding *d)
         uint64_t tid;
         uint64_t interpreter;
     } key = { 0 };
-    key.tid = tachyon_header_take_u64(&d->feed.from, d->header->big);
-    key.interpreter = tachyon_header_take_u32(&d->feed.from, d->header->big);
+    key.tid = tachyon_take_u64(&d->feed.from, d->header->big);
+    key.interpreter = tachyon_take_u32(&d->feed.from, d->header->big);
     bool added;
     struct tachyon_samples *samples = d->samples;
     const uint32_t number = intern_number(&d->keys, &key, sizeof(key), &added);

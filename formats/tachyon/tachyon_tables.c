@@ -20,7 +20,7 @@ enum file_mark { A_FILE, NO_FILE, LAUNCHER_FILE };
 /* Reading both tables: where the bytes come from and where the events go. */
 struct telling {
     struct tachyon_tables *tables;
-    struct tachyon_feed feed;
+    struct tachyon_input feed;
     const struct opcode_name *opcodes; /* NULL: of a version that we do not know */
     uint32_t strings;                  /* in the file */
     const struct sink *to;

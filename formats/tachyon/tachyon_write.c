@@ -30,8 +30,8 @@ struct tachyon_writer {
     const struct tables *tables;
     struct output *output;
     struct tachyon_style style;
-    struct tachyon_store store;
-    struct tachyon_names names;
+    struct tachyon_buffer store;
+    struct tachyon_intern names;
     struct intern keys; /* of lines */
     struct line **lines;
     size_t lines_room;
@@ -92,7 +92,7 @@ static void begin_record(struct tachyon_writer *writer, const struct line *line,
 {
     const unsigned char byte = (unsigned char)kind;
     writer->record.size = 0;
-    tachyon_header_put_u64(&writer->record, line->tid);
+    tachyon_put_u64(&writer->record, line->tid);
     put_u32(&writer->record, line->interpreter);
     put_bytes(&writer->record, &byte, 1);
 }

@@ -32,21 +32,20 @@ static size_t read_note(const struct idle *idle, char *into, size_t room)
 
 void idle_forget(struct idle *idle)
 {
-    idle->live_frame_size = 0;
+    idle->seen_size = 0;
 }
 
 bool idle_knows(const struct idle *idle)
 {
-    return idle->live_frame_size > 0;
+    return idle->seen_size > 0;
 }
 
 bool idle_still(struct idle *idle)
 {
     char now[sizeof(idle->seen)];
-    if (idle->live_frame_size == 0)
+    if (idle->seen_size == 0)
         return false;
-    if (read_note(idle, now, sizeof(now)) == idle->live_frame_size &&
-        memcmp(now, idle->seen, idle->live_frame_size) == 0) {
+    if (read_note(idle, now, sizeof(now)) == idle->seen_size && memcmp(now, idle->seen, idle->seen_size) == 0) {
         idle->wait = 1;
         return true;
     }
@@ -64,14 +63,14 @@ static bool is_kept(char *note, size_t size)
 
 bool idle_learn(struct idle *idle, pid_t pid)
 {
-    if (idle->note < 0 || idle->live_frame_size > 0 || idle->due-- > 0)
+    if (idle->note < 0 || idle->seen_size > 0 || idle->due-- > 0)
         return false;
     char after[sizeof(idle->seen)];
     const size_t size = read_note(idle, idle->seen, sizeof(idle->seen) - 1);
     /* The note does not change while a thread has a processor: only asleep before it and after it is asleep. */
     if (is_kept(idle->seen, size) && procfs_sleeps_alone(pid) && size == read_note(idle, after, sizeof(after)) &&
         memcmp(idle->seen, after, size) == 0)
-        idle->live_frame_size = size;
+        idle->seen_size = size;
     idle->due = idle->wait;
     idle->wait = idle->wait < WAIT_MOST ? idle->wait * 2 : WAIT_MOST;
     return true;

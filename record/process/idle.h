@@ -14,7 +14,7 @@
 struct idle {
     int note;      /* the open file; -1: there is none */
     char seen[96]; /* the note while it slept */
-    size_t live_frame_size;
+    size_t seen_size;
     uint32_t due, wait; /* looks until it is asked again whether it sleeps; that grows as long as it does not help */
 };
 

@@ -31,7 +31,7 @@ void procfs_images_free(struct images *images);
  * -1 when it can't be reached. */
 int procfs_open_image(pid_t pid, const struct image *image);
 
-/* Texts of a process as clean UTF-8, which the caller frees (.bytes); empty when unknown. */
+/* Texts of a process as clean UTF-8, which the caller frees with text_free(); empty when unknown. */
 struct text procfs_executable(pid_t pid);
 struct text procfs_folder(pid_t pid);
 struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted where a shell would need it */

@@ -17,7 +17,7 @@ struct characters {
 bool unicode_find(const struct layout *layout, uint64_t length, uint32_t state, uint32_t limit,
                   struct characters *characters);
 
-/* `raw` has count * kind bytes. The caller frees .bytes. */
+/* `raw` has count * kind bytes. The caller frees it with text_free(). */
 struct text unicode_text(const struct characters *characters, const unsigned char *raw);
 
 #endif

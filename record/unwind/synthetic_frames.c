@@ -44,7 +44,7 @@ static void note_place(struct expansion *expansion, uint32_t link, uint32_t fram
     expansion->places[link] = frames;
 }
 
-void synthetic_frames_insert(struct expansion *expansion, struct marks *marks, struct codes *codes,
+void synthetic_frames_expand(struct expansion *expansion, struct marks *marks, struct codes *codes,
                              const struct walk *walk, bool known, uint32_t gc, struct told_frames *told)
 {
     told->pushed = 0;

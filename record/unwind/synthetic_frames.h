@@ -36,7 +36,7 @@ struct told_frames {
 };
 
 /* `known`: walk->same links are as they were told; else nothing is. `gc`: links above <GC>, or NO_GC. */
-void synthetic_frames_insert(struct expansion *expansion, struct marks *marks, struct codes *codes,
+void synthetic_frames_expand(struct expansion *expansion, struct marks *marks, struct codes *codes,
                              const struct walk *walk, bool known, uint32_t gc, struct told_frames *told);
 
 /* Where a collection that runs now belongs: below the frame at this address, which started it; if that is 0 or not

@@ -66,7 +66,7 @@ struct thread_list {
     size_t wanted_room, wanted_members_room, wanted_count;
 };
 
-/* `target` must be open, and it and `codes` live as long as the thread_list. */
+/* `target` must be open, and it and `codes` live as long as the thread list. */
 void thread_list_open(struct thread_list *thread_list, struct target *target, struct codes *codes, enum threads which,
                       bool anew);
 void thread_list_close(struct thread_list *thread_list);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Holds the rules of the architecture: which room may include which, and what every file begins with.
 
-A room is a folder. It includes its own headers and those of the rooms in its row, so dependencies run one way:
-record/ and convert/ never see each other, and formats/ sees neither.
+A room is a folder. It includes its own headers, in any order, and those of the rooms in its row. So dependencies run one
+way, but for record/unwind and record/unwind/live, which see each other: record/ and convert/ never see each other, and
+formats/ sees neither.
 """
 import collections
 import os

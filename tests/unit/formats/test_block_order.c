@@ -79,8 +79,7 @@ static enum block_found read_next(struct reading *reading, struct block *block)
 {
     bool skipped;
     const uint64_t due = reading->order.next;
-    const enum block_found found = block_order_is_next(&reading->order, &reading->blocks, block, &skipped,
-                                                       &reading->why);
+    const enum block_found found = block_order_next(&reading->order, &reading->blocks, block, &skipped, &reading->why);
     if (found == BLOCK_FOUND)
         assert_int_equal(skipped, block->sequence > due);
     return found;

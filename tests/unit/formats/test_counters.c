@@ -14,14 +14,14 @@ static struct text text_of(const char *string)
     return (struct text){ string, strlen(string) };
 }
 
-static void set(struct figure_list *list, const char *name, uint64_t value)
+static void set(struct counters *list, const char *name, uint64_t value)
 {
     struct fault why = { 0 };
     if (!counters_set(list, text_of(name), value, &why))
         fail_msg("%s: %s", name, why.text);
 }
 
-static void assert_line(const struct figure_list *list, size_t row, const char *wanted)
+static void assert_line(const struct counters *list, size_t row, const char *wanted)
 {
     char *line = counters_line(list, row);
     assert_string_equal(line, wanted);
@@ -31,7 +31,7 @@ static void assert_line(const struct figure_list *list, size_t row, const char *
 static void the_later_value_holds(void **state)
 {
     (void)state;
-    struct figure_list list = { 0 };
+    struct counters list = { 0 };
     set(&list, "reads", 1);
     set(&list, "reads_of_code", 2);
     set(&list, "read", 3);
@@ -67,7 +67,7 @@ static void what_is_no_name_is_refused(void **state)
         { T("\xC3\xA9"), false },
     };
     for (size_t i = 0; i < countof(rows); i++) {
-        struct figure_list list = { 0 };
+        struct counters list = { 0 };
         struct fault why = { 0 };
         assert_int_equal(counters_set(&list, rows[i].name, 1, &why), rows[i].good);
         assert_string_equal(why.text, rows[i].good ? "" : "a figure has no proper name");
@@ -79,7 +79,7 @@ static void what_is_no_name_is_refused(void **state)
 static void there_are_not_too_many(void **state)
 {
     (void)state;
-    struct figure_list list = { 0 };
+    struct counters list = { 0 };
     struct fault why = { 0 };
     char name[16];
     for (int i = 0; i < FIGURES_LIMIT; i++) {
@@ -96,7 +96,7 @@ static void there_are_not_too_many(void **state)
 static void lines_have_words_and_are_compared(void **state)
 {
     (void)state;
-    struct figure_list list = { 0 };
+    struct counters list = { 0 };
     set(&list, "samples", 2000);
     set(&list, "cache_full", 900);
     set(&list, "cache_partial", 90);
@@ -113,7 +113,7 @@ static void lines_have_words_and_are_compared(void **state)
 static void nothing_is_compared_with_nothing(void **state)
 {
     (void)state;
-    struct figure_list list = { 0 };
+    struct counters list = { 0 };
     set(&list, "reads", 7);
     set(&list, "cache_full", 0);
     assert_line(&list, 0, "system calls that read                            7");

@@ -292,7 +292,7 @@ static void what_is_not_there_is_not_looked_for(void **state)
     enum { BITS = 16, RUN = 1 << (BITS - 1), FRAMES = 1 << 18 };
     static bool taken[RUN];
     static uint32_t frames[STACK_DEPTH_LIMIT];
-    const struct spread usual = HASH_USUAL;
+    const struct hash_factors usual = HASH_USUAL;
     struct tables tables = { .forgiving = true };
     define(&tables);
     for (uint32_t number = 5; number <= FRAMES; number++) {

@@ -32,7 +32,7 @@ static void marks_are_known_by_their_name(void **state)
     };
     for (size_t i = 0; i < countof(rows); i++) {
         const struct text merged = task_frame_merged(rows[i].name);
-        if (task_frame_name(rows[i].name) != rows[i].mark)
+        if (task_frame_is_name(rows[i].name) != rows[i].mark)
             fail_msg("row %zu", i);
         assert_int_equal(merged.size, rows[i].merged.size);
         assert_memory_equal(merged.bytes, rows[i].merged.bytes, merged.size);

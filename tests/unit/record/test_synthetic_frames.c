@@ -34,7 +34,7 @@ struct listener {
 
 static void listen_to(struct listener *l, uint32_t gc)
 {
-    synthetic_frames_insert(&l->expansion, &l->marks, &l->codes, &l->walk, l->known, gc, &l->told);
+    synthetic_frames_expand(&l->expansion, &l->marks, &l->codes, &l->walk, l->known, gc, &l->told);
     assert_true(l->told.keep <= l->heard_count);
     l->heard_count = l->told.keep + l->told.pushed;
     assert_true(l->heard_count <= countof(l->heard));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the recording says of the machine it was made on. */
-#ifndef PYREEL_RECORD_PROCESS_HOST_H
-#define PYREEL_RECORD_PROCESS_HOST_H
+#ifndef PYREEL_RECORD_HOST_H
+#define PYREEL_RECORD_HOST_H
 
 #include "formats/model/event.h"
 

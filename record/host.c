@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/host.h"
+#include "record/host.h"
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"

@@ -9,7 +9,7 @@ static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
     return ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
 }
 
-uint64_t gecko_cpu_width_units(const struct gecko *gecko, uint64_t stands_ns)
+uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns)
 {
     const uint64_t width_ns = stands_ns ? stands_ns : gecko->tables->recording.interval_ns;
     return width_ns ? in_units(gecko, width_ns) : 1;
@@ -54,11 +54,11 @@ static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint
     gecko->seen |= states;
 }
 
-void gecko_cpu_take_status(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
+void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
     /* What it did in ticks in which it was left out or absent, nobody knows. */
     if (thread->samples.count && !in_sequence(gecko, thread)) {
-        const uint64_t unseen = thread->samples.last.time + gecko_cpu_width_units(gecko, thread->stands_ns);
+        const uint64_t unseen = thread->samples.last.time + gecko_status_width_units(gecko, thread->stands_ns);
         change_states(gecko, thread, unseen < time ? unseen : time, 0);
         gecko_tasks_change(gecko, thread, unseen < time ? unseen : time, 0);
     }
@@ -69,7 +69,7 @@ void gecko_cpu_take_status(struct gecko *gecko, struct gecko_thread *thread, con
 }
 
 /* Its next sample is given the time: the viewer spreads it over all that is between them. */
-void gecko_cpu_take_left_out(struct gecko *gecko, const struct left_out *left_out)
+void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out)
 {
     const struct tables *tables = gecko->tables;
     if (left_out->thread < tables->threads_count && tables->threads[left_out->thread].thread.number)
@@ -77,7 +77,7 @@ void gecko_cpu_take_left_out(struct gecko *gecko, const struct left_out *left_ou
 }
 
 /* A tick in which a thread could not be read does not end what it was doing. */
-void gecko_cpu_take_failed(struct gecko *gecko, const struct failed *failed)
+void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed)
 {
     if (failed->thread == 0)
         gecko->blind = true;
@@ -85,7 +85,7 @@ void gecko_cpu_take_failed(struct gecko *gecko, const struct failed *failed)
         gecko->threads[failed->thread].tick = gecko->tick;
 }
 
-void gecko_cpu_take_tick(struct gecko *gecko)
+void gecko_status_take_tick(struct gecko *gecko)
 {
     gecko->tick += !gecko->blind;
     gecko->blind = false;
@@ -100,7 +100,7 @@ static void emit_cells(struct gecko *gecko, uint64_t units, bool blank, uint64_t
         emit_literal(&gecko->json, NULL, "null");
 }
 
-void gecko_cpu_emit(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
+void gecko_status_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
 {
     if (!gecko->cpu_known)
         return;
