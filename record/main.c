@@ -51,6 +51,7 @@ struct session {
     pid_t pid;
     int pidfd;            /* of the process that we attached to; -1 where the kernel has none */
     uint64_t deadline_ns; /* monotonic, when the duration is over; UINT64_MAX: never */
+    uint64_t missed_ns;   /* the intervals of ticks that were missed */
     uint32_t blocks;      /* written when the file was looked at last */
     enum end_reason reason;
     struct fault why; /* of END_ERROR */
@@ -79,6 +80,7 @@ static struct figures figures_of(const struct session *session)
                              .samples = sampler->samples,
                              .exact = sampler->figures.exact,
                              .missed = sampler->missed,
+                             .missed_ns = session->missed_ns,
                              .failed = sampler->failed,
                              .taken_ns = sampler_taken_ns(sampler),
                              .limit = session->budget.limit,
@@ -254,6 +256,8 @@ static bool sample_process(struct session *session)
             if (!tick_again(session, missed))
                 return !stop(session, END_ERROR);
             missed = 0;
+        } else if (missed > 0) {
+            session->missed_ns += budget->skipped_ns;
         }
         const struct figures figures = figures_of(session);
         progress_update(&session->progress, &figures);

@@ -76,10 +76,10 @@ static void summarise_exactness(const struct figures *f)
  */
 static void summarise_missed(const struct figures *f)
 {
-    const double part = (double)f->missed / (double)(f->ticks + f->missed);
-    if (f->missed <= (f->ticks + f->missed) / 50)
+    if (f->missed_ns <= f->elapsed_ns / 50)
         return;
-    fprintf(stderr, "pyreel-record: %.0f %% of the ticks were missed: %s\n", 100 * part,
+    fprintf(stderr, "pyreel-record: %.0f %% of the time was missed: %s\n",
+            100 * (double)f->missed_ns / (double)f->elapsed_ns,
             f->punctual ? "reading took longer than an interval, or the machine stood still; try a lower --rate"
                         : "other programs had the processors; as root, or with CAP_SYS_NICE, pyreel-record goes first");
 }

@@ -14,10 +14,11 @@ struct progress {
 struct figures {
     uint64_t elapsed_ns;
     uint64_t ticks, samples, missed, failed;
-    uint64_t exact;    /* samples that were one proven moment */
-    uint64_t left_out; /* ticks that were asked for and left out */
-    uint64_t taken_ns; /* from the program */
-    double limit;      /* the part of its time that may be taken; 0: the program is never touched */
+    uint64_t missed_ns; /* the intervals of the missed ticks */
+    uint64_t exact;     /* samples that were one proven moment */
+    uint64_t left_out;  /* ticks that were asked for and left out */
+    uint64_t taken_ns;  /* from the program */
+    double limit;       /* the part of its time that may be taken; 0: the program is never touched */
     double asked_hz;
     bool blocking;
     bool punctual;       /* we have real time */

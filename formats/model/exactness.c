@@ -45,7 +45,7 @@ struct exactness exactness_of(const struct tables *tables)
         .exact_percent = at_most_all(share_told(tables, "samples_exact", samples_told(tables))),
         .taken_percent = share_told(tables, "taken_ns", duration_ns),
         .budget_percent = share_told(tables, "disturb_limit_ppm", 1e6),
-        .missed_percent = percent((double)tables->missed, (double)looks),
+        .missed_percent = at_most_all(percent((double)tables->missed_ns, duration_ns)),
         .left_out = left_out ? left_out->value : 0,
         .tells_left_out = left_out != NULL,
     };
@@ -103,7 +103,7 @@ const char *exactness_missed(char room[EXACTNESS_ROOM], const struct exactness *
     room[0] = '\0';
     if (exactness->missed_percent > MISSED_PERCENT)
         add(room,
-            "%.1f %% of ticks were missed: nobody saw what the program did then, and shares may be off by as many "
+            "%.1f %% of the time was missed: nobody saw what the program did then, and shares may be off by as many "
             "points",
             exactness->missed_percent);
     return room;

@@ -18,7 +18,8 @@ struct exactness {
     double exact_percent;  /* of samples */
     double taken_percent;  /* of a processor */
     double budget_percent; /* of a processor: what may be taken */
-    double missed_percent; /* of ticks */
+    double missed_percent; /* of the time: the intervals of missed ticks. Where the budget makes intervals longer, a
+                            * missed tick at the start is a shorter time than one later */
     uint64_t left_out;     /* ticks, to keep within the budget, ... */
     uint64_t due;          /* ... of so many */
     bool tells_left_out;   /* the recorder might leave some out */

@@ -276,6 +276,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return false;
     if (sample->stands_ns == 0)
         sample->stands_ns = tables_interval_ns(tables, sample->thread);
+    tables->stands_ns = sample->stands_ns;
     note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
         tables->lost_samples += 1 + sample->more;
@@ -335,6 +336,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return true;
     case EVENT_MISSED:
         tables->missed += event->missed;
+        tables->missed_ns += event->missed * (tables->stands_ns ? tables->stands_ns : tables->recording.interval_ns);
         return true;
     case EVENT_TICK:
         tables->ticks += 1 + event->more_ticks;

@@ -68,7 +68,9 @@ struct tables {
     bool has_recording;
     struct end end; /* .reason 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
-    uint64_t missing;       /* samples that were recorded and are not here, for whatever reason: set by who has read */
+    uint64_t missed_ns; /* the intervals of the missed ticks, each as long as the latest sample before it stood for */
+    uint64_t stands_ns; /* how long the latest sample stands for; 0: there was none yet */
+    uint64_t missing;   /* samples that were recorded and are not here, for whatever reason: set by who has read */
     bool missing_estimated; /* nothing told how many there were */
     bool cut;               /* one of several recordings has no end, or was left out */
     uint64_t failures[FAILURE_KINDS];

@@ -4,6 +4,8 @@
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
+#include <math.h>
+
 static const struct {
     const char *what;
     uint64_t interval_ns, ticks, missed, duration_ns;
@@ -36,7 +38,7 @@ static const struct {
       .figures = { FIGURE("samples", 100000), FIGURE("samples_exact", 99999), FIGURE("ticks_left_out", 7) },
       .rate = "100 Hz asked, 97 reached: 7 of 1007 ticks were left out to stay within the budget",
       .share = "99.9 % of samples were one proven moment",
-      .missed_words = "3.0 % of ticks were missed: nobody saw what the program did then, and shares may be off by as "
+      .missed_words = "3.0 % of the time was missed: nobody saw what the program did then, and shares may be off by as "
                       "many points" },
     { .what = "an older one",
       .interval_ns = MS / 10,
@@ -59,8 +61,9 @@ static struct tables tables_of(size_t row)
 {
     struct tables tables = { .recording.interval_ns = rows[row].interval_ns,
                              .ticks = rows[row].ticks,
-                             .missed = rows[row].missed,
                              .last_ns = rows[row].duration_ns };
+    struct event missed = { .kind = EVENT_MISSED, .missed = rows[row].missed };
+    assert_true(tables_take(&tables, &missed, NULL));
     for (size_t i = 0; i < countof(rows[row].figures) && rows[row].figures[i].kind; i++) {
         struct event event = rows[row].figures[i];
         assert_true(tables_take(&tables, &event, NULL));
@@ -108,9 +111,25 @@ static void numbers_of_any_size_have_room(void **state)
     exactness_missed(room, &most);
 }
 
+/* 12 ticks of 1 ms that were missed at the start, before the budget made intervals longer, are 12 ms and not 3/10 of
+ * the recording. */
+static void a_missed_tick_is_as_long_as_its_interval(void **state)
+{
+    (void)state;
+    struct tables tables = { .recording.interval_ns = MS, .ticks = 28, .last_ns = 4000 * (uint64_t)MS };
+    struct event missed = { .kind = EVENT_MISSED, .missed = 12 };
+    assert_true(tables_take(&tables, &missed, NULL));
+    assert_true(fabs(exactness_of(&tables).missed_percent - 0.3) < 1e-9);
+    tables.stands_ns = 140 * (uint64_t)MS;
+    missed.missed = 2;
+    assert_true(tables_take(&tables, &missed, NULL));
+    assert_true(fabs(exactness_of(&tables).missed_percent - 7.3) < 1e-9);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),
         cmocka_unit_test(it_is_told_in_words),
         cmocka_unit_test(shares_are_known_or_not),
         cmocka_unit_test(numbers_of_any_size_have_room),
