@@ -199,7 +199,7 @@ static bool look_into_all(struct inputs *inputs, const struct selection *choice,
         const struct text own = look.tables.recording.mode;
         inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);
         if (input->known && !mode.bytes)
-            mode = (struct text){ alloc_copy(own.bytes, own.size), own.size };
+            mode = text_copy(own);
         tables_free(&look.tables);
     }
     text_free(mode);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/command.h"
 
-#include "formats/base/alloc.h"
 #include "record/process/clock.h"
 #include "record/signals.h"
 

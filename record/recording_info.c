@@ -7,7 +7,6 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define TIME_UNITS         4       /* to the interval at most: what a sample's time is rounded down to */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands at the head of a recording: by whom, where, when and how it was made. */
+/* The head of a recording: who made the recording, where, when and how. */
 #ifndef PYREEL_RECORD_RECORDING_INFO_H
 #define PYREEL_RECORD_RECORDING_INFO_H
 

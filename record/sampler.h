@@ -16,7 +16,7 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
-/* What the sink was told of a thread state of the thread list, with the same place. */
+/* What was emitted of one thread state: the entry has the same place as the thread state in the thread list. */
 struct told {
     uint64_t interpreter_id;
     uint32_t number;                    /* as defined to the sink; 0: not a thread that it knows */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the sampler counted, by the names of formats/model/counters.h: written into the recording and printed for
+/* The counters of the sampler, by the names of formats/model/counters.h: written into the recording and printed for
  * --stats. One table says where each figure is kept. */
 #ifndef PYREEL_RECORD_SAMPLER_COUNTERS_H
 #define PYREEL_RECORD_SAMPLER_COUNTERS_H

@@ -9,7 +9,7 @@ bool sampler_emit(struct sampler *sampler, struct event event, struct fault *why
 /* What is told by a note only waits in the open block, and can't fail. */
 void sampler_emit_note(struct sampler *sampler, struct event event);
 
-/* What is told is counted, too. A sample is made in its event, by sampler_emit_begin_sample(): to copy it takes longer
+/* Emits an event, and counts it. A sample is made in its event, by sampler_emit_begin_sample(): to copy it takes longer
  * than all else that is done for a thread which has not moved. */
 bool sampler_emit_sample(struct sampler *sampler, struct event *event, struct fault *why);
 bool sampler_emit_failed(struct sampler *sampler, uint32_t thread, enum failure cause, uint64_t time_ns,

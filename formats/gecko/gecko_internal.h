@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of formats/gecko/gecko.h share; nobody else includes it. */
+/* Declarations that the files of this room share; no file outside the room includes this header. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 

@@ -93,7 +93,7 @@ bool counters_set(struct counters *list, struct text name, uint64_t value, struc
     if (list->count == FIGURES_LIMIT)
         return fault(why, "more than %d figures", FIGURES_LIMIT);
     list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
-    list->rows[list->count++] = (struct figure){ { alloc_copy(name.bytes, name.size), name.size }, value };
+    list->rows[list->count++] = (struct figure){ text_copy(name), value };
     return true;
 }
 

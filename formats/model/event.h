@@ -180,7 +180,8 @@ struct string {
     struct text text;
 };
 
-/* Of the recorder's work. Names are lower-case words joined by _ and keep their meaning, see counters.h. */
+/* A counter of the recorder's own work. Names are lower-case words joined by _ and keep their meaning, see counters.h.
+ */
 struct figure {
     struct text name;
     uint64_t value;

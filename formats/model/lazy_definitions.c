@@ -26,8 +26,7 @@ void lazy_definitions_close(struct lazy_definitions *definitions)
 static void hold_string(struct lazy_definitions *d, const struct string *string)
 {
     d->strings = alloc_grow(d->strings, &d->strings_room, (size_t)string->number + 1, sizeof(*d->strings));
-    const struct text text = { alloc_copy(string->text.bytes, string->text.size), string->text.size };
-    d->strings[string->number] = (struct held_string){ .text = text };
+    d->strings[string->number] = (struct held_string){ .text = text_copy(string->text) };
 }
 
 static void hold_function(struct lazy_definitions *d, const struct function *function)

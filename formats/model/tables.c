@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define JUMPS_LIMIT  4194304u /* numbers passed over in all, schemas/stream.md section 5 */
 #define STACKS_LIMIT (UINT32_MAX - 1)

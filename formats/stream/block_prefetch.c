@@ -10,7 +10,7 @@
 #define BYTES_MOST ((size_t)1 << 20) /* of payloads that wait: some of the largest that a writer makes */
 #define ROOM_MOST  BYTES_MOST        /* of a payload that is kept to be used again */
 
-/* What block_order_next() brought. */
+/* One result of block_order_next(). */
 struct slot {
     enum block_found found;
     struct block block;

@@ -224,8 +224,7 @@ static bool look_at_set(struct looking *k, uint64_t set)
 /* Gives it its name. Another name or coroutine makes it another task. */
 static void take_identity(struct known_task *task, uint64_t coroutine, struct text name)
 {
-    const bool same = task->coroutine == coroutine && task->name.size == name.size &&
-                      memcmp(task->name.bytes, name.bytes, name.size) == 0;
+    const bool same = task->coroutine == coroutine && text_equal(task->name, name);
     task->number = same ? task->number : 0;
     task->coroutine = coroutine;
     text_free(task->name);

@@ -311,7 +311,7 @@ pid_t procfs_ns_pid(pid_t pid)
 bool procfs_same_pids(pid_t pid)
 {
     const struct text ours = read_link(getpid(), "ns/pid"), theirs = read_link(pid, "ns/pid");
-    const bool same = ours.size == theirs.size && (ours.size == 0 || memcmp(ours.bytes, theirs.bytes, ours.size) == 0);
+    const bool same = text_equal(ours, theirs);
     text_free(ours);
     text_free(theirs);
     return same;

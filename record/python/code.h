@@ -79,7 +79,7 @@ struct codes {
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink);
 void codes_close(struct codes *codes);
 
-/* What the instruction at an address in it can do, see opcode_effects.h. */
+/* The effects of the instruction at an address in a code object, see opcode_effects.h. */
 static inline uint32_t code_kind(const struct code *code, uint64_t instruction)
 {
     const uint64_t unit = (instruction - code->first) / 2;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/signals.h"
 
-#include "formats/base/alloc.h"
 #include "record/command.h"
 #include "tests/fakes/testing.h"
 
