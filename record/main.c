@@ -8,7 +8,6 @@
 #include "record/exact/budget.h"
 #include "record/options.h"
 #include "record/process/clock.h"
-#include "record/process/permission.h"
 #include "record/process/priority.h"
 #include "record/process/procfs.h"
 #include "record/progress.h"
@@ -18,24 +17,17 @@
 #include "record/sampler_counters.h"
 #include "record/signals.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define LOOK_FIRST_NS    500000u     /* between two looks for a Python that is not there yet; doubles ... */
-#define LOOK_MOST_NS     16000000u   /* ... up to this */
 #define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
 #define NAP_MOST_NS      100000000u  /* a sleep is no longer, so that the end of the target is noticed */
 #define SETTLE_NS        1000000u    /* the same while the target has a thread that waits for us */
 #define BLOCKING_LIMIT   0.5         /* of the program's time that --blocking may take */
-#define BELIEVE_NS       50000000u   /* a process that can't be read is looked at again for so long */
 
 /* One run of the program. */
 struct session {
@@ -44,15 +36,13 @@ struct session {
     struct recording_file file;
     struct stream_writer writer;
     struct sampler sampler;
-    struct freeze freeze;
     struct budget budget;
     enum priority priority;
     struct progress progress;
-    pid_t pid;
-    int pidfd;            /* of the process that we attached to; -1 where the kernel has none */
-    uint64_t deadline_ns; /* monotonic, when the duration is over; UINT64_MAX: never */
-    uint64_t missed_ns;   /* the intervals of ticks that were missed */
-    uint32_t blocks;      /* written when the file was looked at last */
+    struct watched *program; /* the process that was asked for; the sampler's */
+    uint64_t deadline_ns;    /* monotonic, when the duration is over; UINT64_MAX: never */
+    uint64_t missed_ns;      /* the intervals of ticks that were missed */
+    uint32_t blocks;         /* written when the file was looked at last */
     enum end_reason reason;
     struct fault why; /* of END_ERROR */
 };
@@ -74,22 +64,23 @@ static void say(const struct session *session, const char *format, ...)
 static struct figures figures_of(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
-    return (struct figures){ .elapsed_ns = clock_now_ns() - sampler->start_ns,
-                             .ticks = sampler->ticks,
+    const struct emitter *emitter = &sampler->emitter;
+    return (struct figures){ .elapsed_ns = clock_now_ns() - sampler->options.start_ns,
+                             .ticks = emitter->ticks,
                              .left_out = budget_left_out(&session->budget),
-                             .samples = sampler->samples,
-                             .exact = sampler->figures.exact,
+                             .samples = emitter->samples,
+                             .exact = sampler_counters(sampler).exact,
                              .missed = sampler->missed,
                              .missed_ns = session->missed_ns,
-                             .failed = sampler->failed,
+                             .failed = emitter->failed,
                              .taken_ns = sampler_taken_ns(sampler),
                              .limit = session->budget.limit,
                              .asked_hz = 1e9 / (double)session->budget.asked_ns,
                              .blocking = session->options.blocking,
-                             .refusal = sampler->exact.refusal,
+                             .refusal = session->program->exact.refusal,
                              .punctual = session->priority == PRIORITY_REAL_TIME,
                              .bytes = session->writer.blocks.written,
-                             .threads = sampler->last_thread };
+                             .threads = emitter->last_thread };
 }
 
 /* ---- when to stop ---- */
@@ -110,17 +101,6 @@ static bool asked_to_stop(struct session *session)
     return false;
 }
 
-/* A zombie has ended, and a process that has its number now is another one: a pidfd tells, a number does not. */
-static bool target_ended(struct session *session)
-{
-    if (session->command.pid)
-        return command_ended(&session->command);
-    if (session->pidfd < 0)
-        return kill(session->pid, 0) != 0 && errno == ESRCH;
-    struct pollfd end = { .fd = session->pidfd, .events = POLLIN };
-    return poll(&end, 1, 0) > 0;
-}
-
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -132,10 +112,10 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
     for (uint64_t now; (now = clock_now_ns()) < wake_ns;) {
         if (asked_to_stop(session))
             return false;
-        const uint64_t nap_ns = freeze_settle(&session->freeze) ? SETTLE_NS : NAP_MOST_NS;
+        const uint64_t nap_ns = sampler_settle(&session->sampler) ? SETTLE_NS : NAP_MOST_NS;
         const bool long_sleep = wake_ns - now > nap_ns;
         clock_sleep_until(earlier(earlier(wake_ns, now + nap_ns), session->deadline_ns));
-        if (long_sleep && target_ended(session))
+        if (long_sleep && watched_ended(session->program))
             return true;
     }
     return !asked_to_stop(session);
@@ -144,62 +124,28 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
 /* Waits for the end of the command, which must not wait for us meanwhile. */
 static void wait_for_command(struct session *session)
 {
-    while (freeze_settle(&session->freeze) && !command_ended(&session->command))
+    while (sampler_settle(&session->sampler) && !command_ended(&session->command))
         clock_sleep_until(clock_now_ns() + SETTLE_NS);
     command_wait(&session->command);
 }
 
 /* ---- finding the target ---- */
 
-/* Looks at the process until it is a Python that runs, or until it is certain that it won't be. A refusal is believed
- * after a while only: a process that is just ending has no memory left, which looks as if it were not for us, and one
- * that is just starting may not be mapped as a whole. */
-static enum target_state find_python(struct session *session, struct target *target, uint64_t give_up_ns)
+/* Looks at the process until it is a Python that runs, or until it is certain that it won't be; then session->why says
+ * why. */
+static enum target_state find_python(struct session *session, uint64_t give_up_ns)
 {
-    const uint64_t believe_ns = clock_now_ns() + BELIEVE_NS;
-    uint64_t wait_ns = LOOK_FIRST_NS;
+    struct watched *program = session->program;
+    watched_seek(program);
     for (;;) {
         struct fault why = { 0 };
-        enum target_state state = target_open(target, session->pid, &why);
-        const struct options *options = &session->options;
-        if (state == TARGET_READY && ((options->async && !asyncio_possible(&target->runtime.layout, &why)) ||
-                                      (options->blocking && !freeze_open(&session->freeze, session->pid, &why)))) {
-            target_close(target);
-            state = TARGET_UNSUPPORTED;
-        }
-        const uint64_t now = clock_now_ns();
-        if (state == TARGET_READY)
-            return state;
-        if (target_ended(session))
-            return TARGET_GONE;
-        if ((state == TARGET_UNSUPPORTED || state == TARGET_DENIED) && now >= believe_ns) {
+        const enum target_state state = watched_find(program, &why);
+        if (state == TARGET_UNSUPPORTED || state == TARGET_DENIED)
             session->why = why;
+        if (state != TARGET_NOT_YET)
             return state;
-        }
-        if (now >= give_up_ns || !sleep_until(session, now + wait_ns))
-            return state == TARGET_GONE ? state : TARGET_NOT_YET;
-        wait_ns = earlier(wait_ns * 2, LOOK_MOST_NS);
-    }
-}
-
-/* The process could not be opened, for good: says why in session->why. */
-static bool refuse(struct session *session, enum target_state state)
-{
-    struct fault *why = &session->why;
-    const struct fault known = *why;
-    why->text[0] = '\0';
-    switch (state) {
-    case TARGET_GONE:
-        return fault(why, "there is no process %d", (int)session->pid);
-    case TARGET_DENIED:
-        return permission_explain(session->pid, why);
-    case TARGET_UNSUPPORTED:
-        return fault(why, "cannot read process %d: %s", (int)session->pid, known.text);
-    default:
-        return fault(why,
-                     "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
-                     "CPython " LAYOUT_SUPPORTED,
-                     (int)session->pid);
+        if (clock_now_ns() >= give_up_ns || !sleep_until(session, program->find_due_ns))
+            return TARGET_NOT_YET;
     }
 }
 
@@ -221,7 +167,7 @@ static bool goes_on(struct session *session)
 static bool tick_again(struct session *session, uint64_t ticks)
 {
     const uint64_t stands_ns = session->budget.skipped_ns / ticks;
-    session->sampler.stands_ns = stands_ns == session->budget.asked_ns ? 0 : stands_ns;
+    session->sampler.emitter.stands_ns = stands_ns == session->budget.asked_ns ? 0 : stands_ns;
     return sampler_ticks_again(&session->sampler, ticks, &session->why);
 }
 
@@ -240,7 +186,7 @@ static bool sample_process(struct session *session)
         if (clock_now_ns() < moments.due_ns) /* the target has ended, and no post need wait for the moment */
             sampler_cancel(sampler);
         const uint64_t taken_ns = sampler_taken_ns(sampler);
-        sampler->stands_ns = budget_stands_ns(budget);
+        sampler->emitter.stands_ns = budget_stands_ns(budget);
         switch (sampler_tick(sampler, clock_now_ns(), missed, &session->why)) {
         case SAMPLER_GOING:
             break;
@@ -250,7 +196,7 @@ static bool sample_process(struct session *session)
             return !stop(session, END_ERROR);
         }
         const bool stood_still = signals_continued(); /* we did, and did not wait */
-        const bool waited = sampler->waited && !stood_still;
+        const bool waited = sampler_waited(sampler) && !stood_still;
         missed = budget_pass(budget, sampler_taken_ns(sampler) - taken_ns, clock_now_ns(), waited);
         if (missed > 0 && waited) {
             if (!tick_again(session, missed))
@@ -267,26 +213,27 @@ static bool sample_process(struct session *session)
 }
 
 /* Samples one program after the other: a process may become another by execve. */
-static void sample(struct session *session, struct target *target)
+static void sample(struct session *session)
 {
+    struct watched *program = session->program;
     for (;;) {
         char version[32];
-        say(session, "process %d runs CPython %s", (int)target->pid,
-            event_python_version_text(version, target->runtime.layout.version));
-        sampler_attach(&session->sampler, target);
-        if (session->sampler.stands)
-            sampler_warm_up(&session->sampler);
+        say(session, "process %d runs CPython %s", (int)program->pid,
+            event_python_version_text(version, program->target.runtime.layout.version));
+        watched_attach(program);
+        if (session->sampler.options.stands)
+            watched_warm_up(program);
         const bool lost = sample_process(session);
-        sampler_detach(&session->sampler);
+        watched_detach(program);
         session->reason = lost ? END_TARGET : session->reason;
-        if (!lost || target_ended(session))
+        if (!lost || watched_ended(session->program))
             return;
         const uint64_t give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
-        const enum target_state state = find_python(session, target, give_up_ns);
+        const enum target_state state = find_python(session, give_up_ns);
         if (state == TARGET_READY)
             continue;
         if (state == TARGET_UNSUPPORTED || state == TARGET_DENIED) {
-            refuse(session, state);
+            watched_refusal(session->program, state, &session->why);
             session->reason = END_ERROR;
         } else if (state == TARGET_NOT_YET && session->reason == END_TARGET) {
             session->reason = END_NOT_PYTHON;
@@ -297,6 +244,28 @@ static void sample(struct session *session, struct target *target)
 
 /* ---- the file ---- */
 
+/* What there is to sample, and how. */
+static void open_sampler(struct session *session, pid_t pid)
+{
+    const struct options *options = &session->options;
+    struct sampler *sampler = &session->sampler;
+    sampler->options = (struct watch_options){ .interval_ns = options->interval_ns,
+                                               .which = options->which,
+                                               .anew = options->anew,
+                                               .with_status = true,
+                                               .mode = options->mode,
+                                               .async = options->async,
+                                               .instructions = options->opcodes,
+                                               .freezes = options->blocking,
+                                               .stands = options->disturb > 0 && !options->blocking,
+                                               .raise = options->priority };
+    sampler->synthetic = (struct synthetic_frames){ .native = options->native,
+                                                    .gc = options->gc,
+                                                    .depth = options->depth };
+    sampler_open(sampler, stream_writer_sink(&session->writer));
+    session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
+}
+
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
@@ -305,45 +274,38 @@ static bool begin_recording(struct session *session, char **argv)
     say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
     stream_writer_limit(&session->writer, options->size_limit);
-    session->sampler.sink = stream_writer_sink(&session->writer);
-    session->sampler.interval_ns = options->interval_ns;
-    session->sampler.which = options->which;
-    session->sampler.anew = options->anew;
-    session->sampler.marks = (struct marks){ .native = options->native, .gc = options->gc, .depth = options->depth };
-    session->sampler.with_status = true;
-    session->sampler.asyncio.which = options->async;
-    session->sampler.statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
-    session->sampler.instructions = options->opcodes;
-    session->sampler.freeze = options->blocking ? &session->freeze : NULL;
-    session->sampler.stands = options->disturb > 0 && !options->blocking;
-    session->sampler.raise = options->priority;
-    session->sampler.start_ns = clock_now_ns();
+    session->sampler.options.start_ns = clock_now_ns();
     session->budget = (struct budget){ .asked_ns = options->interval_ns,
                                        .limit = options->blocking ? BLOCKING_LIMIT : options->disturb,
                                        .even = !options->jitter };
-    budget_open(&session->budget, session->sampler.start_ns);
+    budget_open(&session->budget, session->sampler.options.start_ns);
     if (options->duration_ns)
-        session->deadline_ns = session->sampler.start_ns + options->duration_ns;
+        session->deadline_ns = session->sampler.options.start_ns + options->duration_ns;
 
     struct event event = { .kind = EVENT_RECORDING };
-    recording_info_describe(&event.recording, options, argv, session->sampler.start_ns);
+    recording_info_describe(&event.recording, options, argv, session->sampler.options.start_ns);
     const bool good = recording_file_begin(&session->file, &session->why) &&
                       stream_write(&session->writer, &event, &session->why);
     recording_info_forget(&event.recording);
     return good;
 }
 
+static struct limits limits_of(const struct session *session)
+{
+    return (struct limits){ .ticks_left_out = budget_left_out(&session->budget),
+                            .limit_ppm = (uint64_t)(session->budget.limit * 1e6 + 0.5) };
+}
+
 static bool end_recording(struct session *session)
 {
     const struct sink sink = stream_writer_sink(&session->writer);
-    session->sampler.figures.ticks_left_out = budget_left_out(&session->budget);
-    session->sampler.figures.limit_ppm = (uint64_t)(session->budget.limit * 1e6 + 0.5);
-    if (!sampler_counters_emit(&session->sampler, &sink, &session->why))
+    const struct limits limits = limits_of(session);
+    if (!sampler_counters_emit(&session->sampler, &limits, &sink, &session->why))
         return false;
     const struct event event = {
         .kind = EVENT_END,
         .end = { .reason = session->reason,
-                 .time_ns = clock_now_ns() - session->sampler.start_ns,
+                 .time_ns = clock_now_ns() - session->sampler.options.start_ns,
                  .wait_status = session->command.ended ? session->command.wait_status : -1 },
     };
     return stream_write(&session->writer, &event, &session->why);
@@ -355,7 +317,7 @@ static void summarise(const struct session *session, const char *path)
     if (session->options.quiet)
         return;
     progress_summary(&f, path, session->reason);
-    freeze_report(&session->freeze, f.ticks);
+    freeze_report(&session->program->freeze, f.ticks);
 }
 
 /* Ends the file and reports. Returns whether all is well. */
@@ -372,8 +334,9 @@ static bool finish(struct session *session)
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
+    const struct limits limits = limits_of(session);
     if (session->options.stats && !session->options.quiet)
-        sampler_counters_print(&session->sampler, &session->writer.blocks);
+        sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
     free(path);
     return good;
 }
@@ -381,10 +344,7 @@ static bool finish(struct session *session)
 static void close_session(struct session *session)
 {
     struct fault unused = { 0 };
-    if (session->pidfd >= 0)
-        close(session->pidfd);
     sampler_close(&session->sampler);
-    freeze_close(&session->freeze);
     stream_writer_close(&session->writer);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
@@ -400,40 +360,38 @@ static int fail(const struct session *session, int exit_code)
 
 static int record_running(struct session *session, char **argv)
 {
-    struct target target;
-    session->pid = session->options.pid;
-    session->pidfd = (int)syscall(SYS_pidfd_open, session->pid, 0);
+    const pid_t pid = session->options.pid;
+    open_sampler(session, pid);
     signals_handle(false);
-    const enum target_state state = find_python(session, &target, clock_now_ns() + BECOME_PYTHON_NS);
+    const enum target_state state = find_python(session, clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
     if (state != TARGET_READY) {
-        refuse(session, state);
+        watched_refusal(session->program, state, &session->why);
         return fail(session, EXIT_OURS);
     }
-    const struct text line = procfs_command(session->pid);
-    const bool opened = recording_file_open(&session->file, session->options.output, session->options.force,
-                                            session->pid, line, &session->why);
+    const struct text line = procfs_command(pid);
+    const bool opened = recording_file_open(&session->file, session->options.output, session->options.force, pid, line,
+                                            &session->why);
     text_free(line);
     if (!opened || !begin_recording(session, argv)) {
-        target_close(&target);
+        target_close(&session->program->target);
         recording_file_discard(&session->file);
         return fail(session, EXIT_OURS);
     }
-    sample(session, &target);
+    sample(session);
     return finish(session) ? EXIT_SUCCESS : EXIT_OURS;
 }
 
 /* Waits for the first Python of the command and samples it to its end. */
 static void sample_command(struct session *session)
 {
-    struct target target;
     session->reason = END_TARGET;
-    const enum target_state state = find_python(session, &target, UINT64_MAX);
+    const enum target_state state = find_python(session, UINT64_MAX);
     if (state == TARGET_READY) {
-        sample(session, &target);
+        sample(session);
     } else if (state == TARGET_DENIED || state == TARGET_UNSUPPORTED) {
-        refuse(session, state);
+        watched_refusal(session->program, state, &session->why);
         session->reason = END_ERROR;
     }
 }
@@ -445,7 +403,7 @@ static int record_command(struct session *session, char **argv)
     const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
     if (!command_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
-    session->pid = command->pid;
+    open_sampler(session, command->pid);
     const struct text line = procfs_quote_command(options->command);
     const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
                                             &session->why);
@@ -480,7 +438,7 @@ static int record_command(struct session *session, char **argv)
 int main(int argc, char **argv)
 {
     startup(EXIT_OURS);
-    struct session session = { .deadline_ns = UINT64_MAX, .pidfd = -1, .command = { .gate = -1, .verdict = -1 } };
+    struct session session = { .deadline_ns = UINT64_MAX, .command = { .gate = -1, .verdict = -1 } };
     int exit_code;
     if (!options_read(&session.options, argc, argv, &exit_code))
         return exit_code;

@@ -117,15 +117,19 @@ static void intern_spread_anew(struct intern *intern)
     intern_rebuild(intern, intern->room);
 }
 
-static void intern_add(struct intern *intern, struct intern_slot *slot, uint64_t hash, const void *bytes, size_t size)
+/* Returns the copy. */
+static const char *intern_add(struct intern *intern, struct intern_slot *slot, uint64_t hash, const void *bytes,
+                              size_t size)
 {
     const size_t mask = intern->room - 1, steps = ((size_t)(slot - intern->slots) - (size_t)hash) & mask;
-    *slot = (struct intern_slot){ hash, alloc_copy(bytes, size), size, ++intern->count };
+    char *copy = alloc_copy(bytes, size);
+    *slot = (struct intern_slot){ hash, copy, size, ++intern->count };
     if (steps >= HASH_FAR && !intern->hashed_anew)
         intern_spread_anew(intern);
+    return copy;
 }
 
-uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
+uint32_t intern_keep(struct intern *intern, const void *bytes, size_t size, bool *added, const char **kept)
 {
     if (crowded(intern->count, intern->room)) {
         intern->hashed_anew = false;
@@ -136,8 +140,14 @@ uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bo
     *added = slot->number == 0;
     if (!*added)
         return slot->number;
-    intern_add(intern, slot, hash, bytes, size);
+    *kept = intern_add(intern, slot, hash, bytes, size);
     return intern->count;
+}
+
+uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
+{
+    const char *unused;
+    return intern_keep(intern, bytes, size, added, &unused);
 }
 
 void intern_free(struct intern *intern)

@@ -79,6 +79,8 @@ struct intern {
 
 /* The number of the `size` bytes at `bytes`; a new one is count + 1, and *added says so. */
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added);
+/* The same; *kept is the table's own copy of bytes that were added, which stays where it is until intern_free(). */
+uint32_t intern_keep(struct intern *intern, const void *bytes, size_t size, bool *added, const char **kept);
 void intern_free(struct intern *intern);
 
 #endif

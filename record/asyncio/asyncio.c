@@ -39,7 +39,7 @@ void asyncio_forget_entry(struct known_task *task)
     if (!task->entry)
         return;
     free(task->entry->stack.frames);
-    free(task->entry->told.frames);
+    free(task->entry->emitted.frames);
     free(task->entry);
     task->entry = NULL;
 }
@@ -56,9 +56,7 @@ void asyncio_close(struct asyncio *a)
     free(a->chain);
     free(a->running);
     free(a->threads);
-    const struct asyncio kept = {
-        .which = a->which, .marks = a->marks, .sink = a->sink, .last_number = a->last_number
-    };
+    const struct asyncio kept = { .which = a->which, .synthetic = a->synthetic, .emitter = a->emitter };
     *a = kept;
 }
 

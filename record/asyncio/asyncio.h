@@ -9,11 +9,12 @@
  * round, with those that wait for it; what still changes in the last one is a failed sample.
  *
  * Which task a thread runs is told by its stack: the frame of the task's coroutine is on it. A stack of a task is, root
- * first, a mark <task NAME> and the task's frames for each of those that wait for it, then for itself. Where several
- * wait for one, the one with the smallest number is shown, and the mark says how many there are. */
+ * first, a frame <task NAME> and the task's frames for each of those that wait for it, then for itself. Where several
+ * wait for one, the one with the smallest number is shown, and the frame <task NAME> says how many there are. */
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 
+#include "formats/model/emitter.h"
 #include "record/asyncio/asyncio_tasks.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
@@ -26,7 +27,7 @@ enum async {
 };
 extern const char *const async_names[ASYNC_KINDS];
 
-/* Frames, root first, as told to the sink. */
+/* Frames, root first: indexes of the definitions. */
 struct frames {
     uint32_t *frames;
     size_t count, room;
@@ -41,22 +42,22 @@ struct thread_task {
     bool failed;    /* that could not be found out */
 };
 
-/* What is told of a task. */
+/* What was emitted of a task: its entry among the threads. */
 struct task_entry {
-    uint32_t thread; /* the number of its entry as told to the sink; 0: not yet */
+    uint32_t thread; /* the number of the entry; 0: not emitted yet */
     uint32_t number; /* the task's, in that entry */
     uint32_t owner;
-    struct frames stack, told; /* of this tick if it is another than the last; of the last sample */
-    bool same;                 /* as the last sample */
-    uint64_t settled;          /* the tick for which that holds */
-    enum failure cause;        /* when it does not hold for this tick */
+    struct frames stack, emitted; /* of this tick if it is another than the last; of the last sample */
+    bool same;                    /* as the last sample */
+    uint64_t settled;             /* the tick for which that holds */
+    enum failure cause;           /* when it does not hold for this tick */
 };
 
 struct asyncio {
     enum async which; /* set by the caller before asyncio_open(), and these: */
-    struct marks *marks;
-    struct sink sink;
-    uint32_t process, last_number; /* of the process; of tasks */
+    struct synthetic_frames *synthetic;
+    struct emitter *emitter;
+    uint32_t process; /* its number */
 
     struct thread_list *thread_list;
     struct target *target;
@@ -109,7 +110,7 @@ void asyncio_search(struct asyncio *asyncio);
 /* A tick, in the place of thread_list_read(). `time_ns` is that of the recording. */
 enum thread_list_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, uint64_t time_ns);
 
-/* What is told of a task is over. */
+/* Frees the entry of a task. */
 void asyncio_forget_entry(struct known_task *task);
 
 /* The task that a member of the thread list runs in this tick; NULL: none. */

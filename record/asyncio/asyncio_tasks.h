@@ -81,8 +81,8 @@ struct known_task {
     uint64_t parent_round;    /* the round for which that holds */
     bool steady;              /* nothing of it is other than in the tick before */
     uint64_t steady_round;    /* the round in which that held for all that wait for it, too */
-    uint32_t mark;            /* its frame <task NAME>, for so many parents; 0: not told yet */
-    uint32_t mark_parents;
+    uint32_t label;           /* its frame <task NAME>, for so many parents; 0: not made yet */
+    uint32_t label_parents;
     struct task_entry *entry; /* what is told of it; NULL: nothing; whoever tells it frees it */
 };
 

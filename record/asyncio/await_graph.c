@@ -15,14 +15,13 @@
 
 static void define_task(struct asyncio *a, struct known_task *task)
 {
-    struct fault unused = { 0 }; /* a note only waits in the open block: it can't fail */
-    task->number = ++a->last_number;
-    task->mark = 0;
-    struct event event = {
-        .kind = EVENT_TASK,
-        .task = { .number = task->number, .process = a->process, .name = task->name, .start_ns = a->time_ns }
-    };
-    sink_take(&a->sink, &event, &unused);
+    task->number = ++a->emitter->last_task;
+    task->label = 0;
+    emitter_note(
+        a->emitter,
+        (struct event){
+            .kind = EVENT_TASK,
+            .task = { .number = task->number, .process = a->process, .name = task->name, .start_ns = a->time_ns } });
 }
 
 static void note_running(struct asyncio *a, uint32_t place)
@@ -169,10 +168,10 @@ static void push(struct frames *stack, uint32_t frame)
     stack->frames[stack->count++] = frame;
 }
 
-static uint32_t mark_of(struct asyncio *a, struct known_task *task)
+static uint32_t label_of(struct asyncio *a, struct known_task *task)
 {
-    if (task->mark && task->mark_parents == task->parents)
-        return task->mark;
+    if (task->label && task->label_parents == task->parents)
+        return task->label;
     const size_t room = task->name.size + 64;
     char *text = alloc_zeroed(room, 1);
     int size;
@@ -180,10 +179,10 @@ static uint32_t mark_of(struct asyncio *a, struct known_task *task)
         size = snprintf(text, room, "<task %.*s (%u parents)>", (int)task->name.size, task->name.bytes, task->parents);
     else
         size = snprintf(text, room, "<task %.*s>", (int)task->name.size, task->name.bytes);
-    task->mark = codes_mark(a->codes, (struct text){ text, (size_t)size });
-    task->mark_parents = task->parents;
+    task->label = definitions_synthetic_frame(a->codes->definitions, (struct text){ text, (size_t)size });
+    task->label_parents = task->parents;
     free(text);
-    return task->mark;
+    return task->label;
 }
 
 bool await_graph_find_running(const struct asyncio *a, const struct walk *walk, uint64_t coroutine, uint32_t *above)
@@ -199,18 +198,18 @@ bool await_graph_find_running(const struct asyncio *a, const struct walk *walk, 
 void await_graph_add_links(struct asyncio *a, const struct member *member, uint32_t from, uint32_t to,
                            struct frames *stack)
 {
-    struct marks *marks = a->marks;
+    struct synthetic_frames *wanted = a->synthetic;
     const struct walk *walk = &member->walk;
-    const uint32_t gc = synthetic_frames_collecting(marks, a->thread_list, member);
+    const uint32_t gc = synthetic_frames_collecting(wanted, a->thread_list, member);
     for (uint32_t i = from; i < to; i++) {
         if (gc == i)
-            push(stack, synthetic_frames_gc_frame(marks, a->codes));
-        if (marks->native && walk->links[i].from_c && i > 0)
-            push(stack, synthetic_frames_native_frame(marks, a->codes));
+            push(stack, synthetic_frames_gc_frame(wanted));
+        if (wanted->native && walk->links[i].from_c && i > 0)
+            push(stack, synthetic_frames_native_frame(wanted));
         push(stack, walk->links[i].frame);
     }
     if (gc == to && to == walk->depth)
-        push(stack, synthetic_frames_gc_frame(marks, a->codes));
+        push(stack, synthetic_frames_gc_frame(wanted));
 }
 
 static const struct member *thread_of(const struct asyncio *a, const struct known_task *task, uint32_t *above)
@@ -229,7 +228,7 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
         uint32_t above;
         /* A task that runs and is waited for already is above on the thread's stack, or only its coroutine is known. */
         const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? thread_of(a, task, &above) : NULL;
-        push(stack, mark_of(a, task));
+        push(stack, label_of(a, task));
         for (size_t k = 0; !task->runs && k < task->frames_count; k++)
             push(stack, task->frames[k]);
         if (member)

@@ -25,7 +25,7 @@ bool await_graph_find_running(const struct asyncio *asyncio, const struct walk *
 /* The stack of the chain's first task into its entry; what runs of it is in the walk of its thread, if it has one. */
 enum look await_graph_stack(struct asyncio *asyncio, struct frames *stack);
 
-/* A thread's frames from one link up to another; with the marks that are wanted. */
+/* A thread's frames from one link up to another; with the synthetic frames that are wanted. */
 void await_graph_add_links(struct asyncio *asyncio, const struct member *member, uint32_t from, uint32_t to,
                            struct frames *stack);
 

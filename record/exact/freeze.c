@@ -25,7 +25,8 @@
 
 /* ---- our own signals ---- */
 
-static volatile sig_atomic_t holding;    /* a process is frozen, or about to be */
+/* A signal handler can only see what the whole process has. The rest is in `struct freeze`. */
+static volatile sig_atomic_t holding;    /* so many processes are frozen, or about to be */
 static volatile sig_atomic_t stop_later; /* we got a ^Z meanwhile */
 static volatile sig_atomic_t seizing;
 static sigjmp_buf give_up_seizing;
@@ -342,7 +343,7 @@ static bool stop_all(struct freeze *freeze)
 
 bool freeze_begin(struct freeze *freeze)
 {
-    holding = 1;
+    holding++;
     freeze->began_ns = clock_now_ns();
     set_timer(freeze, true);
     const bool good = stop_all(freeze);
@@ -358,10 +359,10 @@ void freeze_end(struct freeze *freeze)
     for (size_t i = freeze->count; i-- > 0;)
         if (freeze->threads[i].hold == HOLD_STOPPED)
             let_go(&freeze->threads[i]);
-    holding = 0;
+    holding--;
     const uint64_t lasted_ns = clock_now_ns() - freeze->began_ns;
     freeze->lasted_ns = lasted_ns < LASTS_MOST_NS ? lasted_ns : LASTS_MOST_NS;
-    if (!stop_later)
+    if (!stop_later || holding)
         return;
     stop_later = 0;
     raise(SIGSTOP);

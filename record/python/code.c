@@ -12,9 +12,10 @@
 #define BYTES_LIMIT  (256u << 20) /* of what is kept of all code objects */
 #define PLACES_LIMIT (1u << 20)   /* remembered at once */
 
-void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink)
+void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout,
+                struct definitions *definitions)
 {
-    *codes = (struct codes){ .remote = remote, .layout = layout, .sink = sink };
+    *codes = (struct codes){ .remote = remote, .layout = layout, .definitions = definitions };
 }
 
 static void free_code(struct code *code)
@@ -30,7 +31,7 @@ static size_t bytes_of(const struct code *code)
     return code->units * (1 + (code->instructions ? sizeof(*code->instructions) : 0)) + code->line_table_size;
 }
 
-static void forget_all(struct codes *codes)
+void codes_forget(struct codes *codes)
 {
     codes->epoch++;
     codes->recent = NULL;
@@ -46,22 +47,9 @@ static void forget_all(struct codes *codes)
     intern_pairs_free(&codes->places);
 }
 
-void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout)
-{
-    forget_all(codes);
-    codes->remote = remote;
-    codes->layout = layout;
-    codes->code_type = 0;
-}
-
 void codes_close(struct codes *codes)
 {
-    forget_all(codes);
-    intern_free(&codes->strings);
-    intern_free(&codes->functions);
-    intern_free(&codes->frames);
-    intern_pairs_free(&codes->lines);
-    free(codes->line_of);
+    codes_forget(codes);
     *codes = (struct codes){ 0 };
 }
 
@@ -89,7 +77,7 @@ struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
 void codes_trim(struct codes *codes)
 {
     if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT)
-        forget_all(codes);
+        codes_forget(codes);
     if (codes->places.count >= PLACES_LIMIT)
         intern_pairs_free(&codes->places);
 }
@@ -160,82 +148,10 @@ bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
 
 /* ---- definitions ---- */
 
-/* A note only waits in the open block: it can't fail. */
-static void define(struct codes *codes, struct event event)
-{
-    struct fault unused = { 0 };
-    sink_take(&codes->sink, &event, &unused);
-}
-
-static uint32_t define_string(struct codes *codes, struct text text)
-{
-    bool added;
-    const uint32_t number = intern_number(&codes->strings, text.bytes, text.size, &added);
-    if (added)
-        define(codes, (struct event){ .kind = EVENT_STRING, .string = { number, text } });
-    return number;
-}
-
-static uint32_t define_function(struct codes *codes, uint32_t name, uint32_t file, uint32_t first_line)
-{
-    const uint32_t key[] = { name, file, first_line };
-    bool added;
-    const uint32_t number = intern_number(&codes->functions, key, sizeof(key), &added);
-    if (added)
-        define(codes, (struct event){ .kind = EVENT_FUNCTION, .function = { number, key[0], key[1], key[2] } });
-    return number;
-}
-
-uint32_t codes_function(struct codes *codes, struct text name, struct text file, uint32_t first_line)
-{
-    const uint32_t name_number = define_string(codes, name);
-    return define_function(codes, name_number, define_string(codes, file), first_line);
-}
-
 static uint32_t define_name(struct codes *codes, uint8_t opcode)
 {
     const char *name = opcode ? codes->layout->opcode_names[opcode].name : NULL;
-    return name ? define_string(codes, (struct text){ name, strlen(name) }) : 0;
-}
-
-static void note_line(struct codes *codes, uint32_t frame, uint32_t function, uint32_t line)
-{
-    bool added;
-    codes->line_of = alloc_grow(codes->line_of, &codes->line_of_room, (size_t)frame + 1, sizeof(*codes->line_of));
-    codes->line_of[frame] = (struct line){ intern_pairs_number(&codes->lines, function, line, &added), line };
-}
-
-static uint32_t define_frame(struct codes *codes, uint32_t function, const struct place *place, uint8_t opcode,
-                             uint8_t base)
-{
-    const uint32_t key[] = { function,
-                             place->line,
-                             place->end_line,
-                             (uint32_t)place->column,
-                             (uint32_t)place->end_column,
-                             define_name(codes, opcode),
-                             define_name(codes, base) };
-    bool added;
-    const uint32_t number = intern_number(&codes->frames, key, sizeof(key), &added);
-    if (!added)
-        return number;
-    note_line(codes, number, function, place->line);
-    define(codes, (struct event){ .kind = EVENT_FRAME,
-                                  .frame = { .number = number,
-                                             .function = function,
-                                             .line = place->line,
-                                             .end_line = place->end_line,
-                                             .column = place->column,
-                                             .end_column = place->end_column,
-                                             .instruction = key[5],
-                                             .base = key[6] } });
-    return number;
-}
-
-uint32_t codes_mark(struct codes *codes, struct text name)
-{
-    static const struct place nowhere = { .column = -1, .end_column = -1 };
-    return define_frame(codes, define_function(codes, define_string(codes, name), 0, 0), &nowhere, 0, 0);
+    return name ? definitions_string(codes->definitions, (struct text){ name, strlen(name) }) : 0;
 }
 
 struct code *codes_gone(struct codes *codes)
@@ -244,7 +160,7 @@ struct code *codes_gone(struct codes *codes)
     codes->gone_count++;
     if (gone->function == 0) {
         gone->number = ++codes->last_number;
-        gone->function = define_function(codes, define_string(codes, TEXT("<code that was gone>")), 0, 0);
+        gone->function = definitions_function(codes->definitions, TEXT("<code that was gone>"), 0, 0);
     }
     return gone;
 }
@@ -305,7 +221,14 @@ uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit,
     if (unit >= 0)
         linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
     const uint8_t base = opcode ? code->instructions[unit].base : 0;
-    const uint32_t frame = define_frame(codes, code->function, &place, opcode, base);
+    const uint32_t frame = definitions_frame(codes->definitions,
+                                             &(struct frame){ .function = code->function,
+                                                              .line = place.line,
+                                                              .end_line = place.end_line,
+                                                              .column = place.column,
+                                                              .end_column = place.end_column,
+                                                              .instruction = define_name(codes, opcode),
+                                                              .base = define_name(codes, base) });
     intern_pairs_add(&codes->places, code->number, key, frame);
     return frame;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Code objects of the target, each read once and remembered while it lives: which function it is, and which frame an
- * instruction of it is. What is new is defined to the sink before its number is used.
+/* Code objects of one process, each read once and remembered while it lives: which function it is, and which frame an
+ * instruction of it is, as indexes of the recording's definitions (definitions.h).
  *
  * A code object can be freed, and another can take its address, at any time. What we remember must not be mistaken for
  * the other, so each has an identity: what it is made of, with a number that is given only once (since 3.12). The rule
@@ -12,8 +12,7 @@
 #ifndef PYREEL_RECORD_PYTHON_CODE_H
 #define PYREEL_RECORD_PYTHON_CODE_H
 
-#include "formats/intern/intern.h"
-#include "formats/model/sink.h"
+#include "formats/model/definitions.h"
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 #include "record/python/opcode_bases.h"
@@ -27,7 +26,7 @@ struct code {
     uint64_t first;    /* address of the first instruction of this copy */
     uint64_t copies;   /* where the addresses of all are; 0 for copy 0 */
     uint32_t number;   /* ours; never used again for another */
-    uint32_t function; /* as defined to the sink */
+    uint32_t function; /* its index in the definitions */
     uint32_t first_line;
     uint32_t units;                   /* two-byte instructions */
     uint32_t flags;                   /* co_flags */
@@ -45,18 +44,13 @@ struct code {
     struct code *next;    /* in its bucket */
 };
 
-/* Of a frame: its line, and a number for that line of its function. */
-struct line {
-    uint32_t number, line;
-};
-
 #define CODE_BUCKETS  4096
 #define CODES_AT_ONCE 16 /* that are read together at most */
 
 struct codes {
     struct remote *remote;
     const struct layout *layout;
-    struct sink sink;
+    struct definitions *definitions;
     uint64_t interpreter; /* id of the one whose code objects are looked for; may be set at any time */
     struct code *buckets[CODE_BUCKETS];
     size_t count;
@@ -64,19 +58,16 @@ struct codes {
     struct code *recent; /* found last */
     uint64_t epoch;      /* grows when one is forgotten: until then a struct code stays where it is */
     uint32_t last_number;
-    bool instructions;   /* may be set after codes_open(): those that frames stand at are recorded, too */
-    uint64_t code_type;  /* address of the type "code"; 0 until one was seen */
-    struct code gone;    /* see codes_gone() */
-    uint64_t gone_count; /* frames that were given it */
-    struct intern strings, functions, frames;
-    struct intern_pairs lines; /* (function, line) → number */
-    struct line *line_of;      /* of each frame */
-    size_t line_of_room;
+    bool instructions;          /* may be set after codes_open(): those that frames stand at are recorded, too */
+    uint64_t code_type;         /* address of the type "code"; 0 until one was seen */
+    struct code gone;           /* see codes_gone() */
+    uint64_t gone_count;        /* frames that were given it */
     struct intern_pairs places; /* (code number, place and opcode) → frame */
 };
 
-/* `remote` and `layout` must live as long as `codes`. */
-void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout, struct sink sink);
+/* The others must live as long as `codes`. */
+void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout,
+                struct definitions *definitions);
 void codes_close(struct codes *codes);
 
 /* The effects of the instruction at an address in a code object, see opcode_effects.h. */
@@ -92,8 +83,8 @@ static inline bool code_is_generator(const struct code *code)
     return code->flags & 0x2a0; /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 }
 
-/* Points to another program (after execve): forgets all code objects, keeps the numbers of definitions. */
-void codes_follow(struct codes *codes, struct remote *remote, const struct layout *layout);
+/* Forgets all code objects. Call it when no struct code is held. */
+void codes_forget(struct codes *codes);
 
 /* What a frame executes: a code object's address, 0 for none, and which copy of its bytecode. */
 struct executed {
@@ -123,7 +114,7 @@ bool codes_read_all(struct codes *codes, const struct executed *which, size_t co
  * instructions. Counted in codes->gone_count. Valid until codes_close(). */
 struct code *codes_gone(struct codes *codes);
 
-/* Forgets them all when there are very many. Call it when no struct code is held. */
+/* The same when there are very many. */
 void codes_trim(struct codes *codes);
 
 /* Reads the identities of `count` code objects with few system calls; forgets those that are others now and returns
@@ -134,16 +125,7 @@ bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
 int64_t code_instruction(const struct code *code, uint64_t address);
 
 /* The frame of an instruction, counted in two-byte units from the first; -1 when the function is about to begin.
- * `opcode` is the one that stands there, or 0 for a frame that does not tell. Defines it to the sink if it is new. */
+ * `opcode` is the one that stands there, or 0 for a frame that does not tell. */
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode);
-
-/* A number for the function and line of a frame. */
-static inline uint32_t codes_line(const struct codes *codes, uint32_t frame)
-{
-    return codes->line_of[frame].number;
-}
-
-/* A frame that stands for something else than Python code, and has nothing but a name. Defines it if it is new. */
-uint32_t codes_mark(struct codes *codes, struct text name);
 
 #endif

@@ -17,7 +17,4 @@ void code_read(struct codes *codes, struct code *const *which, bool *read, size_
 size_t code_identity_pieces(const struct codes *codes, const struct code *code, unsigned char *into,
                             struct piece *pieces);
 
-/* The number of a function. Defines it if it is new. */
-uint32_t codes_function(struct codes *codes, struct text name, struct text file, uint32_t first_line);
-
 #endif

@@ -258,7 +258,8 @@ static bool complete(struct batch *b, struct reading *r)
         return false;
     const struct text name = unicode_text(&r->name_is, r->name.bytes + r->name_is.offset);
     const struct text file = unicode_text(&r->file_is, r->file.bytes + r->file_is.offset);
-    code->function = codes_function(b->codes, name, file, code->first_line);
+    struct definitions *definitions = b->codes->definitions;
+    code->function = definitions_function(definitions, name, definitions_string(definitions, file), code->first_line);
     text_free(name);
     text_free(file);
     code->line_table = (uint8_t *)alloc_copy(r->line_table.bytes + b->codes->layout->bytes_data, code->line_table_size);

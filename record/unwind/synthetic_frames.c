@@ -10,32 +10,32 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static void push(struct told_frames *told, uint32_t frame)
+static void push(struct expanded *expanded, uint32_t frame)
 {
-    told->frames = alloc_grow(told->frames, &told->room, (size_t)told->pushed + 1, sizeof(uint32_t));
-    told->frames[told->pushed++] = frame;
+    expanded->frames = alloc_grow(expanded->frames, &expanded->room, (size_t)expanded->pushed + 1, sizeof(uint32_t));
+    expanded->frames[expanded->pushed++] = frame;
 }
 
-static uint32_t mark_frame(struct codes *codes, uint32_t *frame, struct text name)
+static uint32_t frame_of(struct synthetic_frames *wanted, uint32_t *frame, struct text name)
 {
     if (*frame == 0)
-        *frame = codes_mark(codes, name);
+        *frame = definitions_synthetic_frame(wanted->definitions, name);
     return *frame;
 }
 
-uint32_t synthetic_frames_gc_frame(struct marks *marks, struct codes *codes)
+uint32_t synthetic_frames_gc_frame(struct synthetic_frames *wanted)
 {
-    return mark_frame(codes, &marks->gc_frame, TEXT("<GC>"));
+    return frame_of(wanted, &wanted->gc_frame, TEXT("<GC>"));
 }
 
-uint32_t synthetic_frames_native_frame(struct marks *marks, struct codes *codes)
+uint32_t synthetic_frames_native_frame(struct synthetic_frames *wanted)
 {
-    return mark_frame(codes, &marks->native_frame, TEXT("<native>"));
+    return frame_of(wanted, &wanted->native_frame, TEXT("<native>"));
 }
 
-uint32_t synthetic_frames_truncated_frame(struct marks *marks, struct codes *codes)
+uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted)
 {
-    return mark_frame(codes, &marks->truncated_frame, TEXT("<truncated>"));
+    return frame_of(wanted, &wanted->truncated_frame, TEXT("<truncated>"));
 }
 
 static void note_place(struct expansion *expansion, uint32_t link, uint32_t frames)
@@ -44,38 +44,38 @@ static void note_place(struct expansion *expansion, uint32_t link, uint32_t fram
     expansion->places[link] = frames;
 }
 
-void synthetic_frames_expand(struct expansion *expansion, struct marks *marks, struct codes *codes,
-                             const struct walk *walk, bool known, uint32_t gc, struct told_frames *told)
+void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frames *wanted, const struct walk *walk,
+                             bool known, uint32_t gc, struct expanded *expanded)
 {
-    told->pushed = 0;
-    told->keep = expansion->frames;
+    expanded->pushed = 0;
+    expanded->keep = expansion->frames;
     if (known && walk->same == walk->depth && walk->depth == expansion->links && gc == expansion->gc)
         return;
     /* Where links are left out: between those nearest the root and those nearest the leaf. */
-    const uint32_t above = marks->depth / 2, below = marks->depth - above;
-    const bool truncated = walk->depth > marks->depth;
+    const uint32_t above = wanted->depth / 2, below = wanted->depth - above;
+    const bool truncated = walk->depth > wanted->depth;
     /* What is below <GC> has another place than without, and so has what is below <truncated>. */
-    const bool whole = !truncated && expansion->links <= marks->depth;
+    const bool whole = !truncated && expansion->links <= wanted->depth;
     const uint32_t still = least(whole ? walk->same : least(walk->same, above), least(gc, expansion->gc));
     const uint32_t same = known ? still : 0;
-    told->keep = same > 0 && marks->native ? expansion->places[same - 1] : same;
+    expanded->keep = same > 0 && wanted->native ? expansion->places[same - 1] : same;
     for (uint32_t i = same; i < walk->depth; i++) {
         if (truncated && i == above) {
-            push(told, synthetic_frames_truncated_frame(marks, codes));
+            push(expanded, synthetic_frames_truncated_frame(wanted));
             i = walk->depth - below;
         }
         if (gc == i)
-            push(told, synthetic_frames_gc_frame(marks, codes));
-        if (marks->native && walk->links[i].from_c && i > 0)
-            push(told, synthetic_frames_native_frame(marks, codes));
-        push(told, walk->links[i].frame);
-        if (marks->native)
-            note_place(expansion, i, told->keep + told->pushed);
+            push(expanded, synthetic_frames_gc_frame(wanted));
+        if (wanted->native && walk->links[i].from_c && i > 0)
+            push(expanded, synthetic_frames_native_frame(wanted));
+        push(expanded, walk->links[i].frame);
+        if (wanted->native)
+            note_place(expansion, i, expanded->keep + expanded->pushed);
     }
     if (gc == walk->depth)
-        push(told, synthetic_frames_gc_frame(marks, codes));
+        push(expanded, synthetic_frames_gc_frame(wanted));
     expansion->links = walk->depth;
-    expansion->frames = told->keep + told->pushed;
+    expansion->frames = expanded->keep + expanded->pushed;
     expansion->gc = gc;
 }
 
@@ -87,11 +87,11 @@ uint32_t synthetic_frames_gc(const struct walk *walk, uint64_t starter)
     return walk->depth;
 }
 
-uint32_t synthetic_frames_collecting(const struct marks *marks, const struct thread_list *thread_list,
+uint32_t synthetic_frames_collecting(const struct synthetic_frames *wanted, const struct thread_list *thread_list,
                                      const struct member *member)
 {
     const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
-    const bool collects = marks->gc && thread_list_collects(thread_list, member);
+    const bool collects = wanted->gc && thread_list_collects(thread_list, member);
     return collects ? synthetic_frames_gc(&member->walk, interpreter->gc_frame) : NO_GC;
 }
 

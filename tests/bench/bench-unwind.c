@@ -71,7 +71,7 @@ struct options {
 struct bench {
     struct options options;
     struct sampler sampler;
-    struct freeze freeze;
+    struct watched *watched;
     uint64_t calls, whole; /* whole: those in which no thread failed */
     uint64_t reading;      /* those that read the target's memory */
     uint64_t spent_ns, processor_ns;
@@ -214,17 +214,17 @@ static uint64_t processor_now_ns(void)
 /* Takes ticks until `end_ns`. */
 static bool measure_slice(struct bench *bench, uint64_t end_ns, struct slice *slice, struct fault *why)
 {
-    const struct remote *remote = &bench->sampler.target.remote;
+    const struct remote *remote = &bench->watched->target.remote;
     const struct remote before = *remote;
     const uint64_t processor_ns = processor_now_ns();
     uint64_t now_ns = clock_now_ns();
     while (now_ns < end_ns && !enough(bench)) {
-        const uint64_t begin_ns = now_ns, failed = bench->sampler.failed, reads = remote->calls;
+        const uint64_t begin_ns = now_ns, failed = bench->sampler.emitter.failed, reads = remote->calls;
         if (!tick(bench, now_ns, why))
             return false;
         now_ns = clock_now_ns();
         bench->calls++;
-        bench->whole += bench->sampler.failed == failed;
+        bench->whole += bench->sampler.emitter.failed == failed;
         bench->spent_ns += now_ns - begin_ns;
         slice->ticks += remote->calls > reads;
         slice->ticks_ns += remote->calls > reads ? now_ns - begin_ns : 0;
@@ -247,7 +247,7 @@ static bool measure(struct bench *bench, struct fault *why)
         struct slice slice = { 0 };
         if (!measure_slice(bench, slice_end_ns, &slice, why))
             return false;
-        bare_begin(&bench->sampler.target.remote);
+        bare_begin(&bench->watched->target.remote);
         const bool good = tick(bench, clock_now_ns(), why);
         bare_end();
         if (!good)
@@ -295,9 +295,9 @@ static void print_figures(const struct bench *bench)
         int decimals;
     } figures[] = {
         { "calls", calls, 0 },
-        { "ticks", (double)bench->sampler.ticks, 0 }, /* with those that were noted */
-        { "samples", (double)bench->sampler.samples, 0 },
-        { "failed", (double)bench->sampler.failed, 0 },
+        { "ticks", (double)bench->sampler.emitter.ticks, 0 }, /* with those that were noted */
+        { "samples", (double)bench->sampler.emitter.samples, 0 },
+        { "failed", (double)bench->sampler.emitter.failed, 0 },
         { "seconds", spent_us / 1e6, 3 },
         { "work_rate_hz", quotient(calls * 1e6, spent_us), 1 },
         { "avg_us", quotient(spent_us, calls), 3 },
@@ -333,30 +333,31 @@ int main(int argc, char **argv)
     int exit_code;
     if (!read_options(&bench.options, argc, argv, &exit_code))
         return exit_code;
+    bench.sampler.options = (struct watch_options){ .interval_ns = STATUS_INTERVAL_NS,
+                                                    .start_ns = clock_now_ns(),
+                                                    .which = bench.options.which,
+                                                    .anew = bench.options.anew,
+                                                    .async = bench.options.async,
+                                                    .instructions = bench.options.instructions,
+                                                    .with_status = bench.options.status,
+                                                    .freezes = bench.options.blocking };
+    sampler_open(&bench.sampler, (struct sink){ .take = discard });
+    struct watched *watched = sampler_watch(&bench.sampler, bench.options.pid, NULL);
+    bench.watched = watched;
     if (!open_target(&target, bench.options.pid, &why) ||
         (bench.options.async && !asyncio_possible(&target.runtime.layout, &why)) ||
-        (bench.options.blocking && !freeze_open(&bench.freeze, bench.options.pid, &why))) {
+        (bench.options.blocking && !freeze_open(&watched->freeze, bench.options.pid, &why))) {
         fprintf(stderr, "bench-unwind: %s\n", why.text);
         return EXIT_FAILED;
     }
-    bench.sampler = (struct sampler){ .interval_ns = 1,
-                                      .which = bench.options.which,
-                                      .anew = bench.options.anew,
-                                      .asyncio = { .which = bench.options.async },
-                                      .instructions = bench.options.instructions,
-                                      .with_status = bench.options.status,
-                                      .statuses = { .interval_ns = STATUS_INTERVAL_NS },
-                                      .freeze = bench.options.blocking ? &bench.freeze : NULL,
-                                      .sink = { .take = discard },
-                                      .start_ns = clock_now_ns() };
-    sampler_attach(&bench.sampler, &target);
+    watched->target = target;
+    watched_attach(watched);
     const bool good = measure(&bench, &why);
     if (good)
         print_figures(&bench);
     else
         fprintf(stderr, "bench-unwind: %s\n", why.text);
     sampler_close(&bench.sampler);
-    freeze_close(&bench.freeze);
     bare_close();
     return good ? EXIT_SUCCESS : EXIT_FAILED;
 }

@@ -257,11 +257,6 @@ static const void *published(uint32_t version, size_t *size)
     return tables[threaded][minor].table;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
-{
-    return tables_take(self, event, why);
-}
-
 struct fake_python *fake_python_start(uint32_t version)
 {
     struct fake_python *p = alloc_zeroed(1, sizeof(*p));
@@ -288,7 +283,7 @@ struct fake_python *fake_python_start(uint32_t version)
     fake_poke(p, p->code_type + l->type_name, name);
     if (l->interpreter_gil)
         fake_poke(p, p->interpreter + l->interpreter_gil, gil_at(p) - 8);
-    codes_open(&p->codes, &p->target.remote, l, (struct sink){ .take = take, .self = &p->tables });
+    codes_open(&p->codes, &p->target.remote, l, &p->definitions);
     unwinder_open(&p->unwinder, &p->target, &p->codes, false);
     fake_thread(p, 4711);
     fake_take_lock(p, 0);
@@ -301,7 +296,7 @@ void fake_python_end(struct fake_python *p)
         walk_free(&p->threads[i].walk);
     unwinder_close(&p->unwinder);
     codes_close(&p->codes);
-    tables_free(&p->tables);
+    definitions_free(&p->definitions);
     target_close(&p->target);
     fake_remote_reset();
     free(p->memory);
@@ -324,8 +319,8 @@ const char *fake_walk_text(struct fake_python *p, const struct walk *walk)
     size_t used = 0;
     p->text[0] = '\0';
     for (uint32_t i = 0; i < walk->depth && used + 100 < sizeof(p->text); i++) {
-        const struct frame *frame = &p->tables.frames[walk->links[i].frame];
-        const struct text name = tables_function_name(&p->tables, frame->function);
+        const struct frame *frame = &p->definitions.frames.rows[walk->links[i].frame].frame;
+        const struct text name = definitions_function_name(&p->definitions, frame->function);
         used += (size_t)snprintf(p->text + used, sizeof(p->text) - used, "%s%.*s:%u", i ? " " : "", (int)name.size,
                                  name.bytes, frame->line);
     }

@@ -8,7 +8,6 @@
 #ifndef PYREEL_TESTS_FAKES_FAKE_PYTHON_H
 #define PYREEL_TESTS_FAKES_FAKE_PYTHON_H
 
-#include "formats/model/tables.h"
 #include "record/unwind/unwind.h"
 
 #define FAKE_BASE        0x7f1200000000u
@@ -64,7 +63,7 @@ struct fake_python {
     unsigned char *memory;
     size_t used;
     struct target target; /* open */
-    struct tables tables; /* what was defined */
+    struct definitions definitions;
     struct codes codes;
     struct unwinder unwinder;
     uint64_t interpreter, code_type;

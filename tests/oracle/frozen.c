@@ -73,15 +73,15 @@ static bool take_steps(struct sampler *sampler, pid_t tid, long count, long step
 static bool begin(struct stream_writer *writer, struct sampler *sampler, struct fault *why)
 {
     const uint64_t interval_ns = STEP_LEAST_NS;
-    *sampler = (struct sampler){ .interval_ns = interval_ns, .sink = stream_writer_sink(writer) };
-    sampler->start_ns = clock_now_ns();
+    *sampler = (struct sampler){ .options = { .interval_ns = interval_ns, .start_ns = clock_now_ns() } };
+    sampler_open(sampler, stream_writer_sink(writer));
     const struct event event = { .kind = EVENT_RECORDING,
                                  .recording = { .pyreel_version = TEXT(PYREEL_VERSION),
                                                 .mode = TEXT("wall"),
                                                 .threads_option = TEXT("all"),
                                                 .command = TEXT("frozen"),
                                                 .start_unix_ns = clock_unix_ns(),
-                                                .start_monotonic_ns = sampler->start_ns,
+                                                .start_monotonic_ns = sampler->options.start_ns,
                                                 .interval_ns = interval_ns,
                                                 .time_unit_ns = 1000,
                                                 .attached = 1 } };
@@ -92,7 +92,7 @@ static bool finish(struct stream_writer *writer, const struct sampler *sampler, 
 {
     const struct event event = {
         .kind = EVENT_END,
-        .end = { .reason = END_DURATION, .time_ns = clock_now_ns() - sampler->start_ns, .wait_status = -1 }
+        .end = { .reason = END_DURATION, .time_ns = clock_now_ns() - sampler->options.start_ns, .wait_status = -1 }
     };
     return stream_write(writer, &event, why);
 }
@@ -107,10 +107,12 @@ static bool record(pid_t pid, long count, long steps, int fd, struct fault *why)
     clock_be_punctual();
     stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
     bool good = begin(&writer, &sampler, why);
-    sampler_attach(&sampler, &target);
+    struct watched *watched = sampler_watch(&sampler, pid, NULL);
+    watched->target = target;
+    watched_attach(watched);
     if (good)
         good = take_steps(&sampler, pid, count, steps, why);
-    sampler_detach(&sampler);
+    watched_detach(watched);
     good = good && finish(&writer, &sampler, why);
     sampler_close(&sampler);
     stream_writer_close(&writer);

@@ -38,45 +38,6 @@
 #define PAGE         4096u
 #define PAGES        64 /* of the process that are held while it stands still */
 
-/* ---- the names of frames ---- */
-
-struct function_is {
-    uint32_t name, file;
-};
-
-struct frame_is {
-    uint32_t function, line;
-};
-
-/* Takes the definitions that codes make. */
-struct names {
-    json_t **strings;
-    struct function_is *functions;
-    struct frame_is *frames;
-    size_t strings_room, functions_room, frames_room;
-    uint32_t frames_count;
-};
-
-static bool take_definition(void *self, struct event *event, struct fault *why)
-{
-    struct names *n = self;
-    (void)why;
-    if (event->kind == EVENT_STRING) {
-        const uint32_t number = event->string.number;
-        n->strings = alloc_grow(n->strings, &n->strings_room, (size_t)number + 1, sizeof(*n->strings));
-        n->strings[number] = json_stringn_nocheck(event->string.text.bytes, event->string.text.size);
-    } else if (event->kind == EVENT_FUNCTION) {
-        const uint32_t number = event->function.number;
-        n->functions = alloc_grow(n->functions, &n->functions_room, (size_t)number + 1, sizeof(*n->functions));
-        n->functions[number] = (struct function_is){ event->function.name, event->function.file };
-    } else if (event->kind == EVENT_FRAME) {
-        n->frames_count = event->frame.number;
-        n->frames = alloc_grow(n->frames, &n->frames_room, (size_t)n->frames_count + 1, sizeof(*n->frames));
-        n->frames[n->frames_count] = (struct frame_is){ event->frame.function, event->frame.line };
-    }
-    return true;
-}
-
 /* ---- the process ---- */
 
 /* A frame as it was found. */
@@ -97,7 +58,7 @@ struct reference {
     struct remote remote;
     struct runtime runtime;
     struct codes codes;
-    struct names names;
+    struct definitions definitions;
     struct link *links; /* leaf first */
     size_t links_count, links_room;
     uint32_t *key; /* tid, then frames */
@@ -368,15 +329,20 @@ static bool take_looks(struct reference *r, uint64_t count, double mean_us, stru
 
 /* ---- what came of it ---- */
 
-static json_t *frames_told(const struct names *n)
+static json_t *text_told(struct text text)
+{
+    return json_stringn_nocheck(text.bytes, text.size);
+}
+
+static json_t *frames_told(const struct definitions *d)
 {
     json_t *rows = json_array();
-    for (uint32_t i = 1; i <= n->frames_count; i++) {
-        const struct function_is *function = &n->functions[n->frames[i].function];
+    for (uint32_t i = 1; i <= d->frames.ids.count; i++) {
+        const struct frame *frame = &d->frames.rows[i].frame;
         json_t *row = json_array();
-        json_array_append(row, n->strings[function->name]);
-        json_array_append(row, n->strings[function->file]);
-        json_array_append_new(row, json_integer(n->frames[i].line));
+        json_array_append_new(row, text_told(definitions_function_name(d, frame->function)));
+        json_array_append_new(row, text_told(definitions_function_file(d, frame->function)));
+        json_array_append_new(row, json_integer(frame->line));
         json_array_append_new(rows, row);
     }
     return rows;
@@ -402,8 +368,8 @@ static bool tell(const struct reference *r, const char *path, struct fault *why)
     const double worth = moments * moments / (double)r->squares;
     json_t *told = json_pack("{s: I, s: f, s: f, s: I, s: f, s: o, s: o}", "looks", (json_int_t)r->looks, "worth",
                              worth, "seconds", (double)r->lasted_ns / s, "unread", (json_int_t)r->unread, "stop_us",
-                             (double)r->stopped_ns / us / (double)r->looks, "frames", frames_told(&r->names), "stacks",
-                             stacks_told(r));
+                             (double)r->stopped_ns / us / (double)r->looks, "frames", frames_told(&r->definitions),
+                             "stacks", stacks_told(r));
     const bool good = told && json_dump_file(told, path, JSON_COMPACT) == 0;
     json_decref(told);
     return good || fault(why, "cannot write %s", path);
@@ -411,16 +377,12 @@ static bool tell(const struct reference *r, const char *path, struct fault *why)
 
 static void close_all(struct reference *r)
 {
-    for (uint32_t i = 1; i <= r->codes.strings.count; i++)
-        json_decref(r->names.strings[i]);
     for (uint32_t i = 0; i < r->known.count; i++)
         free(r->stacks[i].frames);
     codes_close(&r->codes);
     remote_close(&r->remote);
     intern_free(&r->known);
-    free(r->names.strings);
-    free(r->names.functions);
-    free(r->names.frames);
+    definitions_free(&r->definitions);
     free(r->links);
     free(r->key);
     free(r->with_frames);
@@ -434,7 +396,7 @@ static bool take(struct reference *r, uint64_t count, double mean_us, const char
         return false;
     if (runtime_find(&r->runtime, &r->remote, why) != RUNTIME_READY)
         return fault(why, "process %d has no CPython that can be read", (int)r->process.pid);
-    codes_open(&r->codes, &r->remote, &r->runtime.layout, (struct sink){ take_definition, &r->names });
+    codes_open(&r->codes, &r->remote, &r->runtime.layout, &r->definitions);
     standstill_open(&r->process);
     const bool good = take_looks(r, count, mean_us, why);
     standstill_close(&r->process);

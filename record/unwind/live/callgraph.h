@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which calls a program has been seen to make: from this place (a frame: function, line and columns, with --opcodes the
- * instruction) to that line of the function it called (a number that codes_line() gives).
+ * instruction) to that line of the function it called (a number that definitions_line() gives).
  *
  * Two frames that lie side by side are copied some tens of nanoseconds apart, and the busiest programs return and call
  * again in that time: a copy may show a caller at one call and the frame of its next. So a call that is new to us is

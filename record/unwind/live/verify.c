@@ -15,7 +15,7 @@
 
 static uint32_t line_of(const struct unwinder *u, const struct link *link)
 {
-    return codes_line(u->codes, link->frame);
+    return definitions_line(u->codes->definitions, link->frame);
 }
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)

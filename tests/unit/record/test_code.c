@@ -22,25 +22,25 @@ static void define_once(struct fake_python *p)
     assert_int_equal(codes_frame(&p->codes, code, 1 * FAKE_UNIT, 0), one);
     const uint32_t two = codes_frame(&p->codes, code, 2 * FAKE_UNIT, 0), begin = codes_frame(&p->codes, code, -1, 0);
     assert_int_not_equal(one, two);
-    const struct frame *frame = &p->tables.frames[two];
+    const struct frame *frame = &p->definitions.frames.rows[two].frame;
     assert_int_equal(frame->line, 22);
     assert_int_equal(frame->end_line, 22);
     assert_int_equal(frame->column, 4);
     assert_int_equal(frame->end_column, 9);
-    assert_int_equal(p->tables.frames[begin].line, 20);
-    assert_int_equal(p->tables.frames[begin].column, -1);
-    assert_text(tables_function_name(&p->tables, frame->function), "C.f");
-    assert_text(tables_function_file(&p->tables, frame->function), "a.py");
-    assert_int_equal(p->tables.functions[frame->function].first_line, 20);
+    assert_int_equal(p->definitions.frames.rows[begin].frame.line, 20);
+    assert_int_equal(p->definitions.frames.rows[begin].frame.column, -1);
+    assert_text(definitions_function_name(&p->definitions, frame->function), "C.f");
+    assert_text(definitions_function_file(&p->definitions, frame->function), "a.py");
+    assert_int_equal(p->definitions.functions.rows[frame->function].first_line, 20);
 
     const struct code *twin = codes_read(&p->codes, again, 0); /* the same function, made a second time */
     assert_int_not_equal(twin->number, code->number);
     assert_int_equal(twin->function, code->function);
     assert_int_equal(codes_frame(&p->codes, twin, 1 * FAKE_UNIT, 0), one);
     assert_int_not_equal(codes_read(&p->codes, g, 0)->function, code->function);
-    assert_int_equal(p->tables.strings_count, 1 + 3);
-    assert_int_equal(p->tables.functions_count, 1 + 2);
-    assert_int_equal(p->tables.frames_count, 1 + 3);
+    assert_int_equal(p->definitions.strings.ids.count, 3);
+    assert_int_equal(p->definitions.functions.ids.count, 2);
+    assert_int_equal(p->definitions.frames.ids.count, 3);
 }
 EACH_VERSION(each_thing_is_defined_once, define_once);
 
@@ -56,7 +56,7 @@ static void confirm(struct fake_python *p)
     assert_non_null(codes_find(&p->codes, f, 0));
     assert_null(codes_find(&p->codes, g, 0));
     both[1] = codes_read(&p->codes, g, 0);
-    assert_text(tables_function_name(&p->tables, both[1]->function), "h");
+    assert_text(definitions_function_name(&p->definitions, both[1]->function), "h");
     fake_remote_unmap(FAKE_BASE);
     assert_false(codes_confirm(&p->codes, both, 2));
     assert_null(codes_find(&p->codes, f, 0));
@@ -133,7 +133,7 @@ static void read_names(struct fake_python *p)
         const struct code *read = codes_read(&p->codes, code, 0);
         if (!read)
             fail_msg("%s was not read", names[i].what);
-        const struct text name = tables_function_name(&p->tables, read->function);
+        const struct text name = definitions_function_name(&p->definitions, read->function);
         if (name.size != strlen(names[i].name) || memcmp(name.bytes, names[i].name, name.size) != 0)
             fail_msg("%s: '%.*s'", names[i].what, (int)name.size, name.bytes);
     }
@@ -149,7 +149,7 @@ static void cut_names(struct fake_python *p)
     memcpy(fake_bytes(p, string + l->string_state), &state, sizeof(state));
     memset(fake_bytes(p, string + l->string_ascii), 'x', 200000);
     fake_poke(p, code + l->code_name, string);
-    const struct text name = tables_function_name(&p->tables, codes_read(&p->codes, code, 0)->function);
+    const struct text name = definitions_function_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
     assert_int_equal(name.size, 65536 + 3);
     assert_memory_equal(name.bytes + name.size - 4, "x\xE2\x80\xA6", 4);
 }
@@ -259,25 +259,29 @@ static void learn_the_type(struct fake_python *p)
 }
 EACH_VERSION(the_type_is_known_by_its_name, learn_the_type);
 
-static void follow_another_program(struct fake_python *p)
+static void forget_all(struct fake_python *p)
 {
     const uint64_t f = fake_code(p, "f", 20, 9);
     const uint32_t frame = codes_frame(&p->codes, codes_read(&p->codes, f, 0), 1 * FAKE_UNIT, 0);
-    codes_follow(&p->codes, &p->target.remote, &p->target.runtime.layout);
+    codes_forget(&p->codes);
     assert_null(codes_find(&p->codes, f, 0));
     assert_int_equal(codes_frame(&p->codes, codes_read(&p->codes, f, 0), 1 * FAKE_UNIT, 0), frame);
-    assert_int_equal(p->tables.frames_count, 2);
+    assert_int_equal(p->definitions.frames.ids.count, 1);
 }
-EACH_VERSION(definitions_outlive_the_program, follow_another_program);
+EACH_VERSION(definitions_outlive_the_code_objects, forget_all);
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_thing_is_defined_once),        cmocka_unit_test(another_at_the_same_address_is_noticed),
-        cmocka_unit_test(many_are_confirmed_with_few_calls), cmocka_unit_test(names_become_utf8),
-        cmocka_unit_test(each_copy_is_known_by_itself),      cmocka_unit_test(a_huge_name_is_cut_and_marked),
-        cmocka_unit_test(what_is_no_code_object_is_refused), cmocka_unit_test(the_type_is_known_by_its_name),
-        cmocka_unit_test(definitions_outlive_the_program),
+        cmocka_unit_test(each_thing_is_defined_once),
+        cmocka_unit_test(another_at_the_same_address_is_noticed),
+        cmocka_unit_test(many_are_confirmed_with_few_calls),
+        cmocka_unit_test(names_become_utf8),
+        cmocka_unit_test(each_copy_is_known_by_itself),
+        cmocka_unit_test(a_huge_name_is_cut_and_marked),
+        cmocka_unit_test(what_is_no_code_object_is_refused),
+        cmocka_unit_test(the_type_is_known_by_its_name),
+        cmocka_unit_test(definitions_outlive_the_code_objects),
     };
     return run_all(tests);
 }

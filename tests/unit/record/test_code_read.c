@@ -26,14 +26,14 @@ static struct text name_of(struct fake_python *p, uint64_t address)
     const struct code *code = codes_find(&p->codes, address, 0);
     if (!code)
         fail_msg("Python %x: it was not read", fake_layout(p)->version);
-    return tables_function_name(&p->tables, code->function);
+    return definitions_function_name(&p->definitions, code->function);
 }
 
 /* What is told of an instruction of it. */
 static const struct frame *frame_of(struct fake_python *p, uint64_t address, int64_t unit)
 {
     const uint32_t number = codes_frame(&p->codes, codes_find(&p->codes, address, 0), unit, 0);
-    return &p->tables.frames[number];
+    return &p->definitions.frames.rows[number].frame;
 }
 
 /* The type of code objects is known from then on. */

@@ -49,10 +49,10 @@ static const char *sample_from(struct fake_python *p, uint32_t n)
     size_t used = 0;
     assert_int_equal(p->threads[0].state, UNWOUND);
     for (text[0] = '\0'; n < walk->depth; n++) {
-        const struct frame *frame = &p->tables.frames[walk->links[n].frame];
-        const struct text name = tables_function_name(&p->tables, frame->function);
-        const struct text is = tables_string(&p->tables, frame->instruction),
-                          base = tables_string(&p->tables, frame->base);
+        const struct frame *frame = &p->definitions.frames.rows[walk->links[n].frame].frame;
+        const struct text name = definitions_function_name(&p->definitions, frame->function);
+        const struct text is = p->definitions.strings.rows[frame->instruction].text,
+                          base = p->definitions.strings.rows[frame->base].text;
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s:%u %.*s=%.*s", used ? ", " : "",
                                  (int)name.size, name.bytes, frame->line, (int)is.size, is.bytes, (int)base.size,
                                  base.bytes);
@@ -88,10 +88,10 @@ static void specialise(struct fake_python *p)
     assert_int_equal(p->unwinder.figures.instructions_unknown, 0);
     assert_true(p->unwinder.figures.instructions >= 12);
     /* The same places are the same definitions. */
-    const size_t defined = p->tables.frames_count;
+    const size_t defined = p->definitions.frames.ids.count;
     put(p, module, 2, "CALL");
     assert_string_equal(sample(p), "<module>:3 CALL=CALL, f:27 CALL=CALL");
-    assert_int_equal(p->tables.frames_count, defined);
+    assert_int_equal(p->definitions.frames.ids.count, defined);
 }
 EACH_VERSION(an_instruction_that_changes_is_a_new_frame, specialise);
 
@@ -209,7 +209,7 @@ static void not_asked_for(struct fake_python *p)
         sample(p);
     const uint64_t without = p->target.remote.calls - calls;
     assert_true(without == (fake_layout(p)->interpreter_code_generation ? 10 : 20));
-    codes_follow(&p->codes, &p->target.remote, fake_layout(p));
+    codes_forget(&p->codes);
     p->codes.instructions = true;
     for (int i = 0; i < 100; i++)
         assert_string_equal(sample(p), "f:21 CALL=CALL");

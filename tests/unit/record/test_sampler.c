@@ -3,6 +3,7 @@
 #include "record/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/tables.h"
 #include "record/process/clock.h"
 #include "tests/fakes/fake_python.h"
 #include "tests/fakes/fake_remote.h"
@@ -72,6 +73,7 @@ struct scene {
     struct fake_python *p;
     struct heard heard;
     struct sampler sampler;
+    struct watched *watched;
     uint64_t f;
 };
 
@@ -84,11 +86,12 @@ static void begin(struct scene *scene, uint32_t version, enum threads which)
     fake_poke(p, p->threads[0].address + l->thread_native_id, (uint64_t)getpid());
     scene->f = fake_code(p, "f", 20, 9);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, scene->f, 1 } }, 1);
-    scene->sampler = (struct sampler){ .interval_ns = 1000000,
-                                       .which = which,
-                                       .sink = { .take = take, .self = &scene->heard },
-                                       .start_ns = clock_now_ns() };
-    sampler_attach(&scene->sampler, &p->target);
+    scene->sampler = (struct sampler){ .options = {
+                                           .interval_ns = 1000000, .which = which, .start_ns = clock_now_ns() } };
+    sampler_open(&scene->sampler, (struct sink){ .take = take, .self = &scene->heard });
+    scene->watched = sampler_watch(&scene->sampler, getpid(), NULL);
+    scene->watched->target = p->target;
+    watched_attach(scene->watched);
 }
 
 static void end(struct scene *scene)
@@ -144,8 +147,8 @@ static void threads_come_and_go(void **state)
         fake_poke(p, p->interpreter + l->interpreter_threads_head, p->threads[0].address);
         fake_poke(p, p->threads[0].address + l->thread_prev, 0);
         assert_tick(&scene, "end of 3, 1: 21, tick");
-        assert_int_equal(scene.sampler.samples, 9);
-        assert_int_equal(scene.sampler.ticks, 6);
+        assert_int_equal(scene.sampler.emitter.samples, 9);
+        assert_int_equal(scene.sampler.emitter.ticks, 6);
         end(&scene);
     }
 }
@@ -195,7 +198,7 @@ static void a_broken_thread_fails_alone(void **state)
         assert_tick(&scene, "2 failed: memory unreadable, 1: 21, tick");
         act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
         assert_tick(&scene, "2: 22, 1: 21, tick");
-        assert_int_equal(scene.sampler.failed, 1);
+        assert_int_equal(scene.sampler.emitter.failed, 1);
         end(&scene);
     }
 }
@@ -218,9 +221,9 @@ static void a_ring_of_threads_is_left(void **state)
         assert_tick(&scene, "1 failed: list of threads unreadable, 2 failed: list of threads unreadable, tick");
         /* One that even says who is before it. */
         fake_poke(p, first + l->thread_prev, last);
-        const uint64_t calls = scene.sampler.target.remote.calls;
+        const uint64_t calls = scene.watched->target.remote.calls;
         assert_tick(&scene, "1 failed: list of threads unreadable, 2 failed: list of threads unreadable, tick");
-        assert_true(scene.sampler.target.remote.calls - calls < 100000);
+        assert_true(scene.watched->target.remote.calls - calls < 100000);
         fake_poke(p, first + l->thread_prev, 0);
         fake_poke(p, last + l->thread_next, 0);
         assert_tick(&scene, "2: 22, 1: 21, tick");
@@ -276,9 +279,30 @@ static void the_end_of_the_process_is_told(void **state)
     fake_remote_answer(REMOTE_GONE);
     assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL), SAMPLER_LOST);
     scene.heard.used = 0;
-    sampler_detach(&scene.sampler);
+    watched_detach(scene.watched);
     assert_string_equal(scene.heard.text, "end of 1");
     assert_int_not_equal(scene.heard.tables.processes[1].end_ns, 0);
+    end(&scene);
+}
+
+/* A recording of several processes: each has threads of its own, and a frame that both have is defined once. */
+static void several_processes_are_in_one_tick(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = scene.p->target; /* the same memory, seen as another process; its interpreters are not read yet */
+    watched_attach(second);
+    assert_int_equal(second->number, 2);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    assert_tick(&scene, "1: 21, 2: 21, tick");
+    assert_int_equal(scene.heard.tables.threads[2].thread.process, 2);
+    assert_int_equal(scene.heard.tables.frames_count, 1 + 1);
+    assert_int_equal(sampler_counters(&scene.sampler).code_reads, 2);
+    watched_detach(second);
+    assert_tick(&scene, "1: 21, tick");
+    assert_int_equal(sampler_counters(&scene.sampler).code_reads, 2);
     end(&scene);
 }
 
@@ -288,12 +312,12 @@ static void ticks_made_again_come_after_the_last_one(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, fake_versions[0], THREADS_ALL);
-    scene.sampler.start_ns -= MS;
+    scene.sampler.options.start_ns -= MS;
     sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
-    const uint64_t last_ns = scene.heard.tick_ns, ticks = scene.sampler.ticks;
+    const uint64_t last_ns = scene.heard.tick_ns, ticks = scene.sampler.emitter.ticks;
     fake_remote_time(scene.sampler.moment_ns + 3000, 0);
     assert_true(sampler_ticks_again(&scene.sampler, 3, NULL));
-    assert_int_equal(scene.sampler.ticks, ticks + 3);
+    assert_int_equal(scene.sampler.emitter.ticks, ticks + 3);
     assert_int_equal(scene.heard.tick_ns, last_ns + 3000);
     fake_remote_time(scene.sampler.moment_ns - 1, 0); /* a clock that goes back */
     assert_true(sampler_ticks_again(&scene.sampler, 2, NULL));
@@ -314,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_lost_list_is_a_failure_of_all),
         cmocka_unit_test(a_thread_stays_in_its_interpreter),
         cmocka_unit_test(the_end_of_the_process_is_told),
+        cmocka_unit_test(several_processes_are_in_one_tick),
     };
     return run_all(tests);
 }

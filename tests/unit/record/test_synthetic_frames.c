@@ -11,20 +11,12 @@
 
 #define DEPTH_MOST 40
 
-static bool take_nothing(void *self, struct event *event, struct fault *why)
-{
-    (void)self;
-    (void)event;
-    (void)why;
-    return true;
-}
-
 /* A thread, what is told of it, and the stack that a reader has. */
 struct listener {
-    struct codes codes;
-    struct marks marks;
+    struct definitions definitions;
+    struct synthetic_frames wanted;
     struct expansion expansion;
-    struct told_frames told;
+    struct expanded expanded;
     struct walk walk;
     struct link links[DEPTH_MOST];
     uint32_t heard[3 * DEPTH_MOST];
@@ -34,12 +26,12 @@ struct listener {
 
 static void listen_to(struct listener *l, uint32_t gc)
 {
-    synthetic_frames_expand(&l->expansion, &l->marks, &l->codes, &l->walk, l->known, gc, &l->told);
-    assert_true(l->told.keep <= l->heard_count);
-    l->heard_count = l->told.keep + l->told.pushed;
+    synthetic_frames_expand(&l->expansion, &l->wanted, &l->walk, l->known, gc, &l->expanded);
+    assert_true(l->expanded.keep <= l->heard_count);
+    l->heard_count = l->expanded.keep + l->expanded.pushed;
     assert_true(l->heard_count <= countof(l->heard));
-    if (l->told.pushed > 0)
-        memcpy(l->heard + l->told.keep, l->told.frames, l->told.pushed * sizeof(uint32_t));
+    if (l->expanded.pushed > 0)
+        memcpy(l->heard + l->expanded.keep, l->expanded.frames, l->expanded.pushed * sizeof(uint32_t));
     l->walk.same = l->walk.depth;
     l->known = true;
 }
@@ -49,18 +41,18 @@ static uint32_t expected(const struct listener *l, uint32_t gc, uint32_t *frames
 {
     uint32_t count = 0;
     const struct walk *walk = &l->walk;
-    const uint32_t above = l->marks.depth / 2, below = l->marks.depth - above;
+    const uint32_t above = l->wanted.depth / 2, below = l->wanted.depth - above;
     for (uint32_t i = 0; i <= walk->depth; i++) {
-        if (walk->depth > l->marks.depth && i == above) {
-            frames[count++] = l->marks.truncated_frame;
+        if (walk->depth > l->wanted.depth && i == above) {
+            frames[count++] = l->wanted.truncated_frame;
             i = walk->depth - below;
         }
         if (gc == i)
-            frames[count++] = l->marks.gc_frame;
+            frames[count++] = l->wanted.gc_frame;
         if (i == walk->depth)
             break;
-        if (l->marks.native && i > 0 && walk->links[i].from_c)
-            frames[count++] = l->marks.native_frame;
+        if (l->wanted.native && i > 0 && walk->links[i].from_c)
+            frames[count++] = l->wanted.native_frame;
         frames[count++] = walk->links[i].frame;
     }
     return count;
@@ -76,22 +68,21 @@ static void assert_heard(const struct listener *l, uint32_t gc)
 
 static void start(struct listener *l, bool native, uint32_t depth)
 {
-    static struct layout layout;
-    static struct remote remote;
     memset(l, 0, sizeof(*l));
-    codes_open(&l->codes, &remote, &layout, (struct sink){ .take = take_nothing });
-    l->marks = (struct marks){ .native = native, .gc = true, .depth = depth };
+    l->wanted = (struct synthetic_frames){
+        .native = native, .gc = true, .depth = depth, .definitions = &l->definitions
+    };
     l->walk.links = l->links;
-    /* Frames of functions; the marks' numbers are others. */
+    /* Frames of functions; synthetic frames have other indexes. */
     for (int i = 0; i < 3; i++)
-        codes_mark(&l->codes, i == 0 ? TEXT("f") : TEXT("g"));
+        definitions_synthetic_frame(&l->definitions, i == 0 ? TEXT("f") : TEXT("g"));
 }
 
 static void stop(struct listener *l)
 {
     synthetic_frames_free(&l->expansion);
-    codes_close(&l->codes);
-    free(l->told.frames);
+    definitions_free(&l->definitions);
+    free(l->expanded.frames);
 }
 
 static unsigned random_below(unsigned most)
@@ -150,13 +141,13 @@ static void what_did_not_change_is_not_told_again(void **state)
         const uint32_t gc = i < 2 ? 3 : NO_GC;
         listen_to(&l, gc);
         assert_heard(&l, gc);
-        assert_int_equal(l.told.pushed, i == 0 ? 5 : 0);
+        assert_int_equal(l.expanded.pushed, i == 0 ? 5 : 0);
     }
     assert_int_equal(l.heard_count, 4); /* without <GC> */
     l.walk.same = 2;
     listen_to(&l, NO_GC);
-    assert_int_equal(l.told.keep, 3); /* with <native> */
-    assert_int_equal(l.told.pushed, 1);
+    assert_int_equal(l.expanded.keep, 3); /* with <native> */
+    assert_int_equal(l.expanded.pushed, 1);
     stop(&l);
 }
 

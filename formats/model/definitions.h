@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Strings, functions and frames that samples may name. Each distinct one has one index for as long as `struct
+ * definitions` lives, and gets its number in the recording when the first sample that needs it is emitted.
+ *
+ * The recorder meets much that is in no sample: a stack that moved while it was copied is thrown away, and so are the
+ * samples that a mode leaves out. Three quarters of the frames that the recorder meets in a program which runs through
+ * much code are in no sample. They have an index, and never a number:
+ *
+ *     definitions_frame()           f:1 → index 1, f:2 → index 2, g:9 → index 3
+ *     definitions_emit_sample([3])  emits string 1 "g", function 1, frame 1 (index 3), sample [1]
+ *
+ * Processes of one recording share the definitions: the same line of the same function is the same frame in all. */
+#ifndef PYREEL_FORMATS_MODEL_DEFINITIONS_H
+#define PYREEL_FORMATS_MODEL_DEFINITIONS_H
+
+#include "formats/intern/intern.h"
+#include "formats/model/sink.h"
+
+/* A row of each kind, by index; row 0 is unused. `number` is 0 until the row was emitted. */
+struct defined_string {
+    struct text text; /* the bytes are those of `strings.ids` */
+    uint32_t number;
+};
+
+struct defined_function {
+    uint32_t name, file; /* indexes of strings; file 0: none */
+    uint32_t first_line;
+    uint32_t number;
+};
+
+struct defined_frame {
+    struct frame frame; /* function, instruction and base are indexes; the number is not set */
+    uint32_t number;
+};
+
+/* `= {0}` with `to` set is empty. */
+struct definitions {
+    struct sink to; /* takes what is emitted; lives as long */
+    struct {
+        struct intern ids;
+        struct defined_string *rows;
+        size_t room;
+    } strings;
+    struct {
+        struct intern ids;
+        struct defined_function *rows;
+        size_t room;
+    } functions;
+    struct {
+        struct intern ids;
+        struct defined_frame *rows;
+        size_t room;
+    } frames;
+    struct intern_pairs line_ids; /* (function, line) → number of the line */
+    uint32_t *lines;              /* of each frame: the number of its line */
+    size_t lines_room;
+    uint32_t last_string, last_function, last_frame; /* numbers, as emitted */
+    uint32_t *pushed;                                /* the frames of the sample that is being emitted, as numbers */
+    size_t pushed_room;
+};
+
+/* Each returns the index. The bytes of a text are copied. */
+uint32_t definitions_string(struct definitions *definitions, struct text text);
+uint32_t definitions_function(struct definitions *definitions, struct text name, uint32_t file, uint32_t first_line);
+uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);
+
+/* The frame that is no Python function, and has nothing but a name: <GC>. */
+uint32_t definitions_synthetic_frame(struct definitions *definitions, struct text name);
+
+/* A number for the function and the line of a frame: frames of the same line have the same. */
+static inline uint32_t definitions_line(const struct definitions *definitions, uint32_t frame)
+{
+    return definitions->lines[frame];
+}
+
+/* The texts of a function, by its index. */
+static inline struct text definitions_function_name(const struct definitions *definitions, uint32_t function)
+{
+    return definitions->strings.rows[definitions->functions.rows[function].name].text;
+}
+
+static inline struct text definitions_function_file(const struct definitions *definitions, uint32_t function)
+{
+    const uint32_t file = definitions->functions.rows[function].file;
+    return file ? definitions->strings.rows[file].text : (struct text){ 0 };
+}
+
+/* Emits a sample whose frames are indexes, after everything that the sample is the first to need. Puts numbers in the
+ * place of the indexes: event->sample.frames is then valid until the next call. False when the sink refused. */
+bool definitions_emit_sample(struct definitions *definitions, struct event *event, struct fault *why);
+
+void definitions_free(struct definitions *definitions);
+
+#endif

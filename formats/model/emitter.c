@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/emitter.h"
+
+void emitter_open(struct emitter *emitter, struct sink to)
+{
+    *emitter = (struct emitter){ .definitions.to = to };
+}
+
+void emitter_close(struct emitter *emitter)
+{
+    definitions_free(&emitter->definitions);
+}
+
+void emitter_note(struct emitter *emitter, struct event event)
+{
+    struct fault unused = { 0 };
+    sink_take(&emitter->definitions.to, &event, &unused);
+}
+
+bool emitter_sample(struct emitter *emitter, struct event *event, struct fault *why)
+{
+    emitter->samples++;
+    event->sample.stands_ns = emitter->stands_ns;
+    return definitions_emit_sample(&emitter->definitions, event, why);
+}
+
+bool emitter_failed(struct emitter *emitter, uint32_t thread, enum failure cause, uint64_t time_ns, struct fault *why)
+{
+    struct event event = { .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } };
+    emitter->failed++;
+    emitter->failures[cause]++;
+    return sink_take(&emitter->definitions.to, &event, why);
+}
+
+bool emitter_tick(struct emitter *emitter, uint64_t time_ns, struct fault *why)
+{
+    struct event event; /* only what a tick has is set: there are thousands a second */
+    event.kind = EVENT_TICK;
+    event.tick_ns = time_ns;
+    event.more_ticks = 0;
+    emitter->ticks++;
+    return sink_take(&emitter->definitions.to, &event, why);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/watched.h"
+
+#include "record/process/clock.h"
+#include "record/process/permission.h"
+#include "record/process/procfs.h"
+#include "record/watched_tasks.h"
+#include "record/watched_threads.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SAME_PROGRAM_NS 1000000   /* how often execve is looked for */
+#define WAIT_LEAST_NS   500000    /* a look that takes less has not waited */
+#define FIND_FIRST_NS   500000u   /* between two looks for a Python that is not there yet; doubles ... */
+#define FIND_MOST_NS    16000000u /* ... up to this */
+#define BELIEVE_NS      50000000u /* a process that can't be read is looked at again for so long */
+
+/* ---- from a number to a CPython ---- */
+
+void watched_open(struct watched *w, pid_t pid, struct command *command, const struct watch_options *options,
+                  struct emitter *emitter, struct synthetic_frames *synthetic)
+{
+    *w = (struct watched){ .options = options,
+                           .emitter = emitter,
+                           .synthetic = synthetic,
+                           .pid = pid,
+                           .command = command,
+                           .pidfd = command ? -1 : (int)syscall(SYS_pidfd_open, pid, 0) };
+    w->asyncio.which = options->async;
+    w->asyncio.synthetic = synthetic;
+    w->asyncio.emitter = emitter;
+    w->statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
+}
+
+void watched_close(struct watched *w)
+{
+    watched_detach(w);
+    exact_close(&w->exact);
+    freeze_close(&w->freeze);
+    free(w->expanded.frames);
+    if (w->pidfd >= 0)
+        close(w->pidfd);
+}
+
+/* A process that has the number of one that ended is another: a pidfd tells, a number does not. */
+bool watched_ended(struct watched *w)
+{
+    if (w->command)
+        return command_ended(w->command);
+    if (w->pidfd < 0)
+        return kill(w->pid, 0) != 0 && errno == ESRCH;
+    struct pollfd end = { .fd = w->pidfd, .events = POLLIN };
+    return poll(&end, 1, 0) > 0;
+}
+
+void watched_seek(struct watched *w)
+{
+    w->find_due_ns = clock_now_ns();
+    w->find_wait_ns = FIND_FIRST_NS;
+    w->believe_ns = w->find_due_ns + BELIEVE_NS;
+}
+
+/* Whether a CPython that can be read can be recorded as the options want. */
+static bool can_be_recorded(struct watched *w, struct fault *why)
+{
+    return (!w->options->async || asyncio_possible(&w->target.runtime.layout, why)) &&
+           (!w->options->freezes || freeze_open(&w->freeze, w->pid, why));
+}
+
+enum target_state watched_find(struct watched *w, struct fault *why)
+{
+    enum target_state state = target_open(&w->target, w->pid, why);
+    if (state == TARGET_READY && !can_be_recorded(w, why)) {
+        target_close(&w->target);
+        state = TARGET_UNSUPPORTED;
+    }
+    const uint64_t now_ns = clock_now_ns();
+    if (state == TARGET_READY)
+        return state;
+    if (watched_ended(w))
+        return TARGET_GONE;
+    if ((state == TARGET_UNSUPPORTED || state == TARGET_DENIED) && now_ns >= w->believe_ns)
+        return state;
+    w->find_due_ns = now_ns + w->find_wait_ns;
+    w->find_wait_ns = w->find_wait_ns * 2 < FIND_MOST_NS ? w->find_wait_ns * 2 : FIND_MOST_NS;
+    return TARGET_NOT_YET;
+}
+
+bool watched_refusal(const struct watched *w, enum target_state state, struct fault *why)
+{
+    const struct fault known = *why;
+    why->text[0] = '\0';
+    switch (state) {
+    case TARGET_GONE:
+        return fault(why, "there is no process %d", (int)w->pid);
+    case TARGET_DENIED:
+        return permission_explain(w->pid, why);
+    case TARGET_UNSUPPORTED:
+        return fault(why, "cannot read process %d: %s", (int)w->pid, known.text);
+    default:
+        return fault(why,
+                     "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
+                     "CPython " LAYOUT_SUPPORTED,
+                     (int)w->pid);
+    }
+}
+
+/* ---- looks ---- */
+
+bool watched_same_program(struct watched *w, uint64_t time_ns)
+{
+    if (time_ns - w->checked_ns < SAME_PROGRAM_NS)
+        return true;
+    w->checked_ns = time_ns;
+    uint64_t head;
+    if (!target_head(&w->target, &head))
+        return !(w->lost = true);
+    if (w->target.interpreters_count == 0 || head != w->target.interpreters[0].address)
+        thread_list_distrust(&w->thread_list);
+    return true;
+}
+
+/* Reads the threads, or the tasks, unless nothing can have happened since the last look. */
+static enum thread_list_state look_now(void *self, uint64_t now_ns)
+{
+    struct watched *w = self;
+    w->slept = w->idle_looked && idle_still(&w->idle);
+    if (w->slept) {
+        thread_list_repeat(&w->thread_list);
+        return THREAD_LIST_SLEPT;
+    }
+    return w->options->async ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
+                             : thread_list_read(&w->thread_list, now_ns);
+}
+
+static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
+{
+    const bool stopped = freeze_begin(&w->freeze);
+    w->thread_list.unwinder.still = w->one_moment = stopped;
+    const enum thread_list_state state = look_now(w, now_ns);
+    w->thread_list.unwinder.still = false;
+    freeze_end(&w->freeze);
+    w->frozen_ns += w->freeze.lasted_ns;
+    return state;
+}
+
+void watched_warm_up(struct watched *w)
+{
+    thread_list_read(&w->thread_list, clock_now_ns());
+    w->thread_list.unwinder.figures = (struct unwind_figures){ 0 };
+}
+
+/* Whether a look that began at `began_ns` waited for the lock of the target's memory: that is a wait in the kernel,
+ * beside those that are known. */
+static bool has_waited(const struct stay *before, uint64_t known, uint64_t began_ns)
+{
+    const uint64_t took_ns = clock_now_ns() - began_ns;
+    if (took_ns < WAIT_LEAST_NS)
+        return false;
+    return stand_stay_now().waits - before->waits > known;
+}
+
+/* What is asked about the target before a look, which must not have to wait for it. */
+static void prepare(struct watched *w)
+{
+    const bool searches = w->options->async && !w->asyncio.ready;
+    if (searches)
+        asyncio_search(&w->asyncio);
+    if (w->options->anew || searches)
+        w->idle_looked = false;
+    else if (idle_learn(&w->idle, w->target.pid))
+        w->idle_looked = false;
+    w->prepared = true;
+}
+
+bool watched_appoint(struct watched *w, const struct moments *moments)
+{
+    prepare(w);
+    return w->options->stands && exact_appoint(&w->exact, look_now, w, moments);
+}
+
+void watched_cancel(struct watched *w)
+{
+    exact_cancel(&w->exact);
+}
+
+/* Reads the threads: stopped, from their processor, or while they run. */
+static void read_threads(struct watched *w, uint64_t now_ns)
+{
+    const bool slept = w->slept;
+    const struct stay before = stand_stay_now();
+    const uint64_t waits = w->exact.stand.waits, taken_ns = stand_taken_ns(&w->exact.stand);
+    w->moment_ns = now_ns;
+    w->state = w->options->freezes  ? look_frozen(w, now_ns)
+               : w->options->stands ? exact_read(&w->exact, look_now, w, now_ns)
+                                    : look_now(w, now_ns);
+    if (w->state == THREAD_LIST_SLEPT)
+        w->state = THREAD_LIST_READ;
+    if (w->options->stands)
+        w->moment_ns = w->exact.moment_ns;
+    if (!w->options->freezes)
+        w->one_moment = w->exact.proven || w->slept;
+    w->waited = !w->options->freezes &&
+                (w->exact.waited || has_waited(&before, w->exact.stand.waits - waits, w->moment_ns));
+    /* A look at a program that sleeps takes nothing from the program. The kernel tells the time of a look at the next
+     * one. */
+    w->idle_ns += slept && w->slept ? stand_taken_ns(&w->exact.stand) - taken_ns : 0;
+}
+
+void watched_look(struct watched *w, uint64_t now_ns)
+{
+    if (!w->prepared)
+        prepare(w);
+    w->prepared = false;
+    w->thread_list.moved = 0;
+    read_threads(w, now_ns);
+    if (w->state == THREAD_LIST_READ && w->thread_list.rests)
+        w->state = thread_list_rest(&w->thread_list, clock_now_ns());
+    /* What failed says nothing of the ticks that fell into the wait. */
+    w->waited &= w->state == THREAD_LIST_READ && w->thread_list.failed == 0;
+    w->counters.idle_ticks += w->slept;
+    /* Only a tick without failures can be repeated. */
+    if (w->state != THREAD_LIST_READ || w->thread_list.failed > 0 || w->asyncio.failed > 0)
+        idle_forget(&w->idle);
+    w->idle_looked = idle_knows(&w->idle);
+}
+
+/* ---- samples ---- */
+
+/* The samples of a tick. */
+static void count_exact(struct watched *w, uint64_t samples)
+{
+    const uint64_t moved = w->thread_list.moved < samples ? w->thread_list.moved : samples;
+    const uint64_t live = w->one_moment ? moved : samples;
+    w->counters.live += live;
+    w->counters.exact += samples - live;
+}
+
+bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    const uint64_t samples = w->emitter->samples;
+    w->tick++;
+    /* What looks like a torn list may be another program's memory. */
+    w->lost = w->state == THREAD_LIST_GONE || (w->state == THREAD_LIST_TORN && !target_same_program(&w->target));
+    const bool good = w->state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
+                                                   : w->lost || watched_threads_emit_unread(w, time_ns, why);
+    count_exact(w, w->emitter->samples - samples);
+    return good;
+}
+
+bool watched_emit_again(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    const uint64_t samples = w->emitter->samples;
+    w->tick++;
+    thread_list_repeat(&w->thread_list);
+    const bool good = watched_threads_emit(w, time_ns, why);
+    w->counters.live += w->emitter->samples - samples;
+    return good;
+}
+
+pid_t watched_host_thread(struct watched *w, uint32_t native_id)
+{
+    const struct target *target = &w->target;
+    if (target->same_pids)
+        return (pid_t)native_id;
+    if (w->mapped_tick != w->tick) {
+        intern_pairs_free(&w->host_threads);
+        procfs_map_threads(target->pid, &w->host_threads);
+        w->mapped_tick = w->tick;
+    }
+    const uint32_t tid = intern_pairs_find(&w->host_threads, native_id, 0);
+    return tid ? (pid_t)tid : (pid_t)native_id;
+}
+
+/* ---- counters ---- */
+
+uint64_t watched_taken_ns(const struct watched *w)
+{
+    return w->frozen_ns + stand_taken_ns(&w->exact.stand) - w->idle_ns;
+}
+
+/* Sums structs that have nothing but counters. */
+static void add_counters(uint64_t *sums, const uint64_t *counts, size_t size)
+{
+    for (size_t i = 0; i < size / sizeof(*sums); i++)
+        sums[i] += counts[i];
+}
+
+void watched_counters_add(struct watched_counters *sum, const struct watched_counters *more)
+{
+    add_counters((uint64_t *)sum, (const uint64_t *)more, sizeof(*sum));
+}
+
+struct watched_counters watched_counters(const struct watched *w)
+{
+    struct watched_counters counters = w->counters;
+    counters.hops = w->exact.hops;
+    counters.taken_ns = watched_taken_ns(w);
+    counters.partial_ticks = w->freeze.partial_count;
+    counters.stopped_ticks = w->freeze.stopped_count;
+    if (!w->attached)
+        return counters;
+    const struct remote *remote = &w->target.remote;
+    const struct unwind_figures *unwind = &w->thread_list.unwinder.figures;
+    add_counters((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
+    counters.code_reads += w->codes.last_number;
+    counters.codes_gone += w->codes.gone_count;
+    counters.reads += remote->calls;
+    counters.pieces += remote->pieces;
+    counters.bytes += remote->bytes;
+    return counters;
+}
+
+/* ---- a CPython, from beginning to end ---- */
+
+static void emit_process(struct watched *w)
+{
+    const struct text executable = procfs_executable(w->pid);
+    const struct text command = procfs_command(w->pid);
+    const struct text folder = procfs_folder(w->pid);
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS,
+                                             .process = { .number = w->number,
+                                                          .pid = (uint32_t)w->pid,
+                                                          .start_ns = w->checked_ns,
+                                                          .python_version = w->target.runtime.layout.version,
+                                                          .executable = executable,
+                                                          .command = command,
+                                                          .folder = folder } });
+    text_free(executable);
+    text_free(command);
+    text_free(folder);
+}
+
+void watched_attach(struct watched *w)
+{
+    const struct watch_options *options = w->options;
+    codes_open(&w->codes, &w->target.remote, &w->target.runtime.layout, &w->emitter->definitions);
+    w->codes.instructions = options->instructions;
+    thread_list_open(&w->thread_list, &w->target, &w->codes, options->which, options->anew);
+    w->thread_list.unwinder.statuses = options->with_status;
+    w->thread_list.defers = !options->async && !options->freezes;
+    if (options->stands)
+        exact_open(&w->exact, &w->thread_list, options->raise);
+    thread_status_open(&w->statuses, w->pid);
+    idle_open(&w->idle, w->pid);
+    w->attached = true;
+    w->lost = w->prepared = w->idle_looked = w->slept = false;
+    w->list = 0;
+    w->number = ++w->emitter->last_process;
+    w->asyncio.process = w->number;
+    asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
+    w->checked_ns = clock_now_ns() - options->start_ns;
+    emit_process(w);
+}
+
+void watched_detach(struct watched *w)
+{
+    if (!w->attached)
+        return;
+    exact_cancel(&w->exact);
+    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    watched_threads_end(w, time_ns);
+    watched_tasks_end(w, time_ns);
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS_END, .change = { w->number, time_ns, { 0 } } });
+    w->counters = watched_counters(w);
+    intern_pairs_free(&w->host_threads);
+    asyncio_close(&w->asyncio);
+    thread_list_close(&w->thread_list);
+    codes_close(&w->codes);
+    idle_close(&w->idle);
+    target_close(&w->target);
+    w->attached = false;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/watched_tasks.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Leaves out the middle of a very deep stack. */
+static void truncate_middle(struct watched *w, struct frames *stack)
+{
+    const size_t depth = w->synthetic->depth, above = depth / 2, below = depth - above;
+    if (stack->count <= depth)
+        return;
+    stack->frames[above] = synthetic_frames_truncated_frame(w->synthetic);
+    memmove(stack->frames + above + 1, stack->frames + stack->count - below, below * sizeof(*stack->frames));
+    stack->count = above + 1 + below;
+}
+
+/* Frames nearest the root that two stacks have in common. */
+static uint32_t common(const struct frames *a, const struct frames *b)
+{
+    size_t i = 0;
+    while (i < a->count && i < b->count && a->frames[i] == b->frames[i])
+        i++;
+    return (uint32_t)i;
+}
+
+/* The stack becomes the one that was emitted last; `sample` gets the frames in which the two differ. */
+static void take_stack(struct frames *stack, struct frames *emitted, struct sample *sample)
+{
+    const struct frames before = *emitted;
+    sample->keep = common(stack, emitted);
+    *emitted = *stack;
+    *stack = before;
+    sample->pushed = (uint32_t)emitted->count - sample->keep;
+    sample->frames = sample->pushed ? emitted->frames + sample->keep : NULL;
+}
+
+/* ---- the tasks that threads run ---- */
+
+bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *thread, uint32_t member,
+                                 struct sample *sample)
+{
+    struct asyncio *asyncio = &w->asyncio;
+    const struct thread_task *runs = asyncio_thread(asyncio, member);
+    if (runs && runs->failed)
+        return false;
+    asyncio_thread_stack(asyncio, member, &thread->stack);
+    truncate_middle(w, &thread->stack);
+    take_stack(&thread->stack, &thread->emitted, sample);
+    sample->task = runs && runs->task ? asyncio->tasks.rows[runs->task - 1].number : 0;
+    return true;
+}
+
+/* ---- all tasks ---- */
+
+static void end_task(struct watched *w, struct known_task *task, uint64_t time_ns)
+{
+    if (task->entry && task->entry->thread)
+        emitter_note(w->emitter,
+                     (struct event){ .kind = EVENT_THREAD_END, .change = { task->entry->thread, time_ns, { 0 } } });
+    asyncio_forget_entry(task);
+}
+
+static void begin_task(struct watched *w, const struct known_task *task, uint64_t time_ns)
+{
+    struct task_entry *entry = task->entry;
+    const struct member *owner = task->owner ? &w->thread_list.members[task->owner - 1] : NULL;
+    entry->thread = ++w->emitter->last_thread;
+    entry->number = task->number;
+    entry->owner = task->owner;
+    entry->emitted.count = 0;
+    emitter_note(w->emitter,
+                 (struct event){ .kind = EVENT_THREAD,
+                                 .thread = { .number = entry->thread,
+                                             .process = w->number,
+                                             .tid = owner ? (uint32_t)watched_host_thread(w, owner->native_id) : 0,
+                                             .interpreter = w->target.interpreters[task->interpreter].id,
+                                             .start_ns = time_ns,
+                                             .name = task->name,
+                                             .task = task->number } });
+}
+
+static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct fault *why)
+{
+    struct known_task *task = &w->asyncio.tasks.rows[row];
+    struct task_entry *entry = task->entry;
+    if (!entry || task->listed == 0)
+        return true; /* it was never known for sure, or has ended in this tick */
+    if (entry->settled != w->asyncio.tasks.tick)
+        return !entry->thread || emitter_failed(w->emitter, entry->thread, entry->cause, time_ns, why);
+    if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
+        emitter_note(w->emitter,
+                     (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
+        entry->thread = 0;
+    }
+    if (!entry->thread)
+        begin_task(w, task, time_ns);
+    struct event event;
+    struct sample *sample = emitter_begin_sample(&event, entry->thread, time_ns);
+    sample->task = task->number;
+    if (entry->same) {
+        sample->keep = (uint32_t)entry->emitted.count;
+    } else {
+        truncate_middle(w, &entry->stack);
+        take_stack(&entry->stack, &entry->emitted, sample);
+        entry->same = true; /* when the tick is repeated */
+    }
+    return emitter_sample(w->emitter, &event, why);
+}
+
+bool watched_tasks_emit(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    struct asyncio *asyncio = &w->asyncio;
+    if (!asyncio->ready)
+        return true;
+    for (size_t i = 0; i < asyncio->tasks.count; i++)
+        if (asyncio->tasks.rows[i].entry && asyncio->tasks.rows[i].listed != asyncio->tasks.tick)
+            end_task(w, &asyncio->tasks.rows[i], time_ns);
+    for (size_t i = 0; i < asyncio->listed_count; i++)
+        if (!emit_task(w, asyncio->listed[i], time_ns, why))
+            return false;
+    return true;
+}
+
+void watched_tasks_end(struct watched *w, uint64_t time_ns)
+{
+    for (size_t i = 0; i < w->asyncio.tasks.count; i++)
+        end_task(w, &w->asyncio.tasks.rows[i], time_ns);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/watched_threads.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/procfs.h"
+#include "record/watched_tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEFT_OUT_NS       500000000 /* what was left out is emitted after so long at the latest */
+#define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
+#define NAME_WAIT_MOST_NS 8000000000u
+
+/* ---- threads ---- */
+
+/* What was emitted of a member of the thread list. */
+static struct emitted_thread *thread_of(struct watched *w, uint32_t member)
+{
+    if (member >= w->threads_count) {
+        w->threads = alloc_grow(w->threads, &w->threads_room, member + 1, sizeof(*w->threads));
+        memset(w->threads + w->threads_count, 0, (member + 1 - w->threads_count) * sizeof(*w->threads));
+        w->threads_count = member + 1;
+    }
+    return &w->threads[member];
+}
+
+/* Emits the ticks in which the thread was looked at and not sampled. */
+static void emit_left_out(struct watched *w, struct emitted_thread *thread)
+{
+    struct left_out *left_out = &thread->watch.left_out;
+    if (left_out->ticks == 0)
+        return;
+    left_out->thread = thread->number;
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = *left_out });
+    *left_out = (struct left_out){ 0 };
+}
+
+static void leave_out(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
+    struct left_out *left_out = &thread->watch.left_out;
+    if (left_out->ticks == 0)
+        thread->left_out_since_ns = time_ns;
+    left_out->ticks++;
+    left_out->time_ns = time_ns;
+    left_out->cpu_ns += thread->watch.cpu_ns;
+    if (time_ns - thread->left_out_since_ns >= LEFT_OUT_NS)
+        emit_left_out(w, thread);
+}
+
+static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
+{
+    struct emitted_thread *thread = thread_of(w, index);
+    if (!thread->number)
+        return;
+    emit_left_out(w, thread);
+    thread_status_watch_close(&thread->watch);
+    synthetic_frames_free(&thread->expansion);
+    thread->emitted.count = 0;
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = { thread->number, time_ns, { 0 } } });
+    thread->number = 0;
+    text_free(thread->name);
+    thread->name = (struct text){ 0 };
+}
+
+static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                         uint64_t time_ns)
+{
+    thread->number = ++w->emitter->last_thread;
+    thread->native_id = member->native_id;
+    thread->interpreter_id = w->target.interpreters[member->interpreter].id;
+    thread->tid = watched_host_thread(w, member->native_id);
+    thread->name = procfs_thread_name(w->target.pid, thread->tid);
+    thread->name_wait_ns = NAME_WAIT_NS;
+    thread->name_due_ns = time_ns + NAME_WAIT_NS;
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
+                                             .thread = { .number = thread->number,
+                                                         .process = w->number,
+                                                         .tid = (uint32_t)thread->tid,
+                                                         .main = member->native_id == (uint32_t)w->target.ns_pid,
+                                                         .interpreter = thread->interpreter_id,
+                                                         .start_ns = time_ns,
+                                                         .name = thread->name } });
+}
+
+/* A thread gets its name when it already runs, and may get another later. */
+static void refresh_name(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
+    if (time_ns < thread->name_due_ns)
+        return;
+    thread->name_wait_ns = thread->name_wait_ns * 2 < NAME_WAIT_MOST_NS ? thread->name_wait_ns * 2 : NAME_WAIT_MOST_NS;
+    thread->name_due_ns = time_ns + thread->name_wait_ns;
+    const struct text name = procfs_thread_name(w->target.pid, thread->tid);
+    if (name.size == 0 || text_equal(name, thread->name)) {
+        text_free(name);
+        return;
+    }
+    text_free(thread->name);
+    thread->name = name;
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_NAME, .change = { thread->number, time_ns, name } });
+}
+
+/* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it: until it runs, it is to
+ * be left aside, and it may have been listed as the main thread. */
+static bool is_unborn(const struct watched *w, const struct member *member)
+{
+    if (w->options->which == THREADS_MAIN && member->native_id != (uint32_t)w->target.ns_pid)
+        return true;
+    if (member->native_id == 0)
+        return true;
+    if (member->walk.depth > 0)
+        return false;
+    for (size_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number && w->threads[i].native_id == member->native_id &&
+            &w->thread_list.members[i] != member)
+            return true;
+    return false;
+}
+
+/* ---- samples ---- */
+
+/* The stack of a thread that was read or has not moved. */
+static bool emit_stack(struct watched *w, uint32_t index, bool known, uint32_t status, uint64_t time_ns,
+                       struct fault *why)
+{
+    struct member *member = &w->thread_list.members[index];
+    struct emitted_thread *thread = thread_of(w, index);
+    struct event event;
+    struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
+    sample->status = status;
+    sample->cpu_ns = thread->watch.cpu_ns;
+    if (w->options->async == ASYNC_RUNNING) {
+        if (!watched_tasks_running_stack(w, thread, index, sample))
+            return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
+    } else {
+        struct expanded *expanded = &w->expanded;
+        synthetic_frames_expand(&thread->expansion, w->synthetic, &member->walk, known,
+                                synthetic_frames_collecting(w->synthetic, &w->thread_list, member), expanded);
+        sample->keep = expanded->keep;
+        sample->pushed = expanded->pushed;
+        sample->frames = expanded->pushed ? expanded->frames : NULL;
+    }
+    member->walk.same = member->walk.depth;
+    return emitter_sample(w->emitter, &event, why);
+}
+
+static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
+{
+    struct member *member = &w->thread_list.members[index];
+    struct emitted_thread *thread = thread_of(w, index);
+    const bool known = thread->number && thread->native_id == member->native_id &&
+                       thread->interpreter_id == w->target.interpreters[member->interpreter].id;
+    if (!known) {
+        end_thread(w, index, time_ns);
+        if (is_unborn(w, member))
+            return true;
+        begin_thread(w, thread, member, time_ns);
+        member->walk.same = 0;
+    }
+    refresh_name(w, thread, time_ns);
+    if (member->state == UNWOUND) {
+        const uint32_t status = w->options->with_status
+                                    ? thread_status_of(&w->statuses, &thread->watch, &w->thread_list, member,
+                                                       thread->tid, w->options->start_ns + time_ns)
+                                    : 0;
+        if (w->options->with_status && !thread_status_kept(&w->statuses, status)) {
+            leave_out(w, thread, time_ns);
+            return true;
+        }
+        emit_left_out(w, thread);
+        return emit_stack(w, index, known, status, time_ns, why);
+    }
+    return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
+}
+
+/* Threads that are in no list any more have ended; what is remembered of them must not be taken for another's. */
+static void end_unlisted(struct watched *w, uint64_t time_ns)
+{
+    struct thread_list *thread_list = &w->thread_list;
+    if (w->list == thread_list->list)
+        return;
+    w->list = thread_list->list;
+    for (uint32_t i = 0; i < thread_list->members_count; i++) {
+        if (thread_list->members[i].listed == thread_list->list)
+            continue;
+        end_thread(w, i, time_ns);
+        walk_free(&thread_list->members[i].walk);
+    }
+}
+
+bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    struct thread_list *thread_list = &w->thread_list;
+    bool any = false;
+    if (w->options->async == ASYNC_ALL)
+        return emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
+    for (uint32_t i = 0; i < thread_list->members_count; i++) {
+        const bool read = thread_list->members[i].tick == thread_list->tick &&
+                          thread_list_placed(thread_list, &thread_list->members[i]);
+        const uint32_t number = thread_of(w, i)->number;
+        any |= read || number;
+        if (read ? !emit_thread(w, i, time_ns, why)
+                 : number && !emitter_failed(w->emitter, number, FAILURE_THREADS, time_ns, why))
+            return false;
+    }
+    return any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
+}
+
+bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    const struct thread_list *thread_list = &w->thread_list;
+    end_unlisted(w, time_ns);
+    if (w->options->async == ASYNC_ALL)
+        return watched_tasks_emit(w, time_ns, why);
+    if (w->options->with_status)
+        thread_status_tick(&w->statuses, thread_list->asked_count);
+    for (size_t i = 0; i < thread_list->asked_count; i++)
+        if (!emit_thread(w, thread_list->asked[i], time_ns, why))
+            return false;
+    return true;
+}
+
+/* ---- the end ---- */
+
+void watched_threads_end(struct watched *w, uint64_t time_ns)
+{
+    for (uint32_t i = 0; i < w->threads_count; i++) {
+        end_thread(w, i, time_ns);
+        free(w->threads[i].stack.frames);
+        free(w->threads[i].emitted.frames);
+    }
+    free(w->threads);
+    w->threads = NULL;
+    w->threads_count = w->threads_room = 0;
+}

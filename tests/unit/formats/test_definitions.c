@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Strings, functions and frames have one index, and are emitted when a sample needs them. */
+#include "formats/model/definitions.h"
+
+#include "tests/fakes/testing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What was emitted, in short. */
+struct heard {
+    char text[1024];
+    bool refuses;
+};
+
+static bool hear(void *self, struct event *event, struct fault *why)
+{
+    struct heard *heard = self;
+    char *at = heard->text + strlen(heard->text);
+    const size_t room = sizeof(heard->text) - strlen(heard->text);
+    switch (event->kind) {
+    case EVENT_STRING:
+        snprintf(at, room, "s%" PRIu32 "=%.*s ", event->string.number, (int)event->string.text.size,
+                 event->string.text.bytes);
+        break;
+    case EVENT_FUNCTION:
+        snprintf(at, room, "f%" PRIu32 "=%" PRIu32 ",%" PRIu32 ",%" PRIu32 " ", event->function.number,
+                 event->function.name, event->function.file, event->function.first_line);
+        break;
+    case EVENT_FRAME:
+        snprintf(at, room, "r%" PRIu32 "=%" PRIu32 ":%" PRIu32 ",%" PRIu32 ",%" PRIu32 " ", event->frame.number,
+                 event->frame.function, event->frame.line, event->frame.instruction, event->frame.base);
+        break;
+    case EVENT_SAMPLE:
+        snprintf(at, room, "[%" PRIu32 "+", event->sample.keep);
+        for (uint32_t i = 0; i < event->sample.pushed; i++)
+            snprintf(at + strlen(at), room - strlen(at), " %" PRIu32, event->sample.frames[i]);
+        snprintf(at + strlen(at), room - strlen(at), "] ");
+        break;
+    default:
+        fail_msg("an event of kind %d", (int)event->kind);
+    }
+    return !heard->refuses || fault(why, "refused");
+}
+
+/* What was met, as indexes. */
+struct met {
+    struct definitions definitions;
+    uint32_t f_6, f_7, g_9; /* frames: a function and a line */
+};
+
+static struct frame frame_of(uint32_t function, uint32_t line)
+{
+    return (struct frame){ .function = function, .line = line, .end_line = line, .column = 4, .end_column = 5 };
+}
+
+/* Three frames that samples may have, after a function that no sample has. Nothing of this was emitted. */
+static void begin(struct met *met, struct heard *heard)
+{
+    struct definitions *d = &met->definitions;
+    *heard = (struct heard){ 0 };
+    *met = (struct met){ .definitions.to = { hear, heard } };
+    const uint32_t file = definitions_string(d, TEXT("a.py"));
+    const uint32_t never = definitions_function(d, TEXT("never"), file, 1);
+    const uint32_t f = definitions_function(d, TEXT("f"), file, 5), g = definitions_function(d, TEXT("g"), 0, 9);
+    definitions_frame(d, &(struct frame){ .function = never, .line = 2 });
+    const struct frame frames[] = { frame_of(f, 6), frame_of(f, 7), frame_of(g, 9) };
+    met->f_6 = definitions_frame(d, &frames[0]);
+    met->f_7 = definitions_frame(d, &frames[1]);
+    met->g_9 = definitions_frame(d, &frames[2]);
+    assert_string_equal(heard->text, "");
+}
+
+static bool sample(struct met *met, uint32_t keep, const uint32_t *frames, uint32_t pushed, struct fault *why)
+{
+    struct event event = { EVENT_SAMPLE, .sample = { .thread = 1, .keep = keep, .pushed = pushed, .frames = frames } };
+    return definitions_emit_sample(&met->definitions, &event, why);
+}
+
+static void a_thing_has_one_index(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    begin(&met, &heard);
+    struct definitions *d = &met.definitions;
+    const uint32_t file = definitions_string(d, TEXT("a.py")), f = definitions_function(d, TEXT("f"), file, 5);
+    const struct frame again = frame_of(f, 6), other = frame_of(f, 8);
+    assert_int_equal(definitions_frame(d, &again), met.f_6);
+    assert_int_not_equal(definitions_frame(d, &other), met.f_6);
+    assert_int_not_equal(definitions_function(d, TEXT("f"), file, 6), f);
+    assert_text(definitions_function_name(d, f), "f");
+    assert_text(definitions_function_file(d, f), "a.py");
+    assert_text(definitions_function_file(d, definitions_function(d, TEXT("g"), 0, 9)), "");
+    const uint32_t gc = definitions_synthetic_frame(d, TEXT("<GC>"));
+    assert_int_equal(definitions_synthetic_frame(d, TEXT("<GC>")), gc);
+    definitions_free(d);
+}
+
+static void frames_of_one_line_have_one_line_number(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    begin(&met, &heard);
+    struct definitions *d = &met.definitions;
+    struct frame elsewhere = d->frames.rows[met.f_6].frame;
+    elsewhere.column = 20;
+    const uint32_t frame = definitions_frame(d, &elsewhere);
+    assert_int_not_equal(frame, met.f_6);
+    assert_int_equal(definitions_line(d, frame), definitions_line(d, met.f_6));
+    assert_int_not_equal(definitions_line(d, met.f_7), definitions_line(d, met.f_6));
+    definitions_free(d);
+}
+
+static void each_is_emitted_before_the_sample_that_needs_it_first(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    begin(&met, &heard);
+    assert_true(sample(&met, 0, (uint32_t[]){ met.g_9, met.f_7 }, 2, NULL));
+    assert_true(sample(&met, 2, NULL, 0, NULL));
+    assert_true(sample(&met, 1, (uint32_t[]){ met.f_6, met.f_7 }, 2, NULL));
+    assert_string_equal(heard.text, "s1=g f1=1,0,9 r1=1:9,0,0 s2=f s3=a.py f2=2,3,5 r2=2:7,0,0 [0+ 1 2] "
+                                    "[2+] r3=2:6,0,0 [1+ 3 2] ");
+    definitions_free(&met.definitions);
+}
+
+static void an_instruction_is_emitted_with_its_frame(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    begin(&met, &heard);
+    struct definitions *d = &met.definitions;
+    assert_true(sample(&met, 0, (uint32_t[]){ met.g_9 }, 1, NULL));
+    struct frame with = d->frames.rows[met.g_9].frame;
+    with.instruction = definitions_string(d, TEXT("LOAD_ATTR_SLOT"));
+    with.base = definitions_string(d, TEXT("LOAD_ATTR"));
+    assert_true(sample(&met, 1, (uint32_t[]){ definitions_frame(d, &with) }, 1, NULL));
+    assert_string_equal(heard.text,
+                        "s1=g f1=1,0,9 r1=1:9,0,0 [0+ 1] s2=LOAD_ATTR_SLOT s3=LOAD_ATTR r2=1:9,2,3 [1+ 2] ");
+    definitions_free(d);
+}
+
+static void a_refusal_is_passed_on(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    struct fault why = { 0 };
+    begin(&met, &heard);
+    heard.refuses = true;
+    assert_false(sample(&met, 0, (uint32_t[]){ met.g_9 }, 1, &why));
+    assert_string_equal(why.text, "refused");
+    definitions_free(&met.definitions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thing_has_one_index),
+        cmocka_unit_test(frames_of_one_line_have_one_line_number),
+        cmocka_unit_test(each_is_emitted_before_the_sample_that_needs_it_first),
+        cmocka_unit_test(an_instruction_is_emitted_with_its_frame),
+        cmocka_unit_test(a_refusal_is_passed_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
