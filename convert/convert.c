@@ -172,11 +172,11 @@ static bool convert_events(struct run *run, struct fault *why)
     struct conversion *conversion = &run->conversion;
     const struct sink sink = { .take = take_event, .self = run };
     for (;;) {
-        const enum stream_state state = source_read(&conversion->source, &sink, why);
+        const enum source_state state = source_read(&conversion->source, &sink, why);
         show_progress(run);
-        if (state == STREAM_ENDED)
+        if (state == SOURCE_ENDED)
             return true;
-        if (state == STREAM_STOPPED && (conversion->source.of_tachyon || !forgive_refusal(run, why)))
+        if (state == SOURCE_STOPPED && (conversion->source.of_tachyon || !forgive_refusal(run, why)))
             return false;
     }
 }

@@ -124,8 +124,8 @@ static bool take(void *self, struct event *event, struct fault *why)
 /* Reads all that can be read. */
 static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
 {
-    enum stream_state state = STREAM_MORE;
-    while (state == STREAM_MORE || (state == STREAM_STOPPED && look->refused && !source->of_tachyon)) {
+    enum source_state state = SOURCE_MORE;
+    while (state == SOURCE_MORE || (state == SOURCE_STOPPED && look->refused && !source->of_tachyon)) {
         look->refused = false;
         state = source_read(source, sink, NULL);
     }

@@ -25,7 +25,7 @@ bool source_open(struct source *source, int fd, const struct sink *to, struct fa
     return stream_reader_open(&source->stream, fd, to, why) || open_tachyon(source, fd, to, why);
 }
 
-enum stream_state source_read(struct source *source, const struct sink *to, struct fault *why)
+enum source_state source_read(struct source *source, const struct sink *to, struct fault *why)
 {
     return source->of_tachyon ? tachyon_read_some(&source->tachyon, to, why)
                               : stream_read_block(&source->stream, to, why);

@@ -19,7 +19,7 @@ struct source {
 bool source_open(struct source *source, int fd, const struct sink *to, struct fault *why);
 
 /* Gives some of the events, see stream_read_block(). */
-enum stream_state source_read(struct source *source, const struct sink *to, struct fault *why);
+enum source_state source_read(struct source *source, const struct sink *to, struct fault *why);
 
 /* Safe on one that is closed. */
 void source_close(struct source *source);

@@ -308,24 +308,24 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
     return block_order_next(&reader->order, &reader->blocks, block, skipped, why);
 }
 
-enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
+enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
 {
     struct block block;
     bool skipped;
     const enum block_found found = next_block(reader, &block, &skipped, why);
     if (found != BLOCK_FOUND)
-        return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
+        return found == BLOCK_NO_MORE ? SOURCE_ENDED : SOURCE_STOPPED;
     reader->losses += skipped;
     reader->at = block.at;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
         block_read_note_damage(&reader->blocks, "a block where none belongs", reader->at);
-        return STREAM_MORE;
+        return SOURCE_MORE;
     }
     bool going = true;
     if (block.kind == BLOCK_EVENTS)
         going = give_events(reader, block.payload, to, why);
     else if (block.kind == BLOCK_END)
         going = give_end(reader, block.payload, to, why);
-    return going ? STREAM_MORE : STREAM_STOPPED;
+    return going ? SOURCE_MORE : SOURCE_STOPPED;
 }

@@ -5,7 +5,7 @@
 #ifndef PYREEL_FORMATS_STREAM_STREAM_READ_H
 #define PYREEL_FORMATS_STREAM_STREAM_READ_H
 
-#include "formats/model/sink.h"
+#include "formats/model/source_kind.h"
 #include "formats/stream/block_prefetch.h"
 #include "formats/stream/stream_status.h"
 #include "formats/stream/stream_task.h"
@@ -64,13 +64,11 @@ struct stream_reader {
  * False with the reason: not a pyreel stream, a newer version, nothing usable in it. */
 bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why);
 
-enum stream_state { STREAM_MORE, STREAM_ENDED, STREAM_STOPPED };
-
-/* Gives the events of the next good block. STREAM_ENDED at the end of the file; STREAM_STOPPED when it cannot go on:
+/* Gives the events of the next good block. SOURCE_ENDED at the end of the file; SOURCE_STOPPED when it cannot go on:
  * the file could not be read or the sink refused for a reason of its own, which is in `why`. */
-enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
+enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
 
-/* Reads no more: who has not come to STREAM_ENDED asks for this before the file is closed. What was read stays. */
+/* Reads no more: who has not come to SOURCE_ENDED asks for this before the file is closed. What was read stays. */
 void stream_reader_stop(struct stream_reader *reader);
 
 /* Frees what it holds. Safe on a zeroed reader. */

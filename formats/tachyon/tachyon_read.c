@@ -310,18 +310,18 @@ bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text begu
     return give_process(reader, to, why) && give_threads(reader, to, why);
 }
 
-enum stream_state tachyon_read_some(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
+enum source_state tachyon_read_some(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
     for (int left = AT_ONCE; left > 0 && reader->queued > 0; left--)
         if (!give_next(reader, to, why))
-            return STREAM_STOPPED;
+            return SOURCE_STOPPED;
     if (reader->samples.spool.failure.text[0]) {
         fault(why, "%s", reader->samples.spool.failure.text);
-        return STREAM_STOPPED;
+        return SOURCE_STOPPED;
     }
     if (reader->queued > 0)
-        return STREAM_MORE;
-    return give_end(reader, to, why) ? STREAM_ENDED : STREAM_STOPPED;
+        return SOURCE_MORE;
+    return give_end(reader, to, why) ? SOURCE_ENDED : SOURCE_STOPPED;
 }
 
 void tachyon_reader_close(struct tachyon_reader *reader)

@@ -337,15 +337,15 @@ void playback_read(struct playback *playback, const void *bytes, size_t size)
     const struct sink sink = { .take = take_played, .self = playback };
     playback->opened = stream_reader_open(&playback->reader, fd, &sink, &playback->why);
     playback->reader.goes_ahead = playback->ahead;
-    enum stream_state state = playback->opened ? STREAM_MORE : STREAM_ENDED;
-    while (state == STREAM_MORE) {
+    enum source_state state = playback->opened ? SOURCE_MORE : SOURCE_ENDED;
+    while (state == SOURCE_MORE) {
         state = stream_read_block(&playback->reader, &sink, &playback->why);
-        if (state == STREAM_STOPPED && playback->refused) {
+        if (state == SOURCE_STOPPED && playback->refused) {
             note_refusal(playback);
-            state = STREAM_MORE;
+            state = SOURCE_MORE;
         }
     }
-    assert_int_equal(state, STREAM_ENDED);
+    assert_int_equal(state, SOURCE_ENDED);
     stream_reader_stop(&playback->reader);
     close(fd);
 }

@@ -26,7 +26,7 @@ ROOMS = {
     "formats/collapsed": MODEL,
     "formats/gecko": MODEL,
     "formats/pprof": MODEL,
-    "formats/tachyon": ("formats/stream", *MODEL),
+    "formats/tachyon": MODEL,
     "record/process": MODEL,
     "record/python": ("record/process", *MODEL),
     "record/unwind": ("record/unwind/live", "record/python", "record/process", *MODEL),

@@ -125,7 +125,7 @@ static void it_can_be_stopped_anywhere(void **state)
         assert_true(stream_reader_open(&reader, fd, &sink, &why));
         reader.goes_ahead = true;
         for (int i = 0; i < blocks; i++)
-            assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+            assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
         stream_reader_stop(&reader);
         assert_int_equal(block_read_progress(&reader.blocks).good, blocks + 1);
         close(fd);
@@ -151,7 +151,7 @@ static off_t read_ahead(const struct bytes *whole)
     const int fd = memory_file(whole->at, whole->size);
     assert_true(stream_reader_open(&reader, fd, &sink, &why));
     reader.goes_ahead = true;
-    assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+    assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
     off_t at = lseek(fd, 0, SEEK_CUR);
     while (!sleeps_for_a_while(fd, at))
         at = lseek(fd, 0, SEEK_CUR);
@@ -192,9 +192,9 @@ static void what_came_before_a_failure_is_given(void **state)
         assert_true(dup2(unreadable, fd) == fd);
         reader.goes_ahead = ahead;
         for (int i = 0; i < SECONDS + 1; i++)
-            assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+            assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
         assert_true(reader.complete);
-        assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_STOPPED);
+        assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_STOPPED);
         assert_string_equal(why.text, "cannot read the recording: Bad file descriptor");
         stream_reader_close(&reader);
         close(fd);

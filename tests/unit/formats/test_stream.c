@@ -113,7 +113,7 @@ static struct bytes rewrite(const struct bytes *stream, enum stream_codec codec)
     stream_writer_open(&writer, to, codec, 3);
     const struct sink sink = stream_writer_sink(&writer);
     assert_true(stream_reader_open(&reader, from, &sink, NULL));
-    while (stream_read_block(&reader, &sink, NULL) == STREAM_MORE)
+    while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
         ;
     stream_writer_close(&writer);
     stream_reader_close(&reader);
@@ -155,7 +155,7 @@ static void a_pipe_is_as_good_as_a_file(void **state)
     struct stream_reader reader;
     const struct sink sink = journal_sink(&read);
     assert_true(stream_reader_open(&reader, ends[0], &sink, NULL));
-    while (stream_read_block(&reader, &sink, NULL) == STREAM_MORE)
+    while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
         ;
     assert_int_equal(reader.blocks.bytes_read, wanted.size);
     journal_tell(&told, everything, countof(everything));

@@ -246,7 +246,7 @@ static struct counted read_back(int fd)
     struct fault why = { 0 };
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reader, fd, &sink, &why));
-    while (stream_read_block(&reader, &sink, &why) == STREAM_MORE)
+    while (stream_read_block(&reader, &sink, &why) == SOURCE_MORE)
         ;
     assert_string_equal(why.text, "");
     assert_string_equal(reader.blocks.damage.first.text, "");

@@ -226,20 +226,20 @@ enum reading_kind { EACH, RUNS, COUNTS };
 static void read_file(struct reading *reading, int fd, enum reading_kind kind)
 {
     const struct sink sink = { .take = take, .self = reading };
-    enum stream_state state = STREAM_MORE;
+    enum source_state state = SOURCE_MORE;
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reading->reader, fd, &sink, NULL));
     reading->reader.gives_runs = kind != EACH;
     reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
-    while (state == STREAM_MORE) {
+    while (state == SOURCE_MORE) {
         struct fault why = { 0 };
         state = stream_read_block(&reading->reader, &sink, &why);
-        if (state != STREAM_STOPPED)
+        if (state != SOURCE_STOPPED)
             continue;
         assert_true(reading->refused);
         reading->refused = false;
         reading->reader.blocks.damage.blocks++;
-        state = STREAM_MORE;
+        state = SOURCE_MORE;
     }
     aggregate_sort(&reading->tally);
 }
