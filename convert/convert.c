@@ -6,6 +6,7 @@
 #include "convert/loss.h"
 #include "convert/options.h"
 #include "convert/output_path.h"
+#include "convert/source.h"
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 
@@ -16,8 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROGRESS_NS 200000000  /* between two updates of the progress line */
-#define AHEAD_LEAST (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
+#define PROGRESS_NS 200000000 /* between two updates of the progress line */
 
 /* One run of a converter. */
 struct run {
@@ -27,15 +27,17 @@ struct run {
     struct sink output; /* the output; where a mode is wanted, what keeps samples from it. NULL: it takes nothing */
     struct mode_filter keep;
     struct inputs inputs;
-    const struct input *input; /* that is being read */
-    bool merging;              /* there are several recordings, or a part is wanted: */
-    struct merge merge;        /* events go through it, ... */
-    struct tables own;         /* ... and before that through tables of the recording that is being read */
-    bool refused;              /* the tables refused an event: the recording contradicts itself */
-    bool stopped;              /* the output did: no recording can be converted */
-    bool whole;                /* so far nothing was missing */
-    size_t read;               /* recordings that could be read */
-    uint64_t lost;             /* samples of the recording that was read last */
+    const struct input *input; /* that is being read, ... */
+    uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
+    struct source source;
+    bool merging;       /* there are several recordings, or a part is wanted: */
+    struct merge merge; /* events go through it, ... */
+    struct tables own;  /* ... and before that through tables of the recording that is being read */
+    bool refused;       /* the tables refused an event: the recording contradicts itself */
+    bool stopped;       /* the output did: no recording can be converted */
+    bool whole;         /* so far nothing was missing */
+    size_t read;        /* recordings that could be read */
+    uint64_t lost;      /* samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
     int64_t progress_due_ns;
@@ -67,11 +69,9 @@ static void show_progress(struct run *run)
         return;
     run->progress_due_ns = now + PROGRESS_NS;
     run->progress_shown = true;
-    const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, samples_read(run));
-    if (conversion->input_bytes > 0)
-        fprintf(stderr, ", %" PRIu64 " %%",
-                conversion->source.stream.blocks.bytes_read * 100 / conversion->input_bytes);
+    if (run->input_bytes > 0)
+        fprintf(stderr, ", %" PRIu64 " %%", source_report(&run->source).bytes * 100 / run->input_bytes);
     fprintf(stderr, "  ");
 }
 
@@ -144,8 +144,7 @@ static bool take_event(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     struct tables *tables = run->merging ? &run->own : &run->conversion.tables;
-    const struct damage *damage = &run->conversion.source.stream.blocks.damage;
-    tables->forgiving = damage->bytes > 0 || damage->blocks > 0;
+    tables->forgiving = source_is_damaged(&run->source);
     if (!tables_take(tables, event, why)) {
         run->refused = true;
         return false;
@@ -154,29 +153,25 @@ static bool take_event(void *self, struct event *event, struct fault *why)
     return !run->stopped;
 }
 
-/* What the tables refuse is damage: the block ends there, the next one is tried. */
+/* What the tables refuse is damage, where a source has such: the block ends there, the next one is tried. */
 static bool forgive_refusal(struct run *run, struct fault *why)
 {
-    if (!run->refused)
+    if (!run->refused || !source_forgive(&run->source, why->text))
         return false;
     run->refused = false;
-    struct block_reader *blocks = &run->conversion.source.stream.blocks;
-    blocks->damage.blocks++;
-    block_read_note_damage(blocks, why->text, run->conversion.source.stream.at);
     why->text[0] = '\0';
     return true;
 }
 
 static bool convert_events(struct run *run, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
     const struct sink sink = { .take = take_event, .self = run };
     for (;;) {
-        const enum source_state state = source_read(&conversion->source, &sink, why);
+        const enum source_state state = source_read(&run->source, &sink, why);
         show_progress(run);
         if (state == SOURCE_ENDED)
             return true;
-        if (state == SOURCE_STOPPED && (conversion->source.of_tachyon || !forgive_refusal(run, why)))
+        if (state == SOURCE_STOPPED && !forgive_refusal(run, why))
             return false;
     }
 }
@@ -186,14 +181,15 @@ static bool convert_events(struct run *run, struct fault *why)
 static void count_loss(struct run *run)
 {
     struct tables *all = &run->conversion.tables;
-    run->lost = loss_of(&run->conversion.source.stream, tables_of(run), samples_read(run));
+    const struct source_report *report = &run->conversion.report;
+    run->lost = loss_of(report, tables_of(run), samples_read(run));
     all->missing += run->lost < INT64_MAX - all->missing ? run->lost : INT64_MAX - all->missing;
-    all->missing_estimated |= !run->conversion.source.stream.ended && !run->conversion.source.stream.complete;
+    all->missing_estimated |= !report->ended && !report->complete;
 }
 
 static void warn_of_loss(const struct run *run)
 {
-    if (run->lost > 0 && !run->conversion.source.stream.ended)
+    if (run->lost > 0 && !run->conversion.report.ended)
         fprintf(stderr, "; about %" PRIu64 " samples are lost", run->lost);
     else if (run->lost > 0)
         fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", run->lost, tables_of(run)->end.samples);
@@ -203,7 +199,7 @@ static void warn_of_loss(const struct run *run)
 static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    const struct damage *damage = &conversion->source.stream.blocks.damage;
+    const struct damage *damage = &conversion->report.damage;
     fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
     if (damage->bytes > 0)
@@ -217,9 +213,8 @@ static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
-            conversion->settings.input, source_ending(&conversion->source, tables_of(run)->end.reason),
-            (double)tables_of(run)->last_ns / 1e9);
-    if (conversion->source.stream.ended || conversion->source.stream.blocks.damage.cut)
+            conversion->settings.input, conversion->report.ending, (double)tables_of(run)->last_ns / 1e9);
+    if (conversion->report.ended || conversion->report.damage.cut)
         warn_of_loss(run);
     fprintf(stderr, "\n");
 }
@@ -228,17 +223,17 @@ static void warn_of_ending(const struct run *run)
 static bool check_whole(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    const struct damage *damage = &conversion->source.stream.blocks.damage;
+    const struct damage *damage = &conversion->report.damage;
     const struct tables *tables = tables_of(run);
     /* The bytes of a block that the file ends in are told with the missing end. */
-    const bool only_cut = damage->cut && !conversion->source.stream.complete;
+    const bool only_cut = damage->cut && !conversion->report.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
-    const bool short_of = conversion->source.stream.complete && samples_read(run) != tables->end.samples;
+    const bool short_of = conversion->report.complete && samples_read(run) != tables->end.samples;
     if (damaged || short_of)
         warn_of_damage(run);
-    if (!conversion->source.stream.complete)
+    if (!conversion->report.complete)
         warn_of_ending(run);
-    return conversion->source.stream.complete && !damaged && !short_of;
+    return conversion->report.complete && !damaged && !short_of;
 }
 
 /* Samples that did not say what the mode asks for were left out: with some of them that is a doubt, not a failure. */
@@ -299,17 +294,18 @@ static bool needs_status(const struct run *run)
 
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
+    const struct source_options options = {
+        .runs = run->converter->runs && !run->merging,
+        .without_status = !needs_status(run),
+        .without_stands = run->converter->only_counts && run->converter->only_counts(&run->conversion.settings),
+        .file_bytes = run->input_bytes,
+    };
     const struct sink sink = { .take = take_event, .self = run };
-    if (!source_open(&conversion->source, fd, &sink, why))
+    if (!source_open(&run->source, fd, &options, &sink, why))
         return leave_out(run, why);
-    conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
-    conversion->source.stream.ignores_status = !needs_status(run);
-    conversion->source.stream.ignores_stands = run->converter->only_counts &&
-                                               run->converter->only_counts(&conversion->settings);
-    conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
     const bool good = convert_events(run, why);
+    run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)
         return leave_out(run, why);
@@ -319,15 +315,13 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     return true;
 }
 
-/* The next recording: the state of the one before is dropped, since only the last one's is asked for later. */
 static bool read_input(struct run *run, const char *output, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
-    const int fd = input_open(run->input->path, &conversion->input_bytes, why);
+    const int fd = input_open(run->input->path, &run->input_bytes, why);
     if (fd < 0)
         return false;
     conversion->settings.input = run->input->path;
-    source_close(&conversion->source);
     tables_free(&run->own);
     if (!run->self && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
         input_close(fd);
@@ -340,7 +334,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
-    stream_reader_stop(&conversion->source.stream);
+    source_close(&run->source);
     input_close(fd);
     if (good && run->merging && run->read > read_before)
         run->whole &= check_whole(run);
@@ -374,7 +368,6 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
 
 static void drop(struct run *run)
 {
-    source_close(&run->conversion.source);
     merge_free(&run->merge);
     mode_filter_free(&run->keep);
     tables_free(&run->own);

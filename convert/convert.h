@@ -8,10 +8,10 @@
 
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
-#include "convert/source.h"
 #include "formats/base/output.h"
 #include "formats/collapsed/collapsed.h"
 #include "formats/model/sink.h"
+#include "formats/model/source_kind.h"
 #include "formats/model/tables.h"
 
 /* What the user asked for. */
@@ -50,9 +50,8 @@ enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's n
 struct conversion {
     struct settings settings;
     struct tables tables;
-    struct source source;
+    struct source_report report; /* on the recording that was read last */
     struct output output;
-    uint64_t input_bytes; /* size of the input file; 0 for a pipe */
 };
 
 struct converter {

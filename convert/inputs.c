@@ -125,7 +125,8 @@ static bool take(void *self, struct event *event, struct fault *why)
 static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
 {
     enum source_state state = SOURCE_MORE;
-    while (state == SOURCE_MORE || (state == SOURCE_STOPPED && look->refused && !source->of_tachyon)) {
+    while (state == SOURCE_MORE ||
+           (state == SOURCE_STOPPED && look->refused && source_forgive(source, "events that contradict others"))) {
         look->refused = false;
         state = source_read(source, sink, NULL);
     }
@@ -134,9 +135,10 @@ static void look_at_events(struct look *look, struct source *source, const struc
 static void look_at(struct look *look, int fd)
 {
     struct source source;
+    const struct source_options options = { .without_status = true, .without_stands = true };
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
-    input->known = source_open(&source, fd, &sink, NULL);
+    input->known = source_open(&source, fd, &options, &sink, NULL);
     if (input->known && look->choice->threads)
         look_at_events(look, &source, &sink);
     input->start_unix_ns = look->tables.recording.start_unix_ns;

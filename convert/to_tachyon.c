@@ -3,6 +3,7 @@
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
+#include "formats/tachyon/tachyon.h"
 #include "formats/tachyon/tachyon_write.h"
 
 #include <inttypes.h>

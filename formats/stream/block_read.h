@@ -48,6 +48,8 @@ struct block {
 
 /* `fd` stays the caller's. */
 void block_reader_open(struct block_reader *reader, int fd);
+/* Gives a reader that was just opened what its caller has read from the file already. */
+void block_reader_begin(struct block_reader *reader, struct text head);
 void block_reader_close(struct block_reader *reader);
 
 /* Whether these are the first bytes of a stream. */

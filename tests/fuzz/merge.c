@@ -5,6 +5,7 @@
  * for the size, and so many bytes. As in stream.c, one that does not begin with a magic is the payload of an EVENTS
  * block behind a good header; its first byte tells when it began and how often it sampled. */
 #include "convert/convert.h"
+#include "convert/source.h"
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_write.h"
 #include "tests/fuzz/fuzz.h"
@@ -123,7 +124,7 @@ static const struct converter looker = {
 static int put_input(const uint8_t *bytes, size_t size)
 {
     const int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (size == 0 || block_read_recognised(bytes, size) || tachyon_header_recognised(bytes, size)) {
+    if (size == 0 || source_kind_of((struct text){ (const char *)bytes, size })) {
         require(write(fd, bytes, size) == (ssize_t)size);
         return fd;
     }

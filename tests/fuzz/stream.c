@@ -86,7 +86,7 @@ static void play(struct playing *playing, int fd, struct way way)
     const struct sink sink = { .take = take, .self = playing };
     struct fault why = { 0 };
     lseek(fd, 0, SEEK_SET);
-    if (!stream_reader_open(&playing->reader, fd, &sink, &why))
+    if (!stream_reader_open(&playing->reader, fd, (struct text){ 0 }, &sink, &why))
         return;
     enum source_state state = SOURCE_MORE;
     playing->reader.gives_runs = way.in_runs;

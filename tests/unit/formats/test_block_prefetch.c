@@ -122,7 +122,7 @@ static void it_can_be_stopped_anywhere(void **state)
         struct fault why = { 0 };
         const struct sink sink = journal_sink(&journal);
         const int fd = memory_file(whole.at, whole.size);
-        assert_true(stream_reader_open(&reader, fd, &sink, &why));
+        assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
         reader.goes_ahead = true;
         for (int i = 0; i < blocks; i++)
             assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
@@ -149,7 +149,7 @@ static off_t read_ahead(const struct bytes *whole)
     struct fault why = { 0 };
     const struct sink sink = journal_sink(&journal);
     const int fd = memory_file(whole->at, whole->size);
-    assert_true(stream_reader_open(&reader, fd, &sink, &why));
+    assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
     reader.goes_ahead = true;
     assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
     off_t at = lseek(fd, 0, SEEK_CUR);
@@ -188,7 +188,7 @@ static void what_came_before_a_failure_is_given(void **state)
         struct fault why = { 0 };
         const struct sink sink = journal_sink(&journal);
         const int fd = memory_file(whole.at, whole.size), unreadable = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        assert_true(stream_reader_open(&reader, fd, &sink, &why));
+        assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
         assert_true(dup2(unreadable, fd) == fd);
         reader.goes_ahead = ahead;
         for (int i = 0; i < SECONDS + 1; i++)

@@ -228,7 +228,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     const struct sink sink = { .take = take, .self = reading };
     enum source_state state = SOURCE_MORE;
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_true(stream_reader_open(&reading->reader, fd, &sink, NULL));
+    assert_true(stream_reader_open(&reading->reader, fd, (struct text){ 0 }, &sink, NULL));
     reading->reader.gives_runs = kind != EACH;
     reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
     while (state == SOURCE_MORE) {
