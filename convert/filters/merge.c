@@ -284,7 +284,7 @@ void merge_end_recording(struct merge *merge)
     const struct tables *from = merge->from;
     const uint64_t last_ns = tables_end_ns(from) + merge->offset_ns;
     merge->last_ns = last_ns > merge->last_ns ? last_ns : merge->last_ns;
-    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : tables_undated(from);
+    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : from->recording.no_end_reason;
     merge->cut |= !whole;
     if (!whole || !from->end.reason || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
         return;

@@ -81,7 +81,8 @@ static bool give_recording(const struct tachyon_reader *reader, const struct sin
                                           .threads_option = header->capture,
                                           .start_monotonic_ns = header->start_us * 1000,
                                           .interval_ns = header->interval_us * 1000,
-                                          .time_unit_ns = 1000 } };
+                                          .time_unit_ns = 1000,
+                                          .no_end_reason = true } };
     return sink_take(to, &event, why);
 }
 
