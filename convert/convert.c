@@ -353,9 +353,9 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
         return fault(why, "none of the recordings could be read");
-    if (conversion->settings.choice.threads && !run->merge.found)
+    if (conversion->settings.selection.threads && !run->merge.found)
         return fault(why, "no thread of %s is called %s", conversion->settings.input,
-                     conversion->settings.choice.threads);
+                     conversion->settings.selection.threads);
     const struct sink sink = whole_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
@@ -382,7 +382,7 @@ static int convert(struct run *run)
     struct fault why = { 0 };
     uint64_t written = 0;
     char *path = output_path_make(settings, run->converter);
-    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->choice, &why) &&
+    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->selection, &why) &&
                 read_all(run, path, &why);
     end_progress(run);
     if (run->self)
@@ -415,9 +415,9 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     startup(EXIT_FAILURE);
     if (!options_read(settings, converter, argc, argv, &exit_code))
         return exit_code;
-    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->choice);
+    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run.merge.to = (struct sink){ .take = take_merged, .self = &run };
-    run.merge.choice = &settings->choice;
+    run.merge.selection = &settings->selection;
     run.keep.mode = settings->mode;
     run.show_progress = !settings->quiet && isatty(STDERR_FILENO);
     run.progress_due_ns = now_ns() + PROGRESS_NS;

@@ -19,7 +19,7 @@ struct settings {
     const char *input; /* the one that is being read; in the end all of them, for a message */
     char **inputs;
     size_t inputs_count;
-    struct selection choice;
+    struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
     bool strict;       /* damage is a failure */
@@ -41,7 +41,7 @@ enum option_set {
     TAKES_MODE = 1 << 4,
     TAKES_WEIGHT = 1 << 5,
     TAKES_OPCODES = 1 << 6,
-    TAKES_CHOICE = 1 << 7, /* and several recordings */
+    TAKES_SELECTION = 1 << 7, /* and several recordings */
 };
 
 enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };

@@ -82,7 +82,7 @@ static void name_inputs(struct inputs *inputs)
 
 struct look {
     struct input *input;
-    const struct selection *choice;
+    const struct selection *selection;
     struct tables tables; /* of processes, tasks and threads only */
     bool refused;
 };
@@ -91,7 +91,7 @@ static void look_at_thread(struct look *look, uint32_t thread)
 {
     struct input *input = look->input;
     if (thread >= look->tables.threads_count || !look->tables.threads[thread].thread.number ||
-        !selection_has_thread(look->choice, &look->tables, thread))
+        !selection_has_thread(look->selection, &look->tables, thread))
         return;
     input->wanted = alloc_grow(input->wanted, &input->wanted_room, (size_t)thread + 1, sizeof(*input->wanted));
     input->wanted[thread] = true;
@@ -139,7 +139,7 @@ static void look_at(struct look *look, int fd)
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
     input->known = source_open(&source, fd, &options, &sink, NULL);
-    if (input->known && look->choice->threads)
+    if (input->known && look->selection->threads)
         look_at_events(look, &source, &sink);
     input->start_unix_ns = look->tables.recording.start_unix_ns;
     input->interval_ns = look->tables.recording.interval_ns;
@@ -190,13 +190,13 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     return true;
 }
 
-static bool look_into_all(struct inputs *inputs, const struct selection *choice, struct fault *why)
+static bool look_into_all(struct inputs *inputs, const struct selection *selection, struct fault *why)
 {
     struct text mode = { 0 }; /* of the first; ours */
     bool good = true;
     for (size_t i = 0; i < inputs->count && good; i++) {
         struct input *input = &inputs->rows[i];
-        struct look look = { .input = input, .choice = choice };
+        struct look look = { .input = input, .selection = selection };
         good = look_into(inputs, input, &look, why);
         const struct text own = look.tables.recording.mode;
         inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);
@@ -208,14 +208,15 @@ static bool look_into_all(struct inputs *inputs, const struct selection *choice,
     return good;
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *choice, struct fault *why)
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+                 struct fault *why)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
-    const bool worth_it = count > 1 || (choice->threads && strcmp(paths[0], "-") != 0);
-    return !worth_it || look_into_all(inputs, choice, why);
+    const bool worth_it = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
+    return !worth_it || look_into_all(inputs, selection, why);
 }
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)

@@ -30,7 +30,8 @@ struct inputs {
 
 /* Takes `paths`, and looks at them if need be. False with the reason when one can't be opened; one that is damaged is
  * not known. */
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *choice, struct fault *why);
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+                 struct fault *why);
 void inputs_close(struct inputs *inputs);
 
 /* How the whole is described: as the first one that is read, but for what is not the same in all, and from when the

@@ -88,7 +88,8 @@ static const struct converter to_collapsed = {
     .suffix = NULL,
     .binary = false,
     .packing = PACK_NEVER,
-    .takes = TAKES_MODE | TAKES_CHOICE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS |
+             TAKES_OPCODES,
     .runs = true,
     .needs_status = needs_status,
     .only_counts = only_counts,

@@ -51,7 +51,7 @@ static void *start(struct conversion *conversion)
 static void check_sample(struct looking *looking, const struct sample *sample)
 {
     const struct tables *tables = &looking->conversion->tables;
-    const struct selection *choice = &looking->conversion->settings.choice;
+    const struct selection *selection = &looking->conversion->settings.selection;
     require(sample->stack < tables->stacks_count || sample->stack == 0);
     require(tables->threads[sample->thread].thread.number == sample->thread);
     uint32_t depth = 0;
@@ -63,7 +63,7 @@ static void check_sample(struct looking *looking, const struct sample *sample)
     }
     require(depth == tables->threads[sample->thread].depth);
     require(sample->task == tables_task(tables, sample->task)->task.number);
-    require(selection_has_time(choice, sample->time_ns));
+    require(selection_has_time(selection, sample->time_ns));
     looking->last_ns = alloc_grow(looking->last_ns, &looking->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
     require(sample->time_ns >= looking->last_ns[sample->thread]);
     looking->last_ns[sample->thread] = sample->time_ns;
@@ -86,7 +86,7 @@ static bool finish(void *self, struct fault *why)
     const struct looking *looking = self;
     const struct tables *tables = &looking->conversion->tables;
     const struct settings *settings = &looking->conversion->settings;
-    if (settings->inputs_count == 1 && !selection_is_partial(&settings->choice))
+    if (settings->inputs_count == 1 && !selection_is_partial(&settings->selection))
         return true;
     require(tables->lost_samples == 0 && tables->jumped == 0);
     bool *sampled = alloc_zeroed(tables->frames_count + 1, sizeof(*sampled));
@@ -111,7 +111,7 @@ static void drop(void *self)
 
 static const struct converter looker = {
     .name = "looker",
-    .takes = TAKES_MODE | TAKES_CHOICE,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .start = start,
     .take = take,
     .finish = finish,
