@@ -288,7 +288,7 @@ static bool leave_out(struct run *run, struct fault *why)
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
-    return run->keep.mode != MODE_AS_RECORDED || !converter->needs_status ||
+    return run->keep.mode != KEPT_AS_RECORDED || !converter->needs_status ||
            converter->needs_status(&run->conversion.settings);
 }
 
@@ -329,7 +329,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->keep.mode == MODE_AS_RECORDED ? whole_output(run)
+        run->output = run->keep.mode == KEPT_AS_RECORDED ? whole_output(run)
                                                          : (struct sink){ .take = take_kept, .self = run };
     }
     const size_t read_before = run->read;

@@ -28,7 +28,7 @@ struct settings {
     bool full_paths;   /* collapsed: do not shorten files */
     bool opcodes;      /* show instructions */
     bool json, verify; /* info */
-    enum mode mode;
+    enum kept_mode mode;
     enum collapsed_weight weight; /* collapsed */
 };
 

@@ -79,7 +79,7 @@ static bool apply(struct settings *settings, enum option_number number)
         return true;
     case OPTION_MODE:
         settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
-        return settings->mode != MODE_AS_RECORDED;
+        return settings->mode != KEPT_AS_RECORDED;
     case OPTION_FROM:
         return selection_parse_seconds(optarg, &settings->selection.from_ns);
     case OPTION_TO:

@@ -38,7 +38,7 @@ static bool finish(void *self, struct fault *why)
     struct to_pprof *to = self;
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
-    const bool of_cpu = settings->mode == MODE_CPU || mode_filter_named(conversion->tables.recording.mode) == MODE_CPU;
+    const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
     const struct pprof_style style = {
         .functions = settings->functions,
         .cpu_first = of_cpu,

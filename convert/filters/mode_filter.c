@@ -13,27 +13,27 @@ static const struct {
     uint32_t keeps;       /* and is kept when it has this one */
     const char *question; /* what it says then */
 } modes[] = {
-    [MODE_WALL] = { .name = "wall" },
-    [MODE_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether its thread was on a processor" },
-    [MODE_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether its thread held the interpreter's lock" },
-    [MODE_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
+    [KEPT_WALL] = { .name = "wall" },
+    [KEPT_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether its thread was on a processor" },
+    [KEPT_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether its thread held the interpreter's lock" },
+    [KEPT_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
 };
 
-enum mode mode_filter_named(struct text name)
+enum kept_mode mode_filter_named(struct text name)
 {
-    for (size_t i = MODE_WALL; i < countof(modes); i++)
+    for (size_t i = KEPT_WALL; i < countof(modes); i++)
         if (strlen(modes[i].name) == name.size && memcmp(modes[i].name, name.bytes, name.size) == 0)
-            return (enum mode)i;
-    return MODE_AS_RECORDED;
+            return (enum kept_mode)i;
+    return KEPT_AS_RECORDED;
 }
 
 bool mode_filter_fits(const struct mode_filter *keep, const struct recording *recording, struct fault *why)
 {
-    const enum mode recorded = recording->mode.size ? mode_filter_named(recording->mode) : MODE_WALL;
-    if (keep->mode == MODE_AS_RECORDED || keep->mode == recorded || recorded == MODE_WALL)
+    const enum kept_mode recorded = recording->mode.size ? mode_filter_named(recording->mode) : KEPT_WALL;
+    if (keep->mode == KEPT_AS_RECORDED || keep->mode == recorded || recorded == KEPT_WALL)
         return true;
     const char *wanted = modes[keep->mode].name;
-    if (recorded == MODE_AS_RECORDED)
+    if (recorded == KEPT_AS_RECORDED)
         return fault(why, "it was recorded in a mode that this version does not know, and --mode %s was asked for",
                      wanted);
     return fault(why,
@@ -92,7 +92,7 @@ static bool keeps(struct mode_filter *keep, const struct sample *sample)
 bool mode_filter_take(struct mode_filter *keep, struct tables *tables, struct event *event, const struct sink *output,
                       struct fault *why)
 {
-    if (keep->mode == MODE_AS_RECORDED || keep->mode == MODE_WALL)
+    if (keep->mode == KEPT_AS_RECORDED || keep->mode == KEPT_WALL)
         return sink_take(output, event, why);
     uint32_t thread = 0;
     if (event->kind == EVENT_SAMPLE && !keeps(keep, &event->sample)) {

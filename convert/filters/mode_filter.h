@@ -11,14 +11,14 @@
 #include "formats/model/sink.h"
 #include "formats/model/tables.h"
 
-enum mode { MODE_AS_RECORDED, MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION };
+enum kept_mode { KEPT_AS_RECORDED, KEPT_WALL, KEPT_CPU, KEPT_GIL, KEPT_EXCEPTION };
 
-/* The mode of this name; MODE_AS_RECORDED when there is none. */
-enum mode mode_filter_named(struct text name);
+/* The mode of this name; KEPT_AS_RECORDED when there is none. */
+enum kept_mode mode_filter_named(struct text name);
 
 /* Set `mode`; the rest starts as zeros. */
 struct mode_filter {
-    enum mode mode;
+    enum kept_mode mode;
     struct left_out *left_out; /* by thread: not told yet */
     size_t room;
     uint64_t dropped; /* samples */
