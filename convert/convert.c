@@ -25,7 +25,7 @@ struct run {
     struct conversion conversion;
     void *self;         /* the output's state */
     struct sink output; /* the output; where a mode is wanted, what keeps samples from it. NULL: it takes nothing */
-    struct mode_filter keep;
+    struct mode_filter mode_filter;
     struct inputs inputs;
     const struct input *input; /* that is being read, ... */
     uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
@@ -59,7 +59,7 @@ static const struct tables *tables_of(const struct run *run)
 /* Of the recording: also those that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
-    return tables_of(run)->samples + (run->merging ? 0 : run->keep.dropped);
+    return tables_of(run)->samples + (run->merging ? 0 : run->mode_filter.dropped);
 }
 
 static void show_progress(struct run *run)
@@ -95,7 +95,7 @@ static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     const struct sink output = whole_output(run);
-    return mode_filter_take(&run->keep, &run->conversion.tables, event, &output, why);
+    return mode_filter_take(&run->mode_filter, &run->conversion.tables, event, &output, why);
 }
 
 /* Gives an event that the tables of the output have accepted on. */
@@ -115,7 +115,7 @@ static bool take_merged(void *self, struct event *event, struct fault *why)
 /* Its header is known. */
 static bool begin_recording(struct run *run, struct event *event, struct fault *why)
 {
-    if (!mode_filter_fits(&run->keep, &event->recording, why))
+    if (!mode_filter_fits(&run->mode_filter, &event->recording, why))
         return false;
     if (!run->merging)
         return true;
@@ -239,9 +239,10 @@ static bool check_whole(const struct run *run)
 /* Samples that did not say what the mode asks for were left out: with some of them that is a doubt, not a failure. */
 static void warn_of_unknown(const struct run *run)
 {
-    if (run->keep.unknown > 0)
+    if (run->mode_filter.unknown > 0)
         fprintf(stderr, "%s: warning: %" PRIu64 " of %" PRIu64 " samples do not say what --mode asks for: left out\n",
-                run->converter->name, run->keep.unknown, run->conversion.tables.samples + run->keep.dropped);
+                run->converter->name, run->mode_filter.unknown,
+                run->conversion.tables.samples + run->mode_filter.dropped);
 }
 
 static void warn_of_nothing(const struct run *run)
@@ -288,7 +289,7 @@ static bool leave_out(struct run *run, struct fault *why)
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
-    return run->keep.mode != KEPT_AS_RECORDED || !converter->needs_status ||
+    return run->mode_filter.mode != KEPT_AS_RECORDED || !converter->needs_status ||
            converter->needs_status(&run->conversion.settings);
 }
 
@@ -329,8 +330,8 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->keep.mode == KEPT_AS_RECORDED ? whole_output(run)
-                                                         : (struct sink){ .take = take_kept, .self = run };
+        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? whole_output(run)
+                                                                : (struct sink){ .take = take_kept, .self = run };
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
@@ -361,7 +362,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (run->merging && !merge_finish(&run->merge, why))
         return false;
     conversion->tables.cut = run->merge.cut;
-    if (!mode_filter_finish(&run->keep, &conversion->tables, &sink, &cause))
+    if (!mode_filter_finish(&run->mode_filter, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     return run->converter->finish(run->self, why);
 }
@@ -369,7 +370,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
 static void drop(struct run *run)
 {
     merge_free(&run->merge);
-    mode_filter_free(&run->keep);
+    mode_filter_free(&run->mode_filter);
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
@@ -418,7 +419,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run.merge.to = (struct sink){ .take = take_merged, .self = &run };
     run.merge.selection = &settings->selection;
-    run.keep.mode = settings->mode;
+    run.mode_filter.mode = settings->mode;
     run.show_progress = !settings->quiet && isatty(STDERR_FILENO);
     run.progress_due_ns = now_ns() + PROGRESS_NS;
     return convert(&run);
