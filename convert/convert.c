@@ -319,13 +319,13 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
 static bool read_input(struct run *run, const char *output, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
-    const int fd = input_open(run->input->path, &run->input_bytes, why);
+    const int fd = inputs_open_file(run->input->path, &run->input_bytes, why);
     if (fd < 0)
         return false;
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
     if (!run->self && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
-        input_close(fd);
+        inputs_close_file(fd);
         return false;
     }
     if (!run->self) {
@@ -336,7 +336,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
     source_close(&run->source);
-    input_close(fd);
+    inputs_close_file(fd);
     if (good && run->merging && run->read > read_before)
         run->whole &= check_whole(run);
     return good;

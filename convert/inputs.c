@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int input_open(const char *path, uint64_t *bytes, struct fault *why)
+int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why)
 {
     const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat input;
@@ -26,11 +26,11 @@ int input_open(const char *path, uint64_t *bytes, struct fault *why)
         *bytes = S_ISREG(input.st_mode) ? (uint64_t)input.st_size : 0;
         return fd;
     }
-    input_close(fd);
+    inputs_close_file(fd);
     return -1;
 }
 
-void input_close(int fd)
+void inputs_close_file(int fd)
 {
     if (fd > STDIN_FILENO)
         close(fd);
@@ -181,11 +181,11 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const struct input *twin = find_twin(inputs, input);
     if (twin)
         return fault(why, "%s and %s are the same recording, which would be counted twice", twin->path, input->path);
-    const int fd = input_open(input->path, &bytes, why);
+    const int fd = inputs_open_file(input->path, &bytes, why);
     if (fd < 0)
         return false;
     look_at(look, fd);
-    input_close(fd);
+    inputs_close_file(fd);
     add_to_all(inputs, input);
     return true;
 }

@@ -43,7 +43,7 @@ struct recording inputs_begin(struct inputs *inputs, const struct recording *fir
 uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns);
 
 /* Opens a file to read a recording from; *bytes is its size, 0 when it is no regular file. -1 with the reason. */
-int input_open(const char *path, uint64_t *bytes, struct fault *why);
-void input_close(int fd);
+int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why);
+void inputs_close_file(int fd);
 
 #endif
