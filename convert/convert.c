@@ -6,6 +6,7 @@
 #include "convert/loss.h"
 #include "convert/options.h"
 #include "convert/output_path.h"
+#include "convert/source.h"
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 
@@ -16,8 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROGRESS_NS 200000000  /* between two updates of the progress line */
-#define AHEAD_LEAST (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
+#define PROGRESS_NS 200000000 /* between two updates of the progress line */
 
 /* One run of a converter. */
 struct run {
@@ -25,17 +25,19 @@ struct run {
     struct conversion conversion;
     void *self;         /* the output's state */
     struct sink output; /* the output; where a mode is wanted, what keeps samples from it. NULL: it takes nothing */
-    struct mode_filter keep;
+    struct mode_filter mode_filter;
     struct inputs inputs;
-    const struct input *input; /* that is being read */
-    bool merging;              /* there are several recordings, or a part is wanted: */
-    struct merge merge;        /* events go through it, ... */
-    struct tables own;         /* ... and before that through tables of the recording that is being read */
-    bool refused;              /* the tables refused an event: the recording contradicts itself */
-    bool stopped;              /* the output did: no recording can be converted */
-    bool whole;                /* so far nothing was missing */
-    size_t read;               /* recordings that could be read */
-    uint64_t lost;             /* samples of the recording that was read last */
+    const struct input *input; /* that is being read, ... */
+    uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
+    struct source source;
+    bool merging;       /* there are several recordings, or a part is wanted: */
+    struct merge merge; /* events go through it, ... */
+    struct tables own;  /* ... and before that through tables of the recording that is being read */
+    bool refused;       /* the tables refused an event: the recording contradicts itself */
+    bool stopped;       /* the output did: no recording can be converted */
+    bool whole;         /* so far nothing was missing */
+    size_t read;        /* recordings that could be read */
+    uint64_t lost;      /* samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
     int64_t progress_due_ns;
@@ -57,7 +59,7 @@ static const struct tables *tables_of(const struct run *run)
 /* Of the recording: also those that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
-    return tables_of(run)->samples + (run->merging ? 0 : run->keep.dropped);
+    return tables_of(run)->samples + (run->merging ? 0 : run->mode_filter.dropped);
 }
 
 static void show_progress(struct run *run)
@@ -67,11 +69,9 @@ static void show_progress(struct run *run)
         return;
     run->progress_due_ns = now + PROGRESS_NS;
     run->progress_shown = true;
-    const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, samples_read(run));
-    if (conversion->input_bytes > 0)
-        fprintf(stderr, ", %" PRIu64 " %%",
-                conversion->source.stream.blocks.bytes_read * 100 / conversion->input_bytes);
+    if (run->input_bytes > 0)
+        fprintf(stderr, ", %" PRIu64 " %%", source_report(&run->source).bytes * 100 / run->input_bytes);
     fprintf(stderr, "  ");
 }
 
@@ -95,7 +95,7 @@ static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     const struct sink output = whole_output(run);
-    return mode_filter_take(&run->keep, &run->conversion.tables, event, &output, why);
+    return mode_filter_take(&run->mode_filter, &run->conversion.tables, event, &output, why);
 }
 
 /* Gives an event that the tables of the output have accepted on. */
@@ -115,7 +115,7 @@ static bool take_merged(void *self, struct event *event, struct fault *why)
 /* Its header is known. */
 static bool begin_recording(struct run *run, struct event *event, struct fault *why)
 {
-    if (!mode_filter_fits(&run->keep, &event->recording, why))
+    if (!mode_filter_fits(&run->mode_filter, &event->recording, why))
         return false;
     if (!run->merging)
         return true;
@@ -144,8 +144,7 @@ static bool take_event(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     struct tables *tables = run->merging ? &run->own : &run->conversion.tables;
-    const struct damage *damage = &run->conversion.source.stream.blocks.damage;
-    tables->forgiving = damage->bytes > 0 || damage->blocks > 0;
+    tables->forgiving = source_is_damaged(&run->source);
     if (!tables_take(tables, event, why)) {
         run->refused = true;
         return false;
@@ -154,29 +153,25 @@ static bool take_event(void *self, struct event *event, struct fault *why)
     return !run->stopped;
 }
 
-/* What the tables refuse is damage: the block ends there, the next one is tried. */
+/* What the tables refuse is damage, where a source has such: the block ends there, the next one is tried. */
 static bool forgive_refusal(struct run *run, struct fault *why)
 {
-    if (!run->refused)
+    if (!run->refused || !source_forgive(&run->source, why->text))
         return false;
     run->refused = false;
-    struct block_reader *blocks = &run->conversion.source.stream.blocks;
-    blocks->damage.blocks++;
-    block_read_note_damage(blocks, why->text, run->conversion.source.stream.at);
     why->text[0] = '\0';
     return true;
 }
 
 static bool convert_events(struct run *run, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
     const struct sink sink = { .take = take_event, .self = run };
     for (;;) {
-        const enum stream_state state = source_read(&conversion->source, &sink, why);
+        const enum source_state state = source_read(&run->source, &sink, why);
         show_progress(run);
-        if (state == STREAM_ENDED)
+        if (state == SOURCE_ENDED)
             return true;
-        if (state == STREAM_STOPPED && (conversion->source.of_tachyon || !forgive_refusal(run, why)))
+        if (state == SOURCE_STOPPED && !forgive_refusal(run, why))
             return false;
     }
 }
@@ -186,14 +181,15 @@ static bool convert_events(struct run *run, struct fault *why)
 static void count_loss(struct run *run)
 {
     struct tables *all = &run->conversion.tables;
-    run->lost = loss_of(&run->conversion.source.stream, tables_of(run), samples_read(run));
+    const struct source_report *report = &run->conversion.report;
+    run->lost = loss_of(report, tables_of(run), samples_read(run));
     all->missing += run->lost < INT64_MAX - all->missing ? run->lost : INT64_MAX - all->missing;
-    all->missing_estimated |= !run->conversion.source.stream.ended && !run->conversion.source.stream.complete;
+    all->missing_estimated |= !report->ended && !report->complete;
 }
 
 static void warn_of_loss(const struct run *run)
 {
-    if (run->lost > 0 && !run->conversion.source.stream.ended)
+    if (run->lost > 0 && !run->conversion.report.ended)
         fprintf(stderr, "; about %" PRIu64 " samples are lost", run->lost);
     else if (run->lost > 0)
         fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", run->lost, tables_of(run)->end.samples);
@@ -203,7 +199,7 @@ static void warn_of_loss(const struct run *run)
 static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    const struct damage *damage = &conversion->source.stream.blocks.damage;
+    const struct damage *damage = &conversion->report.damage;
     fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
     if (damage->bytes > 0)
@@ -217,9 +213,8 @@ static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
-            conversion->settings.input, source_ending(&conversion->source, tables_of(run)->end.reason),
-            (double)tables_of(run)->last_ns / 1e9);
-    if (conversion->source.stream.ended || conversion->source.stream.blocks.damage.cut)
+            conversion->settings.input, conversion->report.ending, (double)tables_of(run)->last_ns / 1e9);
+    if (conversion->report.ended || conversion->report.damage.cut)
         warn_of_loss(run);
     fprintf(stderr, "\n");
 }
@@ -228,25 +223,26 @@ static void warn_of_ending(const struct run *run)
 static bool check_whole(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    const struct damage *damage = &conversion->source.stream.blocks.damage;
+    const struct damage *damage = &conversion->report.damage;
     const struct tables *tables = tables_of(run);
     /* The bytes of a block that the file ends in are told with the missing end. */
-    const bool only_cut = damage->cut && !conversion->source.stream.complete;
+    const bool only_cut = damage->cut && !conversion->report.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
-    const bool short_of = conversion->source.stream.complete && samples_read(run) != tables->end.samples;
+    const bool short_of = conversion->report.complete && samples_read(run) != tables->end.samples;
     if (damaged || short_of)
         warn_of_damage(run);
-    if (!conversion->source.stream.complete)
+    if (!conversion->report.complete)
         warn_of_ending(run);
-    return conversion->source.stream.complete && !damaged && !short_of;
+    return conversion->report.complete && !damaged && !short_of;
 }
 
 /* Samples that did not say what the mode asks for were left out: with some of them that is a doubt, not a failure. */
 static void warn_of_unknown(const struct run *run)
 {
-    if (run->keep.unknown > 0)
+    if (run->mode_filter.unknown > 0)
         fprintf(stderr, "%s: warning: %" PRIu64 " of %" PRIu64 " samples do not say what --mode asks for: left out\n",
-                run->converter->name, run->keep.unknown, run->conversion.tables.samples + run->keep.dropped);
+                run->converter->name, run->mode_filter.unknown,
+                run->conversion.tables.samples + run->mode_filter.dropped);
 }
 
 static void warn_of_nothing(const struct run *run)
@@ -293,23 +289,24 @@ static bool leave_out(struct run *run, struct fault *why)
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
-    return run->keep.mode != MODE_AS_RECORDED || !converter->needs_status ||
+    return run->mode_filter.mode != KEPT_AS_RECORDED || !converter->needs_status ||
            converter->needs_status(&run->conversion.settings);
 }
 
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
+    const struct source_options options = {
+        .runs = run->converter->runs && !run->merging,
+        .without_status = !needs_status(run),
+        .without_stands = run->converter->only_counts && run->converter->only_counts(&run->conversion.settings),
+        .file_bytes = run->input_bytes,
+    };
     const struct sink sink = { .take = take_event, .self = run };
-    if (!source_open(&conversion->source, fd, &sink, why))
+    if (!source_open(&run->source, fd, &options, &sink, why))
         return leave_out(run, why);
-    conversion->source.stream.gives_runs = run->converter->runs && !run->merging;
-    conversion->source.stream.ignores_status = !needs_status(run);
-    conversion->source.stream.ignores_stands = run->converter->only_counts &&
-                                               run->converter->only_counts(&conversion->settings);
-    conversion->source.stream.goes_ahead = conversion->input_bytes >= AHEAD_LEAST;
     run->read++;
     const bool good = convert_events(run, why);
+    run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)
         return leave_out(run, why);
@@ -319,29 +316,27 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     return true;
 }
 
-/* The next recording: the state of the one before is dropped, since only the last one's is asked for later. */
 static bool read_input(struct run *run, const char *output, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
-    const int fd = input_open(run->input->path, &conversion->input_bytes, why);
+    const int fd = inputs_open_file(run->input->path, &run->input_bytes, why);
     if (fd < 0)
         return false;
     conversion->settings.input = run->input->path;
-    source_close(&conversion->source);
     tables_free(&run->own);
     if (!run->self && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
-        input_close(fd);
+        inputs_close_file(fd);
         return false;
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->keep.mode == MODE_AS_RECORDED ? whole_output(run)
-                                                         : (struct sink){ .take = take_kept, .self = run };
+        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? whole_output(run)
+                                                                : (struct sink){ .take = take_kept, .self = run };
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
-    stream_reader_stop(&conversion->source.stream);
-    input_close(fd);
+    source_close(&run->source);
+    inputs_close_file(fd);
     if (good && run->merging && run->read > read_before)
         run->whole &= check_whole(run);
     return good;
@@ -359,24 +354,23 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
         return fault(why, "none of the recordings could be read");
-    if (conversion->settings.choice.threads && !run->merge.found)
+    if (conversion->settings.selection.threads && !run->merge.found)
         return fault(why, "no thread of %s is called %s", conversion->settings.input,
-                     conversion->settings.choice.threads);
+                     conversion->settings.selection.threads);
     const struct sink sink = whole_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
         return false;
     conversion->tables.cut = run->merge.cut;
-    if (!mode_filter_finish(&run->keep, &conversion->tables, &sink, &cause))
+    if (!mode_filter_finish(&run->mode_filter, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     return run->converter->finish(run->self, why);
 }
 
 static void drop(struct run *run)
 {
-    source_close(&run->conversion.source);
     merge_free(&run->merge);
-    mode_filter_free(&run->keep);
+    mode_filter_free(&run->mode_filter);
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
@@ -389,7 +383,7 @@ static int convert(struct run *run)
     struct fault why = { 0 };
     uint64_t written = 0;
     char *path = output_path_make(settings, run->converter);
-    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->choice, &why) &&
+    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->selection, &why) &&
                 read_all(run, path, &why);
     end_progress(run);
     if (run->self)
@@ -422,10 +416,10 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     startup(EXIT_FAILURE);
     if (!options_read(settings, converter, argc, argv, &exit_code))
         return exit_code;
-    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->choice);
+    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run.merge.to = (struct sink){ .take = take_merged, .self = &run };
-    run.merge.choice = &settings->choice;
-    run.keep.mode = settings->mode;
+    run.merge.selection = &settings->selection;
+    run.mode_filter.mode = settings->mode;
     run.show_progress = !settings->quiet && isatty(STDERR_FILENO);
     run.progress_due_ns = now_ns() + PROGRESS_NS;
     return convert(&run);

@@ -8,10 +8,10 @@
 
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
-#include "convert/source.h"
 #include "formats/base/output.h"
 #include "formats/collapsed/collapsed.h"
 #include "formats/model/sink.h"
+#include "formats/model/source_kind.h"
 #include "formats/model/tables.h"
 
 /* What the user asked for. */
@@ -19,7 +19,7 @@ struct settings {
     const char *input; /* the one that is being read; in the end all of them, for a message */
     char **inputs;
     size_t inputs_count;
-    struct selection choice;
+    struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
     bool strict;       /* damage is a failure */
@@ -28,7 +28,7 @@ struct settings {
     bool full_paths;   /* collapsed: do not shorten files */
     bool opcodes;      /* show instructions */
     bool json, verify; /* info */
-    enum mode mode;
+    enum kept_mode mode;
     enum collapsed_weight weight; /* collapsed */
 };
 
@@ -41,7 +41,7 @@ enum option_set {
     TAKES_MODE = 1 << 4,
     TAKES_WEIGHT = 1 << 5,
     TAKES_OPCODES = 1 << 6,
-    TAKES_CHOICE = 1 << 7, /* and several recordings */
+    TAKES_SELECTION = 1 << 7, /* and several recordings */
 };
 
 enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };
@@ -50,9 +50,8 @@ enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's n
 struct conversion {
     struct settings settings;
     struct tables tables;
-    struct source source;
+    struct source_report report; /* on the recording that was read last */
     struct output output;
-    uint64_t input_bytes; /* size of the input file; 0 for a pipe */
 };
 
 struct converter {

@@ -114,7 +114,7 @@ static json_t *figures_json(const struct counters *figures)
 
 static json_t *damage_json(const struct info *info)
 {
-    const struct damage *damage = &info->conversion->source.stream.blocks.damage;
+    const struct damage *damage = &info->conversion->report.damage;
     return json_pack("{s:I, s:I, s:I, s:b, s:I, s:b, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
                      (json_int_t)damage->blocks, "duplicates", (json_int_t)damage->duplicates, "cut", (int)damage->cut,
                      "lost_samples", (json_int_t)info->conversion->tables.missing, "estimated",
@@ -143,6 +143,7 @@ static int exit_code(const struct end *end)
 
 static json_t *info_json(const struct info *info)
 {
+    const struct source_report *report = &info->conversion->report;
     const struct tables *tables = &info->conversion->tables;
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
@@ -153,11 +154,11 @@ static json_t *info_json(const struct info *info)
         const char *key;
         json_t *value;
     } members[] = {
-        { "format", json_string(info->conversion->source.of_tachyon ? "tachyon" : "pyreel") },
+        { "format", json_string(report->format) },
         { "format_version", json_integer(recording->format_version) },
         { "pyreel_version", json_text(recording->pyreel_version) },
-        { "complete", json_boolean(info->conversion->source.stream.complete) },
-        { "ended", json_string(source_ending(&info->conversion->source, tables->end.reason)) },
+        { "complete", json_boolean(report->complete) },
+        { "ended", json_string(report->ending) },
         { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
         { "samples", json_integer((json_int_t)tables->samples) },
         { "ticks", json_integer((json_int_t)tables->ticks) },
@@ -172,9 +173,9 @@ static json_t *info_json(const struct info *info)
         { "disturb_percent", json_known(exactness.taken_percent) },
         { "mode", json_text(recording->mode) },
         { "threads_option", json_text(recording->threads_option) },
-        { "bytes", json_integer((json_int_t)info->conversion->source.stream.blocks.bytes_read) },
-        { "blocks", json_count(info->conversion->source.stream.blocks.good) },
-        { "plain_bytes", json_count(info->conversion->source.stream.blocks.good_plain) },
+        { "bytes", json_integer((json_int_t)report->bytes) },
+        { "blocks", json_count(report->blocks) },
+        { "plain_bytes", json_count(report->plain_bytes) },
         { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
         { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
@@ -240,8 +241,10 @@ static void print_processes(struct output *to, const struct tables *tables)
     }
 }
 
-static void print_program(struct output *to, const struct tables *tables)
+static void print_program(struct output *to, const struct info *info)
 {
+    const struct source_report *report = &info->conversion->report;
+    const struct tables *tables = &info->conversion->tables;
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
     char version[32], started[32];
@@ -250,8 +253,8 @@ static void print_program(struct output *to, const struct tables *tables)
     if (process->number)
         output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
                       event_python_version_text(version, process->python_version), process->pid);
-    if (tables_undated(tables)) {
-        print_line(to, "recorded", TEXT("by Tachyon, which does not say when or where"));
+    if (report->undated_by) {
+        output_format(to, "%-11s %s\n", "recorded", report->undated_by);
         return;
     }
     if (tables->processes_count > 2)
@@ -268,21 +271,20 @@ static void print_program(struct output *to, const struct tables *tables)
 static void print_size(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    const struct block_reader *blocks = &info->conversion->source.stream.blocks;
-    output_format(to, "%-11s %" PRIu64 " bytes", "size", blocks->bytes_read);
-    if (blocks->good > 0)
-        output_format(to, " in %" PRIu64 " blocks", blocks->good);
+    const struct source_report *report = &info->conversion->report;
+    output_format(to, "%-11s %" PRIu64 " bytes", "size", report->bytes);
+    if (report->blocks > 0)
+        output_format(to, " in %" PRIu64 " blocks", report->blocks);
     if (tables->samples)
-        output_format(to, ", %.2f a sample (%.2f before compression)",
-                      (double)blocks->bytes_read / (double)tables->samples,
-                      (double)blocks->good_plain / (double)tables->samples);
+        output_format(to, ", %.2f a sample (%.2f before compression)", (double)report->bytes / (double)tables->samples,
+                      (double)report->plain_bytes / (double)tables->samples);
     output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
                   tables->functions_count ? tables->functions_count - 1 : 0);
 }
 
 static void print_damage(struct output *to, const struct info *info)
 {
-    const struct damage *damage = &info->conversion->source.stream.blocks.damage;
+    const struct damage *damage = &info->conversion->report.damage;
     const struct tables *tables = &info->conversion->tables;
     if (!damage->bytes && !damage->blocks && !damage->duplicates && !tables->missing)
         return;
@@ -329,8 +331,8 @@ static void print_totals(struct output *to, const struct info *info)
     print_size(to, info);
     if (tables_have_instructions(tables))
         output_format(to, "%-11s the instruction of each frame\n", "opcodes");
-    output_format(to, "%-11s %s: %s", "complete", info->conversion->source.stream.complete ? "yes" : "no",
-                  source_ending(&info->conversion->source, tables->end.reason));
+    const struct source_report *report = &info->conversion->report;
+    output_format(to, "%-11s %s: %s", "complete", report->complete ? "yes" : "no", report->ending);
     if (exit_code(&tables->end) >= 0)
         output_format(to, ", exit code %d", exit_code(&tables->end));
     output_string(to, "\n");
@@ -358,7 +360,7 @@ static bool finish(void *self, struct fault *why)
         print_json(info);
         return true;
     }
-    print_program(to, &info->conversion->tables);
+    print_program(to, info);
     print_totals(to, info);
     info_threads_print(to, &info->threads, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int input_open(const char *path, uint64_t *bytes, struct fault *why)
+int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why)
 {
     const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat input;
@@ -26,11 +26,11 @@ int input_open(const char *path, uint64_t *bytes, struct fault *why)
         *bytes = S_ISREG(input.st_mode) ? (uint64_t)input.st_size : 0;
         return fd;
     }
-    input_close(fd);
+    inputs_close_file(fd);
     return -1;
 }
 
-void input_close(int fd)
+void inputs_close_file(int fd)
 {
     if (fd > STDIN_FILENO)
         close(fd);
@@ -82,7 +82,7 @@ static void name_inputs(struct inputs *inputs)
 
 struct look {
     struct input *input;
-    const struct selection *choice;
+    const struct selection *selection;
     struct tables tables; /* of processes, tasks and threads only */
     bool refused;
 };
@@ -91,7 +91,7 @@ static void look_at_thread(struct look *look, uint32_t thread)
 {
     struct input *input = look->input;
     if (thread >= look->tables.threads_count || !look->tables.threads[thread].thread.number ||
-        !selection_has_thread(look->choice, &look->tables, thread))
+        !selection_has_thread(look->selection, &look->tables, thread))
         return;
     input->wanted = alloc_grow(input->wanted, &input->wanted_room, (size_t)thread + 1, sizeof(*input->wanted));
     input->wanted[thread] = true;
@@ -124,8 +124,9 @@ static bool take(void *self, struct event *event, struct fault *why)
 /* Reads all that can be read. */
 static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
 {
-    enum stream_state state = STREAM_MORE;
-    while (state == STREAM_MORE || (state == STREAM_STOPPED && look->refused && !source->of_tachyon)) {
+    enum source_state state = SOURCE_MORE;
+    while (state == SOURCE_MORE ||
+           (state == SOURCE_STOPPED && look->refused && source_forgive(source, "events that contradict others"))) {
         look->refused = false;
         state = source_read(source, sink, NULL);
     }
@@ -134,10 +135,11 @@ static void look_at_events(struct look *look, struct source *source, const struc
 static void look_at(struct look *look, int fd)
 {
     struct source source;
+    const struct source_options options = { .without_status = true, .without_stands = true };
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
-    input->known = source_open(&source, fd, &sink, NULL);
-    if (input->known && look->choice->threads)
+    input->known = source_open(&source, fd, &options, &sink, NULL);
+    if (input->known && look->selection->threads)
         look_at_events(look, &source, &sink);
     input->start_unix_ns = look->tables.recording.start_unix_ns;
     input->interval_ns = look->tables.recording.interval_ns;
@@ -179,22 +181,22 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const struct input *twin = find_twin(inputs, input);
     if (twin)
         return fault(why, "%s and %s are the same recording, which would be counted twice", twin->path, input->path);
-    const int fd = input_open(input->path, &bytes, why);
+    const int fd = inputs_open_file(input->path, &bytes, why);
     if (fd < 0)
         return false;
     look_at(look, fd);
-    input_close(fd);
+    inputs_close_file(fd);
     add_to_all(inputs, input);
     return true;
 }
 
-static bool look_into_all(struct inputs *inputs, const struct selection *choice, struct fault *why)
+static bool look_into_all(struct inputs *inputs, const struct selection *selection, struct fault *why)
 {
     struct text mode = { 0 }; /* of the first; ours */
     bool good = true;
     for (size_t i = 0; i < inputs->count && good; i++) {
         struct input *input = &inputs->rows[i];
-        struct look look = { .input = input, .choice = choice };
+        struct look look = { .input = input, .selection = selection };
         good = look_into(inputs, input, &look, why);
         const struct text own = look.tables.recording.mode;
         inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);
@@ -206,14 +208,15 @@ static bool look_into_all(struct inputs *inputs, const struct selection *choice,
     return good;
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *choice, struct fault *why)
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+                 struct fault *why)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
-    const bool worth_it = count > 1 || (choice->threads && strcmp(paths[0], "-") != 0);
-    return !worth_it || look_into_all(inputs, choice, why);
+    const bool worth_it = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
+    return !worth_it || look_into_all(inputs, selection, why);
 }
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)

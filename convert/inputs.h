@@ -30,7 +30,8 @@ struct inputs {
 
 /* Takes `paths`, and looks at them if need be. False with the reason when one can't be opened; one that is damaged is
  * not known. */
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *choice, struct fault *why);
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+                 struct fault *why);
 void inputs_close(struct inputs *inputs);
 
 /* How the whole is described: as the first one that is read, but for what is not the same in all, and from when the
@@ -42,7 +43,7 @@ struct recording inputs_begin(struct inputs *inputs, const struct recording *fir
 uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns);
 
 /* Opens a file to read a recording from; *bytes is its size, 0 when it is no regular file. -1 with the reason. */
-int input_open(const char *path, uint64_t *bytes, struct fault *why);
-void input_close(int fd);
+int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why);
+void inputs_close_file(int fd);
 
 #endif

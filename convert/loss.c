@@ -12,22 +12,22 @@ static double ticks_in(const struct tables *tables, uint64_t intervals)
 }
 
 /* A lost tick had as many samples as the others have, and so have the bytes at the end. */
-static uint64_t estimate(const struct stream_reader *stream, const struct tables *tables, uint64_t samples)
+static uint64_t estimate(const struct source_report *report, const struct tables *tables, uint64_t samples)
 {
     const double all = (double)(samples + tables->lost_samples);
-    const double good_bytes = (double)(stream->blocks.bytes_read - stream->blocks.damage.bytes);
+    const double good_bytes = (double)(report->bytes - report->damage.bytes);
     double lost = (double)tables->lost_samples;
     if (tables->ticks > 0)
-        lost += ticks_in(tables, stream->lost_ticks) * all / (double)tables->ticks;
+        lost += ticks_in(tables, report->lost_ticks) * all / (double)tables->ticks;
     if (good_bytes > 0)
-        lost += (double)stream->blocks.damage.tail * all / good_bytes;
+        lost += (double)report->damage.tail * all / good_bytes;
     return lost < (double)INT64_MAX ? (uint64_t)(lost + 0.5) : INT64_MAX;
 }
 
-uint64_t loss_of(const struct stream_reader *stream, const struct tables *tables, uint64_t samples)
+uint64_t loss_of(const struct source_report *report, const struct tables *tables, uint64_t samples)
 {
-    if (!stream->ended)
-        return estimate(stream, tables, samples);
+    if (!report->ended)
+        return estimate(report, tables, samples);
     const uint64_t said = tables->end.samples < INT64_MAX ? tables->end.samples : INT64_MAX;
     return said > samples ? said - samples : 0;
 }

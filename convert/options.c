@@ -31,9 +31,9 @@ enum option_number {
 static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE; - is standard output" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep samples of wall|cpu|gil|exception" },
-    { OPTION_FROM, 0, "from", "SECONDS", TAKES_CHOICE, "leave out what was before, since the start" },
-    { OPTION_TO, 0, "to", "SECONDS", TAKES_CHOICE, "leave out what was then and later" },
-    { OPTION_THREADS, 0, "threads", "LIST", TAKES_CHOICE, "these alone: names or tids, with commas" },
+    { OPTION_FROM, 0, "from", "SECONDS", TAKES_SELECTION, "leave out what was before, since the start" },
+    { OPTION_TO, 0, "to", "SECONDS", TAKES_SELECTION, "leave out what was then and later" },
+    { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "these alone: names or tids, with commas" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge the lines of a function" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "samples, or us of wall|cpu|gil|gil_wait" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
@@ -51,7 +51,7 @@ static const struct argument rows[] = {
 
 static void print_help(const struct converter *converter)
 {
-    const bool several = converter->takes & TAKES_CHOICE;
+    const bool several = converter->takes & TAKES_SELECTION;
     printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording made by pyreel-record, or by profiling.sampling "
            "--binary;\n- is standard input.\n",
            converter->name, several ? "..." : "", converter->makes);
@@ -79,13 +79,13 @@ static bool apply(struct settings *settings, enum option_number number)
         return true;
     case OPTION_MODE:
         settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
-        return settings->mode != MODE_AS_RECORDED;
+        return settings->mode != KEPT_AS_RECORDED;
     case OPTION_FROM:
-        return selection_parse_seconds(optarg, &settings->choice.from_ns);
+        return selection_parse_seconds(optarg, &settings->selection.from_ns);
     case OPTION_TO:
-        return selection_parse_seconds(optarg, &settings->choice.to_ns) && settings->choice.to_ns > 0;
+        return selection_parse_seconds(optarg, &settings->selection.to_ns) && settings->selection.to_ns > 0;
     case OPTION_THREADS:
-        settings->choice.threads = optarg;
+        settings->selection.threads = optarg;
         return *optarg != '\0';
     case OPTION_FUNCTIONS:
         settings->functions = true;
@@ -126,14 +126,14 @@ static bool apply(struct settings *settings, enum option_number number)
 /* What is wrong with the options together; NULL: nothing. */
 static const char *problem_of(const struct settings *settings, const struct converter *converter)
 {
-    const struct selection *choice = &settings->choice;
+    const struct selection *selection = &settings->selection;
     if (settings->inputs_count == 0)
         return "no recording was named";
-    if (choice->to_ns && choice->to_ns <= choice->from_ns)
+    if (selection->to_ns && selection->to_ns <= selection->from_ns)
         return "--to is not after --from";
     if (settings->inputs_count == 1)
         return NULL;
-    if (!(converter->takes & TAKES_CHOICE))
+    if (!(converter->takes & TAKES_SELECTION))
         return "one recording at a time, please";
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)

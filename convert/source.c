@@ -1,48 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/source.h"
 
-/* The stream's reader has looked at the first bytes and refused them. */
-static bool open_tachyon(struct source *source, int fd, const struct sink *to, struct fault *why)
+#include "formats/base/alloc.h"
+#include "formats/stream/stream_read.h"
+#include "formats/tachyon/tachyon_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD_ROOM ((size_t)64 << 10) /* bytes read at once, of which a kind needs SOURCE_HEAD */
+
+/* A new kind of file is a row here. */
+static const struct source_kind *const kinds[] = { &stream_read_kind, &tachyon_read_kind };
+
+const struct source_kind *source_kind_of(struct text head)
 {
-    struct block_reader *blocks = &source->stream.blocks;
-    const struct text begun = { (const char *)blocks->window + blocks->start, blocks->end - blocks->start };
-    if (!tachyon_header_recognised(begun.bytes, begun.size))
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (kinds[i]->recognises(head))
+            return kinds[i];
+    return NULL;
+}
+
+/* Reads the first bytes into `room`: SOURCE_HEAD at least, unless the file ends before. -1 with the reason. */
+static ssize_t read_head(int fd, char *room, struct fault *why)
+{
+    size_t size = 0;
+    while (size < SOURCE_HEAD) {
+        const ssize_t got = read(fd, room + size, HEAD_ROOM - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            fault(why, "cannot read the recording: %s", strerror(errno));
+        if (got <= 0)
+            return got < 0 ? -1 : (ssize_t)size;
+        size += (size_t)got;
+    }
+    return (ssize_t)size;
+}
+
+static bool open_head(struct source *source, int fd, struct text head, const struct source_options *options,
+                      const struct sink *to, struct fault *why)
+{
+    const struct source_kind *kind = source_kind_of(head);
+    if (!kind)
+        return fault(why, head.size > 0 ? "it is not a pyreel recording" : "it is empty");
+    source->kind = kind;
+    source->reader = alloc_zeroed(1, kind->reader_size);
+    source->damage = kind->damage ? kind->damage(source->reader) : NULL;
+    return kind->open(source->reader, fd, head, options, to, why);
+}
+
+bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
+                 struct fault *why)
+{
+    *source = (struct source){ 0 };
+    char *head = alloc_zeroed(HEAD_ROOM, 1);
+    const ssize_t size = read_head(fd, head, why);
+    const bool good = size >= 0 && open_head(source, fd, (struct text){ head, (size_t)size }, options, to, why);
+    free(head);
+    return good;
+}
+
+enum source_state source_read(struct source *source, const struct sink *to, struct fault *why)
+{
+    return source->kind->read(source->reader, to, why);
+}
+
+bool source_forgive(struct source *source, const char *what)
+{
+    if (!source->kind->forgive)
         return false;
-    if (why)
-        why->text[0] = '\0';
-    source->of_tachyon = true;
-    if (!tachyon_reader_open(&source->tachyon, fd, begun, to, why))
-        return false;
-    blocks->bytes_read = source->tachyon.size;
-    blocks->good_plain = source->tachyon.samples.plain_bytes;
-    source->stream.complete = true;
+    source->kind->forgive(source->reader, what);
     return true;
 }
 
-bool source_open(struct source *source, int fd, const struct sink *to, struct fault *why)
+struct source_report source_report(const struct source *source)
 {
-    *source = (struct source){ 0 };
-    return stream_reader_open(&source->stream, fd, to, why) || open_tachyon(source, fd, to, why);
-}
-
-enum stream_state source_read(struct source *source, const struct sink *to, struct fault *why)
-{
-    return source->of_tachyon ? tachyon_read_some(&source->tachyon, to, why)
-                              : stream_read_block(&source->stream, to, why);
+    struct source_report report = { .format = source->kind->name };
+    if (source->damage)
+        report.damage = *source->damage;
+    source->kind->report(source->reader, &report);
+    return report;
 }
 
 void source_close(struct source *source)
 {
-    stream_reader_close(&source->stream);
-    tachyon_reader_close(&source->tachyon);
+    if (source->reader)
+        source->kind->close(source->reader);
+    free(source->reader);
     *source = (struct source){ 0 };
-}
-
-const char *source_ending(const struct source *source, enum end_reason reason)
-{
-    if (source->of_tachyon)
-        return "it does not say what ended it";
-    if (source->stream.ended)
-        return event_end_reason_text(reason);
-    return source->stream.blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
 }

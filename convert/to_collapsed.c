@@ -11,7 +11,7 @@
 
 struct to_collapsed {
     struct conversion *conversion;
-    struct aggregate tally;
+    struct aggregate aggregate;
 };
 
 static bool needs_status(const struct settings *settings)
@@ -36,7 +36,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     (void)why;
     struct to_collapsed *to = self;
     if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(&to->tally, &event->sample);
+        aggregate_sample(&to->aggregate, &event->sample);
     return true;
 }
 
@@ -44,16 +44,16 @@ static bool take(void *self, struct event *event, struct fault *why)
 static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
-    const struct aggregate *tally = &to->tally;
+    const struct aggregate *aggregate = &to->aggregate;
     const enum aggregate_sum sum = collapsed_weight_sum(settings->weight);
-    if (tally->samples > 0 && !aggregate_knows(tally, sum))
+    if (aggregate->samples > 0 && !aggregate_knows(aggregate, sum))
         return fault(why, "no sample of %s says %s", settings->input,
                      sum == SUM_CPU_NS ? "how much CPU time its thread used: record with pyreel-record -m cpu"
                                        : "what its thread did with the interpreter's lock: record it with this "
                                          "version of pyreel-record");
-    if (sum == SUM_CPU_NS && tally->with_cpu < tally->samples)
+    if (sum == SUM_CPU_NS && aggregate->with_cpu < aggregate->samples)
         fprintf(stderr, "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64 " samples is not known\n",
-                tally->samples - tally->with_cpu, tally->samples);
+                aggregate->samples - aggregate->with_cpu, aggregate->samples);
     return true;
 }
 
@@ -70,15 +70,15 @@ static bool finish(void *self, struct fault *why)
         .full_paths = conversion->settings.full_paths,
         .opcodes = conversion->settings.opcodes,
     };
-    aggregate_sort(&to->tally);
-    collapsed_write(&conversion->output, &conversion->tables, &to->tally, &style);
+    aggregate_sort(&to->aggregate);
+    collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
     return true;
 }
 
 static void drop(void *self)
 {
     struct to_collapsed *to = self;
-    aggregate_free(&to->tally);
+    aggregate_free(&to->aggregate);
     free(to);
 }
 
@@ -88,7 +88,8 @@ static const struct converter to_collapsed = {
     .suffix = NULL,
     .binary = false,
     .packing = PACK_NEVER,
-    .takes = TAKES_MODE | TAKES_CHOICE | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS |
+             TAKES_OPCODES,
     .runs = true,
     .needs_status = needs_status,
     .only_counts = only_counts,

@@ -13,7 +13,7 @@
 
 struct to_pprof {
     struct conversion *conversion;
-    struct aggregate tally;
+    struct aggregate aggregate;
 };
 
 static void *start(struct conversion *conversion)
@@ -28,7 +28,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     (void)why;
     struct to_pprof *to = self;
     if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(&to->tally, &event->sample);
+        aggregate_sample(&to->aggregate, &event->sample);
     return true;
 }
 
@@ -38,14 +38,14 @@ static bool finish(void *self, struct fault *why)
     struct to_pprof *to = self;
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
-    const bool of_cpu = settings->mode == MODE_CPU || mode_filter_named(conversion->tables.recording.mode) == MODE_CPU;
+    const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
     const struct pprof_style style = {
         .functions = settings->functions,
         .cpu_first = of_cpu,
         .opcodes = settings->opcodes,
     };
-    aggregate_sort(&to->tally);
-    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->tally, &style);
+    aggregate_sort(&to->aggregate);
+    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
     if (stacks > MANY_STACKS && !settings->quiet)
         fprintf(stderr, "pyreel-pprof: %zu distinct stacks: pprof will need much time and memory%s\n", stacks,
                 settings->functions ? "" : " (--functions makes them fewer)");
@@ -55,7 +55,7 @@ static bool finish(void *self, struct fault *why)
 static void drop(void *self)
 {
     struct to_pprof *to = self;
-    aggregate_free(&to->tally);
+    aggregate_free(&to->aggregate);
     free(to);
 }
 
@@ -65,7 +65,7 @@ static const struct converter to_pprof = {
     .suffix = ".pb.gz",
     .binary = true,
     .packing = PACK_ALWAYS,
-    .takes = TAKES_MODE | TAKES_CHOICE | TAKES_FUNCTIONS | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_FUNCTIONS | TAKES_OPCODES,
     .runs = true,
     .start = start,
     .take = take,

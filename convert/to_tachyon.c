@@ -3,6 +3,7 @@
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
+#include "formats/tachyon/tachyon.h"
 #include "formats/tachyon/tachyon_write.h"
 
 #include <inttypes.h>
@@ -16,15 +17,15 @@ struct to_tachyon {
 
 /* What --mode leaves is as if it had been recorded so. */
 static const struct text modes[] = {
-    [MODE_CPU] = { "cpu", 3 },
-    [MODE_GIL] = { "gil", 3 },
-    [MODE_EXCEPTION] = { "exception", 9 },
+    [KEPT_CPU] = { "cpu", 3 },
+    [KEPT_GIL] = { "gil", 3 },
+    [KEPT_EXCEPTION] = { "exception", 9 },
 };
 
 static void *start(struct conversion *conversion)
 {
     struct to_tachyon *to = alloc_zeroed(1, sizeof(*to));
-    const enum mode mode = conversion->settings.mode;
+    const enum kept_mode mode = conversion->settings.mode;
     const struct tachyon_style style = { .mode = mode < countof(modes) ? modes[mode] : (struct text){ 0 } };
     to->conversion = conversion;
     to->writer = tachyon_writer_start(&conversion->tables, &conversion->output, &style);

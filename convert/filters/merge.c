@@ -135,7 +135,7 @@ static uint32_t process_number(const struct merge *merge, uint32_t process)
 
 static bool is_wanted(const struct merge *merge, uint64_t time_ns)
 {
-    return selection_has_time(merge->choice, time_ns + merge->offset_ns);
+    return selection_has_time(merge->selection, time_ns + merge->offset_ns);
 }
 
 /* Puts the frames of a stack from `keep` on into merge->stack. */
@@ -210,7 +210,7 @@ static bool take_change(struct merge *merge, struct event *event, uint32_t numbe
 static void look_at_name(struct merge *merge, uint32_t thread)
 {
     if (thread < merge->from->threads_count && merge->from->threads[thread].thread.number &&
-        selection_has_thread(merge->choice, merge->from, thread))
+        selection_has_thread(merge->selection, merge->from, thread))
         merge_want(merge, thread);
 }
 
@@ -250,7 +250,7 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
 bool merge_open(struct merge *merge, const struct recording *recording, struct fault *why)
 {
     struct event event = { .kind = EVENT_RECORDING, .recording = *recording };
-    event.recording.from_ns = merge->choice->from_ns;
+    event.recording.from_ns = merge->selection->from_ns;
     merge->opened = true;
     return tell(merge, &event, why);
 }
@@ -284,7 +284,7 @@ void merge_end_recording(struct merge *merge)
     const struct tables *from = merge->from;
     const uint64_t last_ns = tables_end_ns(from) + merge->offset_ns;
     merge->last_ns = last_ns > merge->last_ns ? last_ns : merge->last_ns;
-    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : tables_undated(from);
+    const bool whole = from->end.reason ? from->end.reason != END_UNWRITTEN : from->recording.no_end_reason;
     merge->cut |= !whole;
     if (!whole || !from->end.reason || (merge->end.reason && from->end.time_ns + merge->offset_ns < merge->end.time_ns))
         return;
@@ -300,8 +300,8 @@ bool merge_finish(struct merge *merge, struct fault *why)
         return true;
     if (event.end.time_ns < merge->last_ns) /* of one that does not tell its end */
         event.end.time_ns = merge->last_ns;
-    if (merge->choice->to_ns && event.end.time_ns > merge->choice->to_ns)
-        event.end.time_ns = merge->choice->to_ns;
+    if (merge->selection->to_ns && event.end.time_ns > merge->selection->to_ns)
+        event.end.time_ns = merge->selection->to_ns;
     return tell(merge, &event, why);
 }
 

@@ -22,10 +22,10 @@ struct merged_thread {
     bool wanted;     /* it has, or once had, a name that is */
 };
 
-/* Set `to` and `choice`; the rest starts as zeros. */
+/* Set `to` and `selection`; the rest starts as zeros. */
 struct merge {
     struct sink to;
-    const struct selection *choice;
+    const struct selection *selection;
     struct intern strings, functions, frames; /* of the whole; their bytes are what defines them */
     uint32_t last_process, last_thread, last_task;
     struct end end;   /* of the whole so far; .reason 0: none yet */

@@ -13,27 +13,27 @@ static const struct {
     uint32_t keeps;       /* and is kept when it has this one */
     const char *question; /* what it says then */
 } modes[] = {
-    [MODE_WALL] = { .name = "wall" },
-    [MODE_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether its thread was on a processor" },
-    [MODE_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether its thread held the interpreter's lock" },
-    [MODE_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
+    [KEPT_WALL] = { .name = "wall" },
+    [KEPT_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether its thread was on a processor" },
+    [KEPT_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether its thread held the interpreter's lock" },
+    [KEPT_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
 };
 
-enum mode mode_filter_named(struct text name)
+enum kept_mode mode_filter_named(struct text name)
 {
-    for (size_t i = MODE_WALL; i < countof(modes); i++)
+    for (size_t i = KEPT_WALL; i < countof(modes); i++)
         if (strlen(modes[i].name) == name.size && memcmp(modes[i].name, name.bytes, name.size) == 0)
-            return (enum mode)i;
-    return MODE_AS_RECORDED;
+            return (enum kept_mode)i;
+    return KEPT_AS_RECORDED;
 }
 
-bool mode_filter_fits(const struct mode_filter *keep, const struct recording *recording, struct fault *why)
+bool mode_filter_fits(const struct mode_filter *filter, const struct recording *recording, struct fault *why)
 {
-    const enum mode recorded = recording->mode.size ? mode_filter_named(recording->mode) : MODE_WALL;
-    if (keep->mode == MODE_AS_RECORDED || keep->mode == recorded || recorded == MODE_WALL)
+    const enum kept_mode recorded = recording->mode.size ? mode_filter_named(recording->mode) : KEPT_WALL;
+    if (filter->mode == KEPT_AS_RECORDED || filter->mode == recorded || recorded == KEPT_WALL)
         return true;
-    const char *wanted = modes[keep->mode].name;
-    if (recorded == MODE_AS_RECORDED)
+    const char *wanted = modes[filter->mode].name;
+    if (recorded == KEPT_AS_RECORDED)
         return fault(why, "it was recorded in a mode that this version does not know, and --mode %s was asked for",
                      wanted);
     return fault(why,
@@ -42,27 +42,28 @@ bool mode_filter_fits(const struct mode_filter *keep, const struct recording *re
 }
 
 /* Tells what was left out of a thread so far. */
-static bool tell(struct mode_filter *keep, uint32_t thread, const struct sink *output, struct fault *why)
+static bool tell(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
 {
-    if (thread >= keep->room || keep->left_out[thread].ticks == 0)
+    if (thread >= filter->room || filter->left_out[thread].ticks == 0)
         return true;
-    struct event event = { .kind = EVENT_LEFT_OUT, .left_out = keep->left_out[thread] };
-    keep->left_out[thread] = (struct left_out){ 0 };
+    struct event event = { .kind = EVENT_LEFT_OUT, .left_out = filter->left_out[thread] };
+    filter->left_out[thread] = (struct left_out){ 0 };
     return sink_take(output, &event, why);
 }
 
-static bool tell_all(struct mode_filter *keep, const struct sink *output, struct fault *why)
+static bool tell_all(struct mode_filter *filter, const struct sink *output, struct fault *why)
 {
-    for (uint32_t thread = 1; thread < keep->room; thread++)
-        if (!tell(keep, thread, output, why))
+    for (uint32_t thread = 1; thread < filter->room; thread++)
+        if (!tell(filter, thread, output, why))
             return false;
     return true;
 }
 
-static void leave_out(struct mode_filter *keep, struct tables *tables, const struct sample *sample)
+static void leave_out(struct mode_filter *filter, struct tables *tables, const struct sample *sample)
 {
-    keep->left_out = alloc_grow(keep->left_out, &keep->room, (size_t)sample->thread + 1, sizeof(*keep->left_out));
-    struct left_out *left_out = &keep->left_out[sample->thread];
+    filter->left_out = alloc_grow(filter->left_out, &filter->room, (size_t)sample->thread + 1,
+                                  sizeof(*filter->left_out));
+    struct left_out *left_out = &filter->left_out[sample->thread];
     const uint64_t count = 1 + sample->more;
     left_out->thread = sample->thread;
     left_out->ticks += count;
@@ -77,26 +78,26 @@ static void leave_out(struct mode_filter *keep, struct tables *tables, const str
         tables->tasks[sample->task].samples -= count;
     tables->samples -= count;
     tables->left_out += count;
-    keep->dropped += count;
+    filter->dropped += count;
 }
 
-static bool keeps(struct mode_filter *keep, const struct sample *sample)
+static bool keeps(struct mode_filter *filter, const struct sample *sample)
 {
     const uint32_t status = sample->status;
-    const bool says = (status & modes[keep->mode].says) == modes[keep->mode].says &&
-                      !(status & modes[keep->mode].silent);
-    keep->unknown += says ? 0 : 1 + sample->more;
-    return says && (status & modes[keep->mode].keeps);
+    const bool says = (status & modes[filter->mode].says) == modes[filter->mode].says &&
+                      !(status & modes[filter->mode].silent);
+    filter->unknown += says ? 0 : 1 + sample->more;
+    return says && (status & modes[filter->mode].keeps);
 }
 
-bool mode_filter_take(struct mode_filter *keep, struct tables *tables, struct event *event, const struct sink *output,
+bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
                       struct fault *why)
 {
-    if (keep->mode == MODE_AS_RECORDED || keep->mode == MODE_WALL)
+    if (filter->mode == KEPT_AS_RECORDED || filter->mode == KEPT_WALL)
         return sink_take(output, event, why);
     uint32_t thread = 0;
-    if (event->kind == EVENT_SAMPLE && !keeps(keep, &event->sample)) {
-        leave_out(keep, tables, &event->sample);
+    if (event->kind == EVENT_SAMPLE && !keeps(filter, &event->sample)) {
+        leave_out(filter, tables, &event->sample);
         return true;
     }
     if (event->kind == EVENT_SAMPLE)
@@ -105,23 +106,23 @@ bool mode_filter_take(struct mode_filter *keep, struct tables *tables, struct ev
         thread = event->left_out.thread;
     else if (event->kind == EVENT_THREAD_END)
         thread = event->change.number;
-    const bool told = event->kind == EVENT_END ? tell_all(keep, output, why) : tell(keep, thread, output, why);
+    const bool told = event->kind == EVENT_END ? tell_all(filter, output, why) : tell(filter, thread, output, why);
     return told && sink_take(output, event, why);
 }
 
-bool mode_filter_finish(struct mode_filter *keep, const struct tables *tables, const struct sink *output,
+bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
                         struct fault *why)
 {
-    if (keep->unknown > 0 && keep->unknown == tables->samples + keep->dropped) {
-        const char *name = modes[keep->mode].name;
+    if (filter->unknown > 0 && filter->unknown == tables->samples + filter->dropped) {
+        const char *name = modes[filter->mode].name;
         return fault(why, "no sample of it says %s: --mode %s needs a recording made with pyreel-record -m %s",
-                     modes[keep->mode].question, name, name);
+                     modes[filter->mode].question, name, name);
     }
-    return tell_all(keep, output, why);
+    return tell_all(filter, output, why);
 }
 
-void mode_filter_free(struct mode_filter *keep)
+void mode_filter_free(struct mode_filter *filter)
 {
-    free(keep->left_out);
-    *keep = (struct mode_filter){ 0 };
+    free(filter->left_out);
+    *filter = (struct mode_filter){ 0 };
 }

@@ -11,14 +11,14 @@
 #include "formats/model/sink.h"
 #include "formats/model/tables.h"
 
-enum mode { MODE_AS_RECORDED, MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION };
+enum kept_mode { KEPT_AS_RECORDED, KEPT_WALL, KEPT_CPU, KEPT_GIL, KEPT_EXCEPTION };
 
-/* The mode of this name; MODE_AS_RECORDED when there is none. */
-enum mode mode_filter_named(struct text name);
+/* The mode of this name; KEPT_AS_RECORDED when there is none. */
+enum kept_mode mode_filter_named(struct text name);
 
 /* Set `mode`; the rest starts as zeros. */
 struct mode_filter {
-    enum mode mode;
+    enum kept_mode mode;
     struct left_out *left_out; /* by thread: not told yet */
     size_t room;
     uint64_t dropped; /* samples */
@@ -26,18 +26,18 @@ struct mode_filter {
 };
 
 /* Whether a recording may have the samples of the mode: not one that was made for another. */
-bool mode_filter_fits(const struct mode_filter *keep, const struct recording *recording, struct fault *why);
+bool mode_filter_fits(const struct mode_filter *filter, const struct recording *recording, struct fault *why);
 
 /* Hands an event that the tables have accepted to the output, or leaves it out. A sample that is left out counts as
  * that in the tables, too, and no longer as a sample. */
-bool mode_filter_take(struct mode_filter *keep, struct tables *tables, struct event *event, const struct sink *output,
+bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
                       struct fault *why);
 
 /* At the end: tells what was left out and not told yet. False with the reason when no sample said what the mode asks
  * for. */
-bool mode_filter_finish(struct mode_filter *keep, const struct tables *tables, const struct sink *output,
+bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
                         struct fault *why);
 
-void mode_filter_free(struct mode_filter *keep);
+void mode_filter_free(struct mode_filter *filter);
 
 #endif

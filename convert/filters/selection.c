@@ -7,14 +7,14 @@
 
 #define SECONDS_LIMIT 1e9
 
-bool selection_is_partial(const struct selection *choice)
+bool selection_is_partial(const struct selection *selection)
 {
-    return choice->threads || choice->from_ns || choice->to_ns;
+    return selection->threads || selection->from_ns || selection->to_ns;
 }
 
-bool selection_has_time(const struct selection *choice, uint64_t time_ns)
+bool selection_has_time(const struct selection *selection, uint64_t time_ns)
 {
-    return time_ns >= choice->from_ns && (choice->to_ns == 0 || time_ns < choice->to_ns);
+    return time_ns >= selection->from_ns && (selection->to_ns == 0 || time_ns < selection->to_ns);
 }
 
 /* A word of the list is a thread's number, or its name; blanks around it are not part of it. */
@@ -35,13 +35,13 @@ static bool is_meant(const char *word, size_t size, const struct thread *thread,
     return strtoul(digits, &end, 10) == thread->tid && *end == '\0';
 }
 
-bool selection_has_thread(const struct selection *choice, const struct tables *tables, uint32_t number)
+bool selection_has_thread(const struct selection *selection, const struct tables *tables, uint32_t number)
 {
-    if (!choice->threads)
+    if (!selection->threads)
         return true;
     const struct thread *thread = &tables->threads[number].thread;
     const struct text name = tables_thread_name(tables, number);
-    for (const char *word = choice->threads; word; word = strchr(word, ',')) {
+    for (const char *word = selection->threads; word; word = strchr(word, ',')) {
         word += *word == ',';
         if (is_meant(word, strcspn(word, ","), thread, name))
             return true;

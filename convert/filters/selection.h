@@ -11,13 +11,13 @@ struct selection {
 };
 
 /* Whether anything is left out. */
-bool selection_is_partial(const struct selection *choice);
+bool selection_is_partial(const struct selection *selection);
 
 /* Whether the time is wanted. */
-bool selection_has_time(const struct selection *choice, uint64_t time_ns);
+bool selection_has_time(const struct selection *selection, uint64_t time_ns);
 
 /* Whether the thread, by its number or by the name that it has now, is among those that are wanted. */
-bool selection_has_thread(const struct selection *choice, const struct tables *tables, uint32_t thread);
+bool selection_has_thread(const struct selection *selection, const struct tables *tables, uint32_t thread);
 
 /* "2.5" → nanoseconds. False when it is no time from 0 on. */
 bool selection_parse_seconds(const char *text, uint64_t *time_ns);

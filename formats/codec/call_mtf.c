@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void call_mtf_begin(struct call_mtf *callees)
+void call_mtf_begin(struct call_mtf *call_mtf)
 {
-    memset(callees->recent, 0, sizeof(callees->recent));
-    callees->repeats_left = CALL_MTF_REPEATS;
+    memset(call_mtf->recent, 0, sizeof(call_mtf->recent));
+    call_mtf->repeats_left = CALL_MTF_REPEATS;
     for (size_t i = 0; i < CALL_MTF_THREADS; i++)
-        callees->stacks[i].depth = 0;
+        call_mtf->stacks[i].depth = 0;
 }
 
-void call_mtf_free(struct call_mtf *callees)
+void call_mtf_free(struct call_mtf *call_mtf)
 {
     for (size_t i = 0; i < CALL_MTF_THREADS; i++)
-        free(callees->stacks[i].frames);
+        free(call_mtf->stacks[i].frames);
 }
 
 void call_mtf_remember(struct call_mtf_stack *stack)
@@ -25,28 +25,28 @@ void call_mtf_remember(struct call_mtf_stack *stack)
     stack->frames = alloc_zeroed(CALL_MTF_DEPTH, sizeof(*stack->frames));
 }
 
-uint64_t call_mtf_tell(struct call_mtf *callees, uint32_t frame)
+uint64_t call_mtf_tell(struct call_mtf *call_mtf, uint32_t frame)
 {
-    const uint32_t caller = call_mtf_top(callees->stack);
-    uint32_t *const recent = callees->recent[caller % CALL_MTF_CALLERS];
+    const uint32_t caller = call_mtf_top(call_mtf->stack);
+    uint32_t *const recent = call_mtf->recent[caller % CALL_MTF_CALLERS];
     size_t rank = 0;
     while (rank < CALL_MTF_RECENT && recent[rank] != frame)
         rank++;
     call_mtf_note(recent, rank, frame);
-    call_mtf_push(callees->stack, frame);
+    call_mtf_push(call_mtf->stack, frame);
     if (rank < CALL_MTF_RECENT)
         return 1 + rank;
     const int64_t ahead = (int64_t)frame - caller - 1;
     return 1 + CALL_MTF_RECENT + signed_to_number(ahead);
 }
 
-bool call_mtf_repeat(struct call_mtf *callees, uint64_t distance, uint64_t length)
+bool call_mtf_repeat(struct call_mtf *call_mtf, uint64_t distance, uint64_t length)
 {
-    struct call_mtf_stack *const stack = callees->stack;
+    struct call_mtf_stack *const stack = call_mtf->stack;
     for (; length > 0 && stack->depth < CALL_MTF_DEPTH; length--) {
-        if (callees->repeats_left == 0)
+        if (call_mtf->repeats_left == 0)
             return false;
-        callees->repeats_left--;
+        call_mtf->repeats_left--;
         const bool there = distance > 0 && distance <= stack->depth;
         call_mtf_push(stack, there ? call_mtf_frame_at(stack, stack->depth + 1 - distance) : 0);
     }

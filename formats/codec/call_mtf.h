@@ -30,43 +30,43 @@ struct call_mtf {
 };
 
 /* A block begins: no stack is known. */
-void call_mtf_begin(struct call_mtf *callees);
+void call_mtf_begin(struct call_mtf *call_mtf);
 
 /* A thread's stack changes: so many frames of it stay, or so many go. What is told next is pushed. */
-static inline void call_mtf_keep(struct call_mtf *callees, uint64_t thread, uint64_t keep);
-static inline void call_mtf_pop(struct call_mtf *callees, uint64_t thread, uint64_t pop);
+static inline void call_mtf_keep(struct call_mtf *call_mtf, uint64_t thread, uint64_t keep);
+static inline void call_mtf_pop(struct call_mtf *call_mtf, uint64_t thread, uint64_t pop);
 
 /* Pushes a frame, 1 to UINT32_MAX, and gives what stands for it, at least 1. */
-uint64_t call_mtf_tell(struct call_mtf *callees, uint32_t frame);
+uint64_t call_mtf_tell(struct call_mtf *call_mtf, uint32_t frame);
 
 /* Pushes frames, each the one that stands `distance` before it. False when a block has more of them than any
  * program: they take no bytes, and would keep a reader busy for long. */
-bool call_mtf_repeat(struct call_mtf *callees, uint64_t distance, uint64_t length);
+bool call_mtf_repeat(struct call_mtf *call_mtf, uint64_t distance, uint64_t length);
 
-void call_mtf_free(struct call_mtf *callees);
+void call_mtf_free(struct call_mtf *call_mtf);
 
 /* ---- what is done for each stack and each frame of a recording ---- */
 
 /* Gives a stack its room. */
 void call_mtf_remember(struct call_mtf_stack *stack);
 
-static inline struct call_mtf_stack *call_mtf_turn_to(struct call_mtf *callees, uint64_t thread)
+static inline struct call_mtf_stack *call_mtf_turn_to(struct call_mtf *call_mtf, uint64_t thread)
 {
-    callees->stack = &callees->stacks[thread % CALL_MTF_THREADS];
-    if (!callees->stack->frames)
-        call_mtf_remember(callees->stack);
-    return callees->stack;
+    call_mtf->stack = &call_mtf->stacks[thread % CALL_MTF_THREADS];
+    if (!call_mtf->stack->frames)
+        call_mtf_remember(call_mtf->stack);
+    return call_mtf->stack;
 }
 
-static inline void call_mtf_keep(struct call_mtf *callees, uint64_t thread, uint64_t keep)
+static inline void call_mtf_keep(struct call_mtf *call_mtf, uint64_t thread, uint64_t keep)
 {
-    struct call_mtf_stack *stack = call_mtf_turn_to(callees, thread);
+    struct call_mtf_stack *stack = call_mtf_turn_to(call_mtf, thread);
     stack->depth = keep < stack->depth ? keep : stack->depth;
 }
 
-static inline void call_mtf_pop(struct call_mtf *callees, uint64_t thread, uint64_t pop)
+static inline void call_mtf_pop(struct call_mtf *call_mtf, uint64_t thread, uint64_t pop)
 {
-    struct call_mtf_stack *stack = call_mtf_turn_to(callees, thread);
+    struct call_mtf_stack *stack = call_mtf_turn_to(call_mtf, thread);
     stack->depth -= pop < stack->depth ? pop : stack->depth;
 }
 
@@ -110,9 +110,9 @@ static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame
 }
 
 /* The frame for which `told` stands when `caller` calls it, and which is to be pushed; 0 when it stands for none. */
-static inline uint32_t call_mtf_called(struct call_mtf *callees, uint32_t caller, uint64_t told)
+static inline uint32_t call_mtf_called(struct call_mtf *call_mtf, uint32_t caller, uint64_t told)
 {
-    uint32_t *const recent = callees->recent[caller % CALL_MTF_CALLERS];
+    uint32_t *const recent = call_mtf->recent[caller % CALL_MTF_CALLERS];
     const uint64_t rank = told - 1; /* a large one for 0 */
     /* One that is none of those is told by how far it is ahead of the one behind its caller. */
     const uint64_t ahead = (uint64_t)caller + 1 + (uint64_t)number_to_signed(rank - CALL_MTF_RECENT);

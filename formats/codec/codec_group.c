@@ -19,7 +19,7 @@ void codec_group_free(struct grouping *grouping)
 {
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         bytes_free(&grouping->columns[i]);
-    call_mtf_free(&grouping->callees);
+    call_mtf_free(&grouping->call_mtf);
 }
 
 /* A number of the payload. One that takes more bytes than it needs would come back with fewer. */
@@ -78,7 +78,7 @@ static uint64_t move_frame(struct walk *w)
 {
     const uint64_t frame = take(w);
     w->bad |= frame > UINT32_MAX;
-    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_tell(&w->grouping->callees, (uint32_t)frame) : 0);
+    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_tell(&w->grouping->call_mtf, (uint32_t)frame) : 0);
     return frame;
 }
 
@@ -92,18 +92,18 @@ static void move_frames(struct walk *w)
         }
         const uint64_t distance = move(w, COLUMN_DISTANCE);
         const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
-        w->bad |= !call_mtf_repeat(&w->grouping->callees, distance, length);
+        w->bad |= !call_mtf_repeat(&w->grouping->call_mtf, distance, length);
         i += length;
     }
 }
 
 static void move_stack(struct walk *w, uint64_t tag)
 {
-    struct call_mtf *const callees = &w->grouping->callees;
+    struct call_mtf *const call_mtf = &w->grouping->call_mtf;
     if ((tag & 7) == RECORD_SUFFIX)
-        call_mtf_keep(callees, tag >> 3, move(w, COLUMN_KEEP));
+        call_mtf_keep(call_mtf, tag >> 3, move(w, COLUMN_KEEP));
     else
-        call_mtf_pop(callees, tag >> 3, move(w, COLUMN_POP));
+        call_mtf_pop(call_mtf, tag >> 3, move(w, COLUMN_POP));
     move_frames(w);
 }
 
@@ -192,7 +192,7 @@ bool codec_group_payload(struct grouping *grouping, const struct bytes *payload,
                       .most = GROUP_MOST(payload->size) };
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
-    call_mtf_begin(&grouping->callees);
+    call_mtf_begin(&grouping->call_mtf);
     const uint64_t base = take(&w);
     while (!w.bad && cursor_left(&w.payload) > 0)
         move_record(&w);

@@ -14,7 +14,7 @@
 /* Room that is used again for each block. `= {0}` is empty. */
 struct grouping {
     struct bytes columns[GROUP_COLUMNS];
-    struct call_mtf callees;
+    struct call_mtf call_mtf;
 };
 
 /* What a grouped payload may take: a record of a byte is split in two, and the columns have their sizes. */

@@ -12,7 +12,7 @@ _Static_assert(CALL_MTF_REPEATS >= STREAM_FRAMES_LIMIT, "no block is refused tha
 _Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, "room for the longest");
 
 struct join {
-    struct call_mtf *callees;
+    struct call_mtf *call_mtf;
     struct cursor columns[GROUP_COLUMNS];
     const unsigned char *end; /* of the payload, when it is as long as it should be */
     bool bad;
@@ -59,16 +59,16 @@ static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t mo
     if (j->bad)
         return to;
     *length = most - lack;
-    j->bad |= !call_mtf_repeat(j->callees, distance, *length);
+    j->bad |= !call_mtf_repeat(j->call_mtf, distance, *length);
     return number_write(number_write(number_write(to, 0), distance), *length);
 }
 
 /* Most of a recording is frames: what the loop needs is in variables of its own. */
 static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t count)
 {
-    struct call_mtf *const callees = j->callees;
+    struct call_mtf *const call_mtf = j->call_mtf;
     struct cursor from = j->columns[COLUMN_FRAME];
-    uint32_t caller = call_mtf_top(callees->stack);
+    uint32_t caller = call_mtf_top(call_mtf->stack);
     while (count > 0 && to <= j->end) {
         const uint64_t told = take_either_number(&from);
         if (told == 0) {
@@ -77,15 +77,15 @@ static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t co
             if (j->bad)
                 break;
             count -= length;
-            caller = call_mtf_top(callees->stack);
+            caller = call_mtf_top(call_mtf->stack);
             continue;
         }
-        const uint32_t frame = call_mtf_called(callees, caller, told);
+        const uint32_t frame = call_mtf_called(call_mtf, caller, told);
         if (frame == 0) {
             j->bad = true;
             break;
         }
-        caller = call_mtf_push(callees->stack, frame);
+        caller = call_mtf_push(call_mtf->stack, frame);
         to = put_either(to, frame);
         count--;
     }
@@ -99,10 +99,10 @@ static unsigned char *join_stack(struct join *j, unsigned char *to, uint64_t tag
     uint64_t kept_or_popped;
     if ((tag & 7) == RECORD_SUFFIX) {
         kept_or_popped = take(j, COLUMN_KEEP);
-        call_mtf_keep(j->callees, tag >> 3, kept_or_popped);
+        call_mtf_keep(j->call_mtf, tag >> 3, kept_or_popped);
     } else {
         kept_or_popped = take(j, COLUMN_POP);
-        call_mtf_pop(j->callees, tag >> 3, kept_or_popped);
+        call_mtf_pop(j->call_mtf, tag >> 3, kept_or_popped);
     }
     const uint64_t count = take(j, COLUMN_COUNT);
     return join_frames(j, number_write(number_write(to, kept_or_popped), count), count);
@@ -193,12 +193,12 @@ static bool all_taken(const struct join *j)
 bool codec_ungroup_payload(struct grouping *grouping, const void *grouped, size_t grouped_size, size_t size,
                            struct bytes *to)
 {
-    struct join j = { .callees = &grouping->callees };
+    struct join j = { .call_mtf = &grouping->call_mtf };
     struct cursor from = cursor_of(grouped, grouped_size);
     const uint64_t base = take_number(&from);
     if (!find_columns(&j, from) || size / NUMBER_MOST > grouped_size)
         return false;
-    call_mtf_begin(j.callees);
+    call_mtf_begin(j.call_mtf);
     unsigned char *at = bytes_reserve(to, size + STEP_MOST);
     j.end = at + size;
     at = number_write(at, base);

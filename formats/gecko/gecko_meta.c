@@ -177,7 +177,7 @@ static void add_states(json_t *rows, const struct gecko *gecko)
 
 static json_t *ending(const struct tables *tables)
 {
-    if (!tables->end.reason && tables_undated(tables) && !tables->cut)
+    if (!tables->end.reason && tables->recording.no_end_reason && !tables->cut)
         return json_string("complete: it does not say what ended it");
     if (!tables->end.reason)
         return json_string("cut off: the recorder did not come to its end");

@@ -52,9 +52,11 @@ struct recording {
     uint64_t time_unit_ns; /* times in the file are multiples of it */
     uint64_t memory_bytes;
     uint32_t processors;
-    uint32_t attached; /* 1: to a running process, 0: it started one */
-    uint32_t weighted; /* 1: samples may stand for other than an interval */
-    uint64_t from_ns;  /* never in a file: what was before is left out */
+    uint32_t attached;  /* 1: to a running process, 0: it started one */
+    uint32_t weighted;  /* 1: samples may stand for other than an interval */
+    uint64_t from_ns;   /* never in a file: what was before is left out */
+    bool no_end_reason; /* never in a stream: the format has no place for what ended the recording, so an end without a
+                         * reason is no sign of a cut */
 };
 
 struct process {

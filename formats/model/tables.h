@@ -117,12 +117,6 @@ static inline uint64_t tables_end_ns(const struct tables *tables)
     return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
 }
 
-/* Of a recording of Tachyon, which says neither when it was made, nor by what, nor what ended it. */
-static inline bool tables_undated(const struct tables *tables)
-{
-    return tables->recording.start_unix_ns == 0;
-}
-
 /* The program that was recorded: the first process; an empty one when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 

@@ -304,7 +304,7 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (pprof->aggregate->with_cpu && pprof->aggregate->with_cpu < pprof->aggregate->samples)
         comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
                 pprof->aggregate->samples - pprof->aggregate->with_cpu);
-    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables_undated(tables))
+    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason)
         comment(pprof, profile, "the recording was cut off");
 }
 

@@ -20,6 +20,16 @@ void block_reader_open(struct block_reader *reader, int fd)
     *reader = (struct block_reader){ .fd = fd };
 }
 
+void block_reader_begin(struct block_reader *reader, struct text head)
+{
+    if (head.size == 0)
+        return;
+    reader->window = alloc_grow(reader->window, &reader->room, head.size, 1);
+    memcpy(reader->window, head.bytes, head.size);
+    reader->end = head.size;
+    reader->bytes_read = head.size;
+}
+
 void block_reader_close(struct block_reader *reader)
 {
     free(reader->window);

@@ -9,16 +9,7 @@
 #include "formats/codec/codec_group.h"
 #include "formats/codec/codec_predict.h"
 #include "formats/codec/stream_format.h"
-
-/* What was wrong with the file. All zero in a whole one. */
-struct damage {
-    uint64_t bytes;      /* passed over in search of a good block, ... */
-    uint64_t tail;       /* ... and those of them behind the last one of this recording */
-    uint64_t blocks;     /* lost: missing numbers, or broken inside */
-    uint64_t duplicates; /* blocks that came twice, too early or too late */
-    bool cut;            /* it ends in the middle of a block */
-    struct fault first;  /* the first thing that was wrong */
-};
+#include "formats/model/source_kind.h"
 
 struct block_reader {
     int fd;
@@ -57,6 +48,8 @@ struct block {
 
 /* `fd` stays the caller's. */
 void block_reader_open(struct block_reader *reader, int fd);
+/* Gives a reader that was just opened what its caller has read from the file already. */
+void block_reader_begin(struct block_reader *reader, struct text head);
 void block_reader_close(struct block_reader *reader);
 
 /* Whether these are the first bytes of a stream. */

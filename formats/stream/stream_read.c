@@ -9,8 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define INTERVAL_LEAST_NS 1000      /* no recorder is faster */
-#define SAMPLES_LIMIT     100000000 /* of a block, a second: far more than any recorder reaches */
+#define INTERVAL_LEAST_NS 1000       /* no recorder is faster */
+#define SAMPLES_LIMIT     100000000  /* of a block, a second: far more than any recorder reaches */
+#define PREFETCH_LEAST    (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
 
 void stream_reader_stop(struct stream_reader *reader)
 {
@@ -277,13 +278,16 @@ static bool give_end(struct stream_reader *reader, struct cursor payload, const 
     }
     reader->ended = true;
     reader->complete = event.end.reason != END_UNWRITTEN;
+    reader->end_reason = event.end.reason;
     return sink_take(to, &event, why);
 }
 
-bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why)
+bool stream_reader_open(struct stream_reader *reader, int fd, struct text head, const struct sink *to,
+                        struct fault *why)
 {
     *reader = (struct stream_reader){ 0 };
     block_reader_open(&reader->blocks, fd);
+    block_reader_begin(&reader->blocks, head);
     if (!block_read_magic(&reader->blocks, why))
         return false;
     struct block block;
@@ -308,24 +312,102 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
     return block_order_next(&reader->order, &reader->blocks, block, skipped, why);
 }
 
-enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
+enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
 {
     struct block block;
     bool skipped;
     const enum block_found found = next_block(reader, &block, &skipped, why);
     if (found != BLOCK_FOUND)
-        return found == BLOCK_NO_MORE ? STREAM_ENDED : STREAM_STOPPED;
+        return found == BLOCK_NO_MORE ? SOURCE_ENDED : SOURCE_STOPPED;
     reader->losses += skipped;
     reader->at = block.at;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
         block_read_note_damage(&reader->blocks, "a block where none belongs", reader->at);
-        return STREAM_MORE;
+        return SOURCE_MORE;
     }
     bool going = true;
     if (block.kind == BLOCK_EVENTS)
         going = give_events(reader, block.payload, to, why);
     else if (block.kind == BLOCK_END)
         going = give_end(reader, block.payload, to, why);
-    return going ? STREAM_MORE : STREAM_STOPPED;
+    return going ? SOURCE_MORE : SOURCE_STOPPED;
 }
+
+void stream_reader_forgive(struct stream_reader *reader, const char *what)
+{
+    reader->blocks.damage.blocks++;
+    block_read_note_damage(&reader->blocks, what, reader->at);
+}
+
+/* ---- as a source ---- */
+
+static bool kind_recognises(struct text head)
+{
+    return block_read_recognised(head.bytes, head.size);
+}
+
+static bool kind_open(void *self, int fd, struct text head, const struct source_options *options, const struct sink *to,
+                      struct fault *why)
+{
+    struct stream_reader *reader = self;
+    if (!stream_reader_open(reader, fd, head, to, why))
+        return false;
+    reader->gives_runs = options->runs;
+    reader->ignores_status = options->without_status;
+    reader->ignores_stands = options->without_stands;
+    reader->goes_ahead = options->file_bytes >= PREFETCH_LEAST;
+    return true;
+}
+
+static enum source_state kind_read(void *self, const struct sink *to, struct fault *why)
+{
+    return stream_read_block(self, to, why);
+}
+
+static void kind_forgive(void *self, const char *what)
+{
+    stream_reader_forgive(self, what);
+}
+
+static const struct damage *kind_damage(const void *self)
+{
+    const struct stream_reader *reader = self;
+    return &reader->blocks.damage;
+}
+
+static const char *ending(const struct stream_reader *reader)
+{
+    if (reader->ended)
+        return event_end_reason_text(reader->end_reason);
+    return reader->blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
+}
+
+static void kind_report(const void *self, struct source_report *report)
+{
+    const struct stream_reader *reader = self;
+    report->ending = ending(reader);
+    report->complete = reader->complete;
+    report->ended = reader->ended;
+    report->bytes = reader->blocks.bytes_read;
+    report->blocks = reader->blocks.good;
+    report->plain_bytes = reader->blocks.good_plain;
+    report->lost_ticks = reader->lost_ticks;
+}
+
+static void kind_close(void *self)
+{
+    stream_reader_close(self);
+}
+
+const struct source_kind stream_read_kind = {
+    .name = "pyreel",
+    .reader_size = sizeof(struct stream_reader),
+    .recognises = kind_recognises,
+    .open = kind_open,
+    .read = kind_read,
+    .forgive = kind_forgive,
+    .damage = kind_damage,
+    .report = kind_report,
+    .close = kind_close,
+};

@@ -5,7 +5,7 @@
 #ifndef PYREEL_FORMATS_STREAM_STREAM_READ_H
 #define PYREEL_FORMATS_STREAM_STREAM_READ_H
 
-#include "formats/model/sink.h"
+#include "formats/model/source_kind.h"
 #include "formats/stream/block_prefetch.h"
 #include "formats/stream/stream_status.h"
 #include "formats/stream/stream_task.h"
@@ -28,8 +28,9 @@ struct stream_reader {
     uint64_t block;             /* blocks decoded, which also tells one from the next in struct reader_thread */
     uint64_t at;                /* where the one that is being decoded begins in the file */
     struct block_order order;
-    bool ended;      /* the END block has been given, ... */
-    bool complete;   /* ... and does not say that something was lost before it */
+    bool ended;    /* the END block has been given, ... */
+    bool complete; /* ... and does not say that something was lost before it */
+    enum end_reason end_reason;
     bool gives_runs; /* to be set by who can take samples with `more` */
     /* To be set by who does not ask what threads did: samples have status 0 and no CPU time, and runs go on when these
      * change. */
@@ -60,20 +61,24 @@ struct stream_reader {
     size_t frames_room;
 };
 
-/* Starts reading from `fd`, which stays the caller's, and gives EVENT_RECORDING to the sink.
- * False with the reason: not a pyreel stream, a newer version, nothing usable in it. */
-bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink *to, struct fault *why);
+/* Starts reading `fd`, which stays the caller's and of which `head` was read already, and gives EVENT_RECORDING to the
+ * sink. False with the reason: not a pyreel stream, a newer version, nothing usable in it. */
+bool stream_reader_open(struct stream_reader *reader, int fd, struct text head, const struct sink *to,
+                        struct fault *why);
 
-enum stream_state { STREAM_MORE, STREAM_ENDED, STREAM_STOPPED };
-
-/* Gives the events of the next good block. STREAM_ENDED at the end of the file; STREAM_STOPPED when it cannot go on:
+/* Gives the events of the next good block. SOURCE_ENDED at the end of the file; SOURCE_STOPPED when it cannot go on:
  * the file could not be read or the sink refused for a reason of its own, which is in `why`. */
-enum stream_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
+enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
 
-/* Reads no more: who has not come to STREAM_ENDED asks for this before the file is closed. What was read stays. */
+/* Reads no more: who has not come to SOURCE_ENDED asks for this before the file is closed. What was read stays. */
 void stream_reader_stop(struct stream_reader *reader);
+
+/* What the tables refused is damage of the block that was read last. */
+void stream_reader_forgive(struct stream_reader *reader, const char *what);
 
 /* Frees what it holds. Safe on a zeroed reader. */
 void stream_reader_close(struct stream_reader *reader);
+
+extern const struct source_kind stream_read_kind;
 
 #endif

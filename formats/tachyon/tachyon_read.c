@@ -17,13 +17,13 @@
 /* ---- the file ---- */
 
 /* What comes through a pipe is needed from both ends: it is put in a file first. */
-static bool copy_pipe(struct tachyon_reader *reader, int from, struct text begun, struct fault *why)
+static bool copy_pipe(struct tachyon_reader *reader, int from, struct text head, struct fault *why)
 {
     reader->fd = tempfile_create(why);
     reader->copied = reader->fd >= 0;
-    if (!reader->copied || !tempfile_write(reader->fd, 0, begun.bytes, begun.size, why))
+    if (!reader->copied || !tempfile_write(reader->fd, 0, head.bytes, head.size, why))
         return false;
-    reader->size = begun.size;
+    reader->size = head.size;
     unsigned char *piece = alloc_zeroed(COPY_SIZE, 1);
     bool good = true;
     for (ssize_t got = 1; got != 0 && good;) {
@@ -38,14 +38,14 @@ static bool copy_pipe(struct tachyon_reader *reader, int from, struct text begun
     return good;
 }
 
-static bool open_file(struct tachyon_reader *reader, int fd, struct text begun, struct fault *why)
+static bool open_file(struct tachyon_reader *reader, int fd, struct text head, struct fault *why)
 {
     struct stat there;
     *reader = (struct tachyon_reader){ .fd = fd };
     if (fstat(fd, &there) != 0)
         return fault(why, "cannot read it: %s", strerror(errno));
     if (!S_ISREG(there.st_mode))
-        return copy_pipe(reader, fd, begun, why);
+        return copy_pipe(reader, fd, head, why);
     reader->size = (uint64_t)there.st_size;
     return true;
 }
@@ -81,7 +81,8 @@ static bool give_recording(const struct tachyon_reader *reader, const struct sin
                                           .threads_option = header->capture,
                                           .start_monotonic_ns = header->start_us * 1000,
                                           .interval_ns = header->interval_us * 1000,
-                                          .time_unit_ns = 1000 } };
+                                          .time_unit_ns = 1000,
+                                          .no_end_reason = true } };
     return sink_take(to, &event, why);
 }
 
@@ -297,10 +298,10 @@ static bool give_end(struct tachyon_reader *reader, const struct sink *to, struc
 
 /* ---- the whole ---- */
 
-bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text begun, const struct sink *to,
+bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text head, const struct sink *to,
                          struct fault *why)
 {
-    if (!open_file(reader, fd, begun, why) || !read_header(reader, why) || !give_recording(reader, to, why))
+    if (!open_file(reader, fd, head, why) || !read_header(reader, why) || !give_recording(reader, to, why))
         return false;
     const struct tachyon_header *header = &reader->header;
     if (!tachyon_tables_read(&reader->tables, reader->fd, header, reader->size, &reader->statistics, to, why) ||
@@ -310,18 +311,18 @@ bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text begu
     return give_process(reader, to, why) && give_threads(reader, to, why);
 }
 
-enum stream_state tachyon_read_some(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
+enum source_state tachyon_read_some(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
     for (int left = AT_ONCE; left > 0 && reader->queued > 0; left--)
         if (!give_next(reader, to, why))
-            return STREAM_STOPPED;
+            return SOURCE_STOPPED;
     if (reader->samples.spool.failure.text[0]) {
         fault(why, "%s", reader->samples.spool.failure.text);
-        return STREAM_STOPPED;
+        return SOURCE_STOPPED;
     }
     if (reader->queued > 0)
-        return STREAM_MORE;
-    return give_end(reader, to, why) ? STREAM_ENDED : STREAM_STOPPED;
+        return SOURCE_MORE;
+    return give_end(reader, to, why) ? SOURCE_ENDED : SOURCE_STOPPED;
 }
 
 void tachyon_reader_close(struct tachyon_reader *reader)
@@ -338,3 +339,48 @@ void tachyon_reader_close(struct tachyon_reader *reader)
         close(reader->fd);
     *reader = (struct tachyon_reader){ 0 };
 }
+
+/* ---- as a source ---- */
+
+static bool kind_recognises(struct text head)
+{
+    return tachyon_header_recognised(head.bytes, head.size);
+}
+
+static bool kind_open(void *self, int fd, struct text head, const struct source_options *options, const struct sink *to,
+                      struct fault *why)
+{
+    (void)options;
+    return tachyon_reader_open(self, fd, head, to, why);
+}
+
+static enum source_state kind_read(void *self, const struct sink *to, struct fault *why)
+{
+    return tachyon_read_some(self, to, why);
+}
+
+/* A file that could be opened is whole. */
+static void kind_report(const void *self, struct source_report *report)
+{
+    const struct tachyon_reader *reader = self;
+    report->undated_by = "by Tachyon, which does not say when or where";
+    report->ending = "it does not say what ended it";
+    report->complete = true;
+    report->bytes = reader->size;
+    report->plain_bytes = reader->samples.plain_bytes;
+}
+
+static void kind_close(void *self)
+{
+    tachyon_reader_close(self);
+}
+
+const struct source_kind tachyon_read_kind = {
+    .name = "tachyon",
+    .reader_size = sizeof(struct tachyon_reader),
+    .recognises = kind_recognises,
+    .open = kind_open,
+    .read = kind_read,
+    .report = kind_report,
+    .close = kind_close,
+};

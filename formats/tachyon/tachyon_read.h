@@ -11,7 +11,7 @@
 #ifndef PYREEL_FORMATS_TACHYON_TACHYON_READ_H
 #define PYREEL_FORMATS_TACHYON_TACHYON_READ_H
 
-#include "formats/stream/stream_read.h"
+#include "formats/model/source_kind.h"
 #include "formats/tachyon/tachyon_samples.h"
 
 /* A thread's samples on their way out. */
@@ -42,16 +42,18 @@ struct tachyon_reader {
     uint32_t frames[TACHYON_DEPTH];
 };
 
-/* Starts reading `fd`, which stays the caller's and of which `begun` was read already, and gives all but the samples:
+/* Starts reading `fd`, which stays the caller's and of which `head` was read already, and gives all but the samples:
  * EVENT_RECORDING and all definitions. False with the reason when it is not a whole Tachyon file. */
-bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text begun, const struct sink *to,
+bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text head, const struct sink *to,
                          struct fault *why);
 
-/* Gives some more samples, and in the end EVENT_END, without a reason. STREAM_STOPPED, with the reason in `why`, when
+/* Gives some more samples, and in the end EVENT_END, without a reason. SOURCE_STOPPED, with the reason in `why`, when
  * it cannot go on or the sink refused. */
-enum stream_state tachyon_read_some(struct tachyon_reader *reader, const struct sink *to, struct fault *why);
+enum source_state tachyon_read_some(struct tachyon_reader *reader, const struct sink *to, struct fault *why);
 
 /* Frees what it holds. Safe on a zeroed reader. */
 void tachyon_reader_close(struct tachyon_reader *reader);
+
+extern const struct source_kind tachyon_read_kind;
 
 #endif

@@ -34,7 +34,7 @@ void unwinder_open(struct unwinder *u, struct target *target, struct codes *code
 void unwinder_close(struct unwinder *u)
 {
     walker_close(&u->walker);
-    callgraph_free(&u->edges);
+    callgraph_free(&u->callgraph);
     free(u->fresh);
     free(u->doubts.calls);
     free(u->unsure);

@@ -89,7 +89,7 @@ struct unwinder {
     struct target *target;
     struct codes *codes;
     struct walker walker;
-    struct callgraph edges;
+    struct callgraph callgraph;
     struct witness witness;
     bool untold; /* set when a thread that is to stand still can't be read: at another moment it can; the caller clears
                     it */

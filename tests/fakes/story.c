@@ -326,8 +326,7 @@ static bool take_played(void *self, struct event *event, struct fault *why)
 static void note_refusal(struct playback *playback)
 {
     playback->refused = false;
-    playback->reader.blocks.damage.blocks++;
-    block_read_note_damage(&playback->reader.blocks, playback->why.text, playback->reader.at);
+    stream_reader_forgive(&playback->reader, playback->why.text);
     playback->why = (struct fault){ 0 };
 }
 
@@ -335,17 +334,17 @@ void playback_read(struct playback *playback, const void *bytes, size_t size)
 {
     const int fd = memory_file(bytes, size);
     const struct sink sink = { .take = take_played, .self = playback };
-    playback->opened = stream_reader_open(&playback->reader, fd, &sink, &playback->why);
+    playback->opened = stream_reader_open(&playback->reader, fd, (struct text){ 0 }, &sink, &playback->why);
     playback->reader.goes_ahead = playback->ahead;
-    enum stream_state state = playback->opened ? STREAM_MORE : STREAM_ENDED;
-    while (state == STREAM_MORE) {
+    enum source_state state = playback->opened ? SOURCE_MORE : SOURCE_ENDED;
+    while (state == SOURCE_MORE) {
         state = stream_read_block(&playback->reader, &sink, &playback->why);
-        if (state == STREAM_STOPPED && playback->refused) {
+        if (state == SOURCE_STOPPED && playback->refused) {
             note_refusal(playback);
-            state = STREAM_MORE;
+            state = SOURCE_MORE;
         }
     }
-    assert_int_equal(state, STREAM_ENDED);
+    assert_int_equal(state, SOURCE_ENDED);
     stream_reader_stop(&playback->reader);
     close(fd);
 }

@@ -148,12 +148,12 @@ bool tachyon_give(struct bytes bytes, const struct sink *to, struct fault *why)
 {
     const int fd = memory_file(bytes.at, bytes.size);
     struct tachyon_reader reader = { 0 };
-    enum stream_state state = STREAM_STOPPED;
+    enum source_state state = SOURCE_STOPPED;
     if (tachyon_reader_open(&reader, fd, (struct text){ 0 }, to, why))
-        while ((state = tachyon_read_some(&reader, to, why)) == STREAM_MORE)
+        while ((state = tachyon_read_some(&reader, to, why)) == SOURCE_MORE)
             ;
     tachyon_reader_close(&reader);
     close(fd);
-    assert_true(state == STREAM_ENDED || why->text[0]);
-    return state == STREAM_ENDED;
+    assert_true(state == SOURCE_ENDED || why->text[0]);
+    return state == SOURCE_ENDED;
 }

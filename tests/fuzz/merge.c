@@ -5,6 +5,7 @@
  * for the size, and so many bytes. As in stream.c, one that does not begin with a magic is the payload of an EVENTS
  * block behind a good header; its first byte tells when it began and how often it sampled. */
 #include "convert/convert.h"
+#include "convert/source.h"
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_write.h"
 #include "tests/fuzz/fuzz.h"
@@ -50,7 +51,7 @@ static void *start(struct conversion *conversion)
 static void check_sample(struct looking *looking, const struct sample *sample)
 {
     const struct tables *tables = &looking->conversion->tables;
-    const struct selection *choice = &looking->conversion->settings.choice;
+    const struct selection *selection = &looking->conversion->settings.selection;
     require(sample->stack < tables->stacks_count || sample->stack == 0);
     require(tables->threads[sample->thread].thread.number == sample->thread);
     uint32_t depth = 0;
@@ -62,7 +63,7 @@ static void check_sample(struct looking *looking, const struct sample *sample)
     }
     require(depth == tables->threads[sample->thread].depth);
     require(sample->task == tables_task(tables, sample->task)->task.number);
-    require(selection_has_time(choice, sample->time_ns));
+    require(selection_has_time(selection, sample->time_ns));
     looking->last_ns = alloc_grow(looking->last_ns, &looking->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
     require(sample->time_ns >= looking->last_ns[sample->thread]);
     looking->last_ns[sample->thread] = sample->time_ns;
@@ -85,7 +86,7 @@ static bool finish(void *self, struct fault *why)
     const struct looking *looking = self;
     const struct tables *tables = &looking->conversion->tables;
     const struct settings *settings = &looking->conversion->settings;
-    if (settings->inputs_count == 1 && !selection_is_partial(&settings->choice))
+    if (settings->inputs_count == 1 && !selection_is_partial(&settings->selection))
         return true;
     require(tables->lost_samples == 0 && tables->jumped == 0);
     bool *sampled = alloc_zeroed(tables->frames_count + 1, sizeof(*sampled));
@@ -110,7 +111,7 @@ static void drop(void *self)
 
 static const struct converter looker = {
     .name = "looker",
-    .takes = TAKES_MODE | TAKES_CHOICE,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .start = start,
     .take = take,
     .finish = finish,
@@ -123,7 +124,7 @@ static const struct converter looker = {
 static int put_input(const uint8_t *bytes, size_t size)
 {
     const int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (size == 0 || block_read_recognised(bytes, size) || tachyon_header_recognised(bytes, size)) {
+    if (size == 0 || source_kind_of((struct text){ (const char *)bytes, size })) {
         require(write(fd, bytes, size) == (ssize_t)size);
         return fd;
     }

@@ -86,19 +86,19 @@ static void play(struct playing *playing, int fd, struct way way)
     const struct sink sink = { .take = take, .self = playing };
     struct fault why = { 0 };
     lseek(fd, 0, SEEK_SET);
-    if (!stream_reader_open(&playing->reader, fd, &sink, &why))
+    if (!stream_reader_open(&playing->reader, fd, (struct text){ 0 }, &sink, &why))
         return;
-    enum stream_state state = STREAM_MORE;
+    enum source_state state = SOURCE_MORE;
     playing->reader.gives_runs = way.in_runs;
     playing->reader.ignores_status = way.ignores_status;
     playing->reader.goes_ahead = way.goes_ahead;
-    while (state == STREAM_MORE && playing->events <= EVENTS_LIMIT) {
+    while (state == SOURCE_MORE && playing->events <= EVENTS_LIMIT) {
         state = stream_read_block(&playing->reader, &sink, &why);
-        if (state == STREAM_STOPPED && playing->refused) {
+        if (state == SOURCE_STOPPED && playing->refused) {
             playing->refused = false;
             playing->reader.blocks.damage.blocks++;
             why.text[0] = '\0';
-            state = STREAM_MORE;
+            state = SOURCE_MORE;
         }
     }
 }

@@ -83,7 +83,7 @@ static void play(int fd, struct fault *why)
     struct tachyon_reader *reader = alloc_zeroed(1, sizeof(*reader));
     const struct sink sink = { .take = take, .self = playing };
     if (tachyon_reader_open(reader, fd, (struct text){ 0 }, &sink, why))
-        while (tachyon_read_some(reader, &sink, why) == STREAM_MORE)
+        while (tachyon_read_some(reader, &sink, why) == SOURCE_MORE)
             ;
     require(why->text[0] || playing->tables.samples == reader->samples.count);
     close(fd);

@@ -262,10 +262,10 @@ void told_read(struct told *told, const void *bytes, size_t size)
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) != 0)
         abort();
     const struct sink sink = { .take = take, .self = told };
-    told->opened = stream_reader_open(&told->reader, fd, &sink, &told->why);
+    told->opened = stream_reader_open(&told->reader, fd, (struct text){ 0 }, &sink, &told->why);
     told->reader.goes_ahead = told->ahead;
-    enum stream_state state = told->opened ? STREAM_MORE : STREAM_ENDED;
-    while (state == STREAM_MORE)
+    enum source_state state = told->opened ? SOURCE_MORE : SOURCE_ENDED;
+    while (state == SOURCE_MORE)
         state = stream_read_block(&told->reader, &sink, &told->why);
     stream_reader_stop(&told->reader);
     close(fd);

@@ -26,7 +26,7 @@ ROOMS = {
     "formats/collapsed": MODEL,
     "formats/gecko": MODEL,
     "formats/pprof": MODEL,
-    "formats/tachyon": ("formats/stream", *MODEL),
+    "formats/tachyon": MODEL,
     "record/process": MODEL,
     "record/python": ("record/process", *MODEL),
     "record/unwind": ("record/unwind/live", "record/python", "record/process", *MODEL),
@@ -35,7 +35,8 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/process", *RECORDING),
     "convert/filters": MODEL,
-    "convert": ("convert/filters", "formats/collapsed", "formats/gecko", "formats/pprof", "formats/tachyon", *RECORDING),
+    "convert": ("convert/filters", "formats/collapsed", "formats/gecko", "formats/pprof", "formats/stream",
+                "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room

@@ -52,15 +52,15 @@ struct callgraph {
 #define CALLGRAPH_DRIVEN   (UINT32_C(1) << 30) /* a line of a generator below others that the caller drives */
 
 /* Whether it is known that the caller at this place has the callee at that line. */
-bool callgraph_known(const struct callgraph *edges, uint32_t caller, uint32_t callee);
+bool callgraph_known(const struct callgraph *callgraph, uint32_t caller, uint32_t callee);
 /* Whether all that is known of the caller's place is that it calls other functions. */
-bool callgraph_odd(const struct callgraph *edges, const struct made_call *call);
+bool callgraph_odd(const struct callgraph *callgraph, const struct made_call *call);
 /* It was seen for sure in this tick. */
-void callgraph_see(struct callgraph *edges, const struct made_call *call, uint32_t tick);
+void callgraph_see(struct callgraph *callgraph, const struct made_call *call, uint32_t tick);
 /* The same of CALLGRAPH_DRIVEN. */
-void callgraph_see_driven(struct callgraph *edges, uint32_t driver, uint32_t callee, uint32_t tick);
+void callgraph_see_driven(struct callgraph *callgraph, uint32_t driver, uint32_t callee, uint32_t tick);
 /* A copy that was made once, and has both frames in one chunk, shows it. */
-void callgraph_show(struct callgraph *edges, const struct made_call *call, uint32_t tick);
-void callgraph_free(struct callgraph *edges);
+void callgraph_show(struct callgraph *callgraph, const struct made_call *call, uint32_t tick);
+void callgraph_free(struct callgraph *callgraph);
 
 #endif

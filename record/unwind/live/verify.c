@@ -20,7 +20,7 @@ static uint32_t line_of(const struct unwinder *u, const struct link *link)
 
 static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
-    return !caller || callgraph_known(&u->edges, caller->frame, line_of(u, callee));
+    return !caller || callgraph_known(&u->callgraph, caller->frame, line_of(u, callee));
 }
 
 static struct made_call call_between(const struct unwinder *u, const struct link *caller, const struct link *callee)
@@ -33,7 +33,7 @@ static uint32_t copies_needed(const struct unwinder *u, const struct made_call *
 {
     if (from_leaf > NEAR_LEAF)
         return SURE_FAR;
-    return callgraph_odd(&u->edges, call) ? SURE_ODD : SURE_COPIES;
+    return callgraph_odd(&u->callgraph, call) ? SURE_ODD : SURE_COPIES;
 }
 
 /* Whether it is known that the generator `callee`, which another one drives, is there below the function that drives
@@ -42,7 +42,7 @@ static bool is_known_below(const struct unwinder *u, const struct link *driver, 
                            const struct link *callee)
 {
     return !driver || driver == caller || !code_is_generator(callee->code) ||
-           callgraph_known(&u->edges, driver->frame, line_of(u, callee) | CALLGRAPH_DRIVEN);
+           callgraph_known(&u->callgraph, driver->frame, line_of(u, callee) | CALLGRAPH_DRIVEN);
 }
 
 /* Who drives what the frame calls, when `driver` drives the frame. */
@@ -191,9 +191,9 @@ static void look_at(struct unwinder *u, struct walk *walk, struct look *look, co
     if (copies < needed)
         note_not_shown(u, walk, look, caller, i);
     else if (before < needed && !callee->suspended)
-        callgraph_see(&u->edges, &call, u->tick);
+        callgraph_see(&u->callgraph, &call, u->tick);
     if (live_frame_together(&u->walker, walk, caller, callee))
-        callgraph_show(&u->edges, &call, u->tick);
+        callgraph_show(&u->callgraph, &call, u->tick);
     look->unlikely |= needed > SURE_COPIES;
 }
 
@@ -207,7 +207,7 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
     if (copies < SURE_COPIES)
         note_not_shown(u, walk, look, driver, i);
     else if (before < SURE_COPIES && !callee->suspended)
-        callgraph_see_driven(&u->edges, driver->frame, line_of(u, callee), u->tick);
+        callgraph_see_driven(&u->callgraph, driver->frame, line_of(u, callee), u->tick);
 }
 
 /* At all of them; `first` is the first callee. The next copy is compared with this one. */

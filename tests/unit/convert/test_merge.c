@@ -88,7 +88,7 @@ static void two_recordings_become_one(void **state)
     (void)state;
     const struct selection all = { 0 };
     struct journal journal = { 0 };
-    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all };
     read_story(&merge, one, countof(one), "one", 0);
     read_story(&merge, other, countof(other), "other", 10 * MS);
     assert_true(merge_finish(&merge, NULL));
@@ -138,7 +138,7 @@ static void times_that_samples_stand_for_are_kept(void **state)
     };
     const struct selection all = { 0 };
     struct journal journal = { 0 };
-    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all };
     read_story(&merge, one, countof(one), "one", 0);
     read_story(&merge, weighed, countof(weighed), "weighed", 0);
     read_story(&merge, other, countof(other), "other", 0);
@@ -154,7 +154,7 @@ static void a_recording_without_an_end_leaves_none(void **state)
     (void)state;
     const struct selection all = { 0 };
     struct journal journal = { 0 };
-    struct merge merge = { .to = journal_sink(&journal), .choice = &all };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all };
     read_story(&merge, one, countof(one), "one", 0);
     read_story(&merge, other, countof(other) - 1, "other", 0);
     assert_true(merge_finish(&merge, NULL));
@@ -203,13 +203,13 @@ static struct event *make_story(size_t *count, uint32_t (*frames)[DEPTH])
 }
 
 /* The lines of ticks at a time that is wanted. */
-static char *part_of(char *lines, const struct selection *choice)
+static char *part_of(char *lines, const struct selection *selection)
 {
     char *part = alloc_zeroed(strlen(lines) + 1, 1);
     char *rest = part;
     for (char *line = lines; *line;) {
         const size_t size = strcspn(line, "\n") + 1;
-        if (selection_has_time(choice, strtoull(line, NULL, 10))) {
+        if (selection_has_time(selection, strtoull(line, NULL, 10))) {
             memcpy(rest, line, size);
             rest += size;
         }
@@ -222,7 +222,7 @@ static char *part_of(char *lines, const struct selection *choice)
 static void samples_have_their_stacks_whatever_is_left_out(void **state)
 {
     (void)state;
-    static const struct selection choices[] = {
+    static const struct selection selections[] = {
         { NULL, 0, 0 },
         { NULL, 100 * MS, 0 },
         { NULL, 0, 200 * MS },
@@ -231,15 +231,15 @@ static void samples_have_their_stacks_whatever_is_left_out(void **state)
     };
     static uint32_t frames[(TICKS + 1) * THREADS][DEPTH];
     srand(7);
-    for (size_t i = 0; i < countof(choices); i++) {
+    for (size_t i = 0; i < countof(selections); i++) {
         size_t count;
         struct event *story = make_story(&count, frames);
         struct journal wanted = { 0 }, journal = { 0 };
         journal_tell(&wanted, story, count);
-        struct merge merge = { .to = journal_sink(&journal), .choice = &choices[i] };
+        struct merge merge = { .to = journal_sink(&journal), .selection = &selections[i] };
         read_story(&merge, story, count, "", 0);
         assert_true(merge_finish(&merge, NULL));
-        assert_same_lines(journal_ticks(&journal), part_of(journal_ticks(&wanted), &choices[i]));
+        assert_same_lines(journal_ticks(&journal), part_of(journal_ticks(&wanted), &selections[i]));
         merge_free(&merge);
         journal_free(&journal);
         journal_free(&wanted);
@@ -271,9 +271,9 @@ static void threads_are_chosen_by_name_and_number(void **state)
         for (uint32_t i = 0; story[k].kind == EVENT_SAMPLE && i < story[k].sample.pushed; i++)
             ((uint32_t *)story[k].sample.frames)[i] = 1;
     for (size_t i = 0; i < countof(rows); i++) {
-        const struct selection choice = { .threads = rows[i].list };
+        const struct selection selection = { .threads = rows[i].list };
         struct journal journal = { 0 };
-        struct merge merge = { .to = journal_sink(&journal), .choice = &choice };
+        struct merge merge = { .to = journal_sink(&journal), .selection = &selection };
         char found[THREADS + 1] = "";
         read_story(&merge, story, count, "", 0);
         for (size_t thread = 1; thread < journal.tables.threads_count; thread++)

@@ -73,7 +73,7 @@ static bool hear(void *self, struct event *event, struct fault *why)
 }
 
 /* Tells `count` events of the story. What mode_filter_finish() said goes to *good. */
-static struct mode_filter tell(struct told *told, enum mode mode, size_t count, bool *good, struct fault *why)
+static struct mode_filter tell(struct told *told, enum kept_mode mode, size_t count, bool *good, struct fault *why)
 {
     struct mode_filter keep = { .mode = mode };
     const struct sink output = { .take = hear, .self = told };
@@ -88,26 +88,26 @@ static struct mode_filter tell(struct told *told, enum mode mode, size_t count, 
 }
 
 static const struct {
-    enum mode mode;
+    enum kept_mode mode;
     size_t count;
     uint64_t dropped, unknown;
     const char *text;
 } cases[] = {
-    { MODE_AS_RECORDED, 13, 0, 0,
+    { KEPT_AS_RECORDED, 13, 0, 0,
       "sample 1 at 10 depth 1\nsample 2 at 10 depth 1\nsample 1 at 20 depth 2\nsample 2 at 20 depth 1\n" },
-    { MODE_WALL, 13, 0, 0,
+    { KEPT_WALL, 13, 0, 0,
       "sample 1 at 10 depth 1\nsample 2 at 10 depth 1\nsample 1 at 20 depth 2\nsample 2 at 20 depth 1\n" },
-    { MODE_CPU, countof(story), 6, 1,
+    { KEPT_CPU, countof(story), 6, 1,
       "sample 1 at 10 depth 1\nleft out 2 1 until 10 cpu 2\nsample 2 at 20 depth 1\n"
       "left out 1 2 until 30 cpu 20\nsample 1 at 40 depth 3\n"
       "left out 2 2 until 40 cpu 64\nleft out 2 5 until 50 cpu 128\nthread 2 ends\n"
       "left out 1 1 until 60 cpu 256\nend\n" },
-    { MODE_GIL, countof(story), 7, 0,
+    { KEPT_GIL, countof(story), 7, 0,
       "sample 1 at 10 depth 1\nleft out 1 1 until 20 cpu 4\nsample 1 at 30 depth 2\n"
       "left out 2 4 until 40 cpu 74\nleft out 2 5 until 50 cpu 128\nthread 2 ends\n"
       "left out 1 2 until 60 cpu 288\nend\n" },
     /* Cut off: it is told at the end of the file. */
-    { MODE_EXCEPTION, 16, 5, 0,
+    { KEPT_EXCEPTION, 16, 5, 0,
       "left out 2 1 until 10 cpu 2\nsample 2 at 20 depth 1\n"
       "left out 1 3 until 30 cpu 21\nleft out 2 1 until 30 cpu 0\n" },
 };
@@ -136,7 +136,7 @@ static void the_tables_count_what_is_kept(void **state)
     struct told told;
     bool good;
     struct fault why = { 0 };
-    struct mode_filter keep = tell(&told, MODE_CPU, countof(story), &good, &why);
+    struct mode_filter keep = tell(&told, KEPT_CPU, countof(story), &good, &why);
     assert_int_equal(told.tables.samples, 3);
     assert_int_equal(told.tables.left_out, 11);
     assert_int_equal(told.tables.threads[1].samples, 2);
@@ -154,18 +154,18 @@ static void what_no_sample_says_cannot_be_kept(void **state)
 {
     (void)state;
     static const struct {
-        enum mode mode;
+        enum kept_mode mode;
         uint32_t status;
         const char *words; /* NULL: it can */
     } given[] = {
-        { MODE_AS_RECORDED, 0, NULL },
-        { MODE_WALL, 0, NULL },
-        { MODE_CPU, REC, NULL },
-        { MODE_CPU, STATUS_CPU, "pyreel-record -m cpu" }, /* without STATUS_RECORDED bits say nothing */
-        { MODE_CPU, REC | STATUS_CPU | STATUS_CPU_UNKNOWN, "pyreel-record -m cpu" },
-        { MODE_GIL, REC | STATUS_CPU_UNKNOWN, NULL },
-        { MODE_GIL, STATUS_GIL, "pyreel-record -m gil" },
-        { MODE_EXCEPTION, 0, "pyreel-record -m exception" },
+        { KEPT_AS_RECORDED, 0, NULL },
+        { KEPT_WALL, 0, NULL },
+        { KEPT_CPU, REC, NULL },
+        { KEPT_CPU, STATUS_CPU, "pyreel-record -m cpu" }, /* without STATUS_RECORDED bits say nothing */
+        { KEPT_CPU, REC | STATUS_CPU | STATUS_CPU_UNKNOWN, "pyreel-record -m cpu" },
+        { KEPT_GIL, REC | STATUS_CPU_UNKNOWN, NULL },
+        { KEPT_GIL, STATUS_GIL, "pyreel-record -m gil" },
+        { KEPT_EXCEPTION, 0, "pyreel-record -m exception" },
     };
     for (size_t i = 0; i < countof(given); i++) {
         struct told told = { 0 };
@@ -194,18 +194,18 @@ static void a_recording_of_one_mode_is_not_one_of_another(void **state)
     (void)state;
     static const struct {
         struct text recorded;
-        enum mode asked;
+        enum kept_mode asked;
         bool fits;
     } given[] = {
-        { T(""), MODE_CPU, true },
-        { T("wall"), MODE_EXCEPTION, true },
-        { T("wall"), MODE_WALL, true },
-        { T("cpu"), MODE_AS_RECORDED, true },
-        { T("cpu"), MODE_CPU, true },
-        { T("cpu"), MODE_WALL, false },
-        { T("gil"), MODE_CPU, false },
-        { T("cp"), MODE_CPU, false },
-        { T("new"), MODE_AS_RECORDED, true },
+        { T(""), KEPT_CPU, true },
+        { T("wall"), KEPT_EXCEPTION, true },
+        { T("wall"), KEPT_WALL, true },
+        { T("cpu"), KEPT_AS_RECORDED, true },
+        { T("cpu"), KEPT_CPU, true },
+        { T("cpu"), KEPT_WALL, false },
+        { T("gil"), KEPT_CPU, false },
+        { T("cp"), KEPT_CPU, false },
+        { T("new"), KEPT_AS_RECORDED, true },
     };
     for (size_t i = 0; i < countof(given); i++) {
         const struct mode_filter keep = { .mode = given[i].asked };

@@ -9,15 +9,15 @@
 
 #define REC STATUS_RECORDED
 
-static void assert_rows(const struct aggregate *tally, const struct aggregate_row *wanted, size_t count)
+static void assert_rows(const struct aggregate *aggregate, const struct aggregate_row *wanted, size_t count)
 {
-    assert_int_equal(tally->count, count);
+    assert_int_equal(aggregate->count, count);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(tally->rows[i].thread, wanted[i].thread);
-        assert_int_equal(tally->rows[i].task, wanted[i].task);
-        assert_int_equal(tally->rows[i].stack, wanted[i].stack);
+        assert_int_equal(aggregate->rows[i].thread, wanted[i].thread);
+        assert_int_equal(aggregate->rows[i].task, wanted[i].task);
+        assert_int_equal(aggregate->rows[i].stack, wanted[i].stack);
         for (size_t k = 0; k < SUMS; k++)
-            assert_int_equal(tally->rows[i].sums[k], wanted[i].sums[k]);
+            assert_int_equal(aggregate->rows[i].sums[k], wanted[i].sums[k]);
     }
 }
 
@@ -33,15 +33,15 @@ static void counts_each_stack_of_each_thread(void **state)
     static const struct aggregate_row sorted[] = {
         { 1, 0, 2, { 10 } }, { 1, 0, 9, { 7, 8 } }, { 2, 0, 0, { 1 } }, { 2, 0, 5, { 4, 4, 2, 1 } }
     };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        aggregate_add(&tally, &given[i]);
-    assert_rows(&tally, seen, countof(seen));
-    aggregate_sort(&tally);
-    assert_rows(&tally, sorted, countof(sorted));
-    aggregate_free(&tally);
-    aggregate_sort(&tally);
-    aggregate_free(&tally);
+        aggregate_add(&aggregate, &given[i]);
+    assert_rows(&aggregate, seen, countof(seen));
+    aggregate_sort(&aggregate);
+    assert_rows(&aggregate, sorted, countof(sorted));
+    aggregate_free(&aggregate);
+    aggregate_sort(&aggregate);
+    aggregate_free(&aggregate);
 }
 
 /* The same stack of the same thread is another row when another task runs it. */
@@ -59,13 +59,13 @@ static void tells_tasks_apart(void **state)
     };
     static const struct aggregate_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
                                                    { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        aggregate_sample(&tally, &given[i]);
-    aggregate_sort(&tally);
-    assert_rows(&tally, wanted, countof(wanted));
-    assert_int_equal(tally.samples, countof(given));
-    aggregate_free(&tally);
+        aggregate_sample(&aggregate, &given[i]);
+    aggregate_sort(&aggregate);
+    assert_rows(&aggregate, wanted, countof(wanted));
+    assert_int_equal(aggregate.samples, countof(given));
+    aggregate_free(&aggregate);
 }
 
 /* The stack of a thread's n-th sample when it stays where it is for so many. */
@@ -80,44 +80,44 @@ static void assert_counted(uint32_t samples, uint32_t stays)
     static const uint32_t numbers[THREADS] = { 1, 1 + AGGREGATE_THREADS,
                                                2 * AGGREGATE_THREADS }; /* two share a place */
     uint64_t wanted[THREADS][STACKS] = { 0 };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < samples; i++) {
         const struct sample sample = { .thread = numbers[i % THREADS],
                                        .stack = stack_of(i / THREADS, stays, STACKS),
                                        .more = i };
         wanted[i % THREADS][sample.stack] += 1 + sample.more;
-        aggregate_sample(&tally, &sample);
+        aggregate_sample(&aggregate, &sample);
     }
-    aggregate_sort(&tally);
+    aggregate_sort(&aggregate);
     size_t at = 0;
     for (uint32_t thread = 0; thread < THREADS; thread++)
         for (uint32_t stack = 0; stack < STACKS; stack++) {
             if (wanted[thread][stack] == 0)
                 continue;
-            assert_true(at < tally.count);
-            assert_int_equal(tally.rows[at].thread, numbers[thread]);
-            assert_int_equal(tally.rows[at].stack, stack);
-            assert_int_equal(tally.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
+            assert_true(at < aggregate.count);
+            assert_int_equal(aggregate.rows[at].thread, numbers[thread]);
+            assert_int_equal(aggregate.rows[at].stack, stack);
+            assert_int_equal(aggregate.rows[at++].sums[SUM_SAMPLES], wanted[thread][stack]);
         }
-    assert_int_equal(tally.count, at);
-    aggregate_free(&tally);
+    assert_int_equal(aggregate.count, at);
+    aggregate_free(&aggregate);
 }
 
 /* A thread that stays where it is takes one row of those that wait. */
 static void what_stays_waits_as_one(void **state)
 {
     (void)state;
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < 2 * AGGREGATE_WAITING; i++) {
-        aggregate_sample(&tally, &(struct sample){ .thread = 1, .stack = 7 });
-        aggregate_sample(&tally, &(struct sample){ .thread = 2, .stack = 7 });
+        aggregate_sample(&aggregate, &(struct sample){ .thread = 1, .stack = 7 });
+        aggregate_sample(&aggregate, &(struct sample){ .thread = 2, .stack = 7 });
     }
-    assert_int_equal(tally.waiting_count, 2);
-    aggregate_sort(&tally);
+    assert_int_equal(aggregate.waiting_count, 2);
+    aggregate_sort(&aggregate);
     assert_rows(
-        &tally,
+        &aggregate,
         (struct aggregate_row[]){ { 1, 0, 7, { 2 * AGGREGATE_WAITING } }, { 2, 0, 7, { 2 * AGGREGATE_WAITING } } }, 2);
-    aggregate_free(&tally);
+    aggregate_free(&aggregate);
 }
 
 /* What samples add waits for more of it: however many there are, whether new rows come up among them, and however long
@@ -148,24 +148,24 @@ static void rows_are_in_order(void **state)
                                         UINT32_MAX - 1,
                                         UINT32_MAX };
     enum { NUMBERS = countof(numbers), ROWS = NUMBERS * NUMBERS * NUMBERS };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
         const struct aggregate_row row = {
             numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], { k }
         };
-        aggregate_add(&tally, &row);
+        aggregate_add(&aggregate, &row);
     }
-    aggregate_sort(&tally);
-    assert_int_equal(tally.count, ROWS);
+    aggregate_sort(&aggregate);
+    assert_int_equal(aggregate.count, ROWS);
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t thread = i / NUMBERS / NUMBERS, task = i / NUMBERS % NUMBERS, stack = i % NUMBERS;
-        assert_int_equal(tally.rows[i].thread, numbers[thread]);
-        assert_int_equal(tally.rows[i].task, numbers[task]);
-        assert_int_equal(tally.rows[i].stack, numbers[stack]);
-        assert_int_equal(tally.rows[i].sums[0], thread + NUMBERS * task + NUMBERS * NUMBERS * stack);
+        assert_int_equal(aggregate.rows[i].thread, numbers[thread]);
+        assert_int_equal(aggregate.rows[i].task, numbers[task]);
+        assert_int_equal(aggregate.rows[i].stack, numbers[stack]);
+        assert_int_equal(aggregate.rows[i].sums[0], thread + NUMBERS * task + NUMBERS * NUMBERS * stack);
     }
-    aggregate_free(&tally);
+    aggregate_free(&aggregate);
 }
 
 /* Rows that are made to fall on one place are spread anew, and still found. */
@@ -175,17 +175,17 @@ static void rows_that_were_chosen_are_counted_once(void **state)
     enum { MANY = 20000 };
     const uint64_t factor = HASH_USUAL.b;
     const uint32_t step = chosen_step(factor, MANY);
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < 2 * MANY; i++) {
         const struct sample sample = { .thread = 1, .stack = i % MANY * step };
-        aggregate_sample(&tally, &sample);
+        aggregate_sample(&aggregate, &sample);
     }
-    assert_int_not_equal(tally.index.spread.b, factor);
-    aggregate_sort(&tally);
-    assert_int_equal(tally.count, MANY);
+    assert_int_not_equal(aggregate.index.spread.b, factor);
+    aggregate_sort(&aggregate);
+    assert_int_equal(aggregate.count, MANY);
     for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(tally.rows[i].sums[SUM_SAMPLES], 2);
-    aggregate_free(&tally);
+        assert_int_equal(aggregate.rows[i].sums[SUM_SAMPLES], 2);
+    aggregate_free(&aggregate);
 }
 
 /* What is known is what some sample told: without a status, bits that are not set say nothing. */
@@ -204,21 +204,21 @@ static void sums_up_what_samples_did(void **state)
     };
     static const struct aggregate_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } },
                                                    { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
-        aggregate_sample(&tally, &given[i].sample);
-        assert_int_equal(tally.samples, i + 1);
-        assert_int_equal(tally.with_status, given[i].with_status);
-        assert_int_equal(tally.with_cpu, given[i].with_cpu);
-        assert_true(aggregate_knows(&tally, SUM_SAMPLES));
-        assert_true(aggregate_knows(&tally, SUM_WALL_NS));
-        assert_int_equal(aggregate_knows(&tally, SUM_CPU_NS), given[i].with_cpu > 0);
-        assert_int_equal(aggregate_knows(&tally, SUM_GIL_NS), given[i].with_status > 0);
-        assert_int_equal(aggregate_knows(&tally, SUM_GIL_WAIT_NS), given[i].with_status > 0);
+        aggregate_sample(&aggregate, &given[i].sample);
+        assert_int_equal(aggregate.samples, i + 1);
+        assert_int_equal(aggregate.with_status, given[i].with_status);
+        assert_int_equal(aggregate.with_cpu, given[i].with_cpu);
+        assert_true(aggregate_knows(&aggregate, SUM_SAMPLES));
+        assert_true(aggregate_knows(&aggregate, SUM_WALL_NS));
+        assert_int_equal(aggregate_knows(&aggregate, SUM_CPU_NS), given[i].with_cpu > 0);
+        assert_int_equal(aggregate_knows(&aggregate, SUM_GIL_NS), given[i].with_status > 0);
+        assert_int_equal(aggregate_knows(&aggregate, SUM_GIL_WAIT_NS), given[i].with_status > 0);
     }
-    aggregate_sort(&tally);
-    assert_rows(&tally, wanted, countof(wanted));
-    aggregate_free(&tally);
+    aggregate_sort(&aggregate);
+    assert_rows(&aggregate, wanted, countof(wanted));
+    aggregate_free(&aggregate);
 }
 
 /* Each sample of a run stands for the same time; what is not known of them stands for none. */
@@ -231,12 +231,12 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
         { .thread = 1, .more = 1, .stands_ns = 2, .status = STATUS_GIL },
     };
     static const struct aggregate_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        aggregate_sample(&tally, &given[i]);
-    aggregate_sort(&tally);
-    assert_rows(&tally, &wanted, 1);
-    aggregate_free(&tally);
+        aggregate_sample(&aggregate, &given[i]);
+    aggregate_sort(&aggregate);
+    assert_rows(&aggregate, &wanted, 1);
+    aggregate_free(&aggregate);
 }
 
 /* Frames 1 and 2 look alike (mark 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */

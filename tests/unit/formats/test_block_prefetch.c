@@ -122,10 +122,10 @@ static void it_can_be_stopped_anywhere(void **state)
         struct fault why = { 0 };
         const struct sink sink = journal_sink(&journal);
         const int fd = memory_file(whole.at, whole.size);
-        assert_true(stream_reader_open(&reader, fd, &sink, &why));
+        assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
         reader.goes_ahead = true;
         for (int i = 0; i < blocks; i++)
-            assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+            assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
         stream_reader_stop(&reader);
         assert_int_equal(block_read_progress(&reader.blocks).good, blocks + 1);
         close(fd);
@@ -149,9 +149,9 @@ static off_t read_ahead(const struct bytes *whole)
     struct fault why = { 0 };
     const struct sink sink = journal_sink(&journal);
     const int fd = memory_file(whole->at, whole->size);
-    assert_true(stream_reader_open(&reader, fd, &sink, &why));
+    assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
     reader.goes_ahead = true;
-    assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+    assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
     off_t at = lseek(fd, 0, SEEK_CUR);
     while (!sleeps_for_a_while(fd, at))
         at = lseek(fd, 0, SEEK_CUR);
@@ -188,13 +188,13 @@ static void what_came_before_a_failure_is_given(void **state)
         struct fault why = { 0 };
         const struct sink sink = journal_sink(&journal);
         const int fd = memory_file(whole.at, whole.size), unreadable = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        assert_true(stream_reader_open(&reader, fd, &sink, &why));
+        assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
         assert_true(dup2(unreadable, fd) == fd);
         reader.goes_ahead = ahead;
         for (int i = 0; i < SECONDS + 1; i++)
-            assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_MORE);
+            assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_MORE);
         assert_true(reader.complete);
-        assert_int_equal(stream_read_block(&reader, &sink, &why), STREAM_STOPPED);
+        assert_int_equal(stream_read_block(&reader, &sink, &why), SOURCE_STOPPED);
         assert_string_equal(why.text, "cannot read the recording: Bad file descriptor");
         stream_reader_close(&reader);
         close(fd);

@@ -217,7 +217,7 @@ static const struct {
     { weighed, countof(weighed), { .weight = WEIGHT_GIL_WAIT }, "MainThread (4242);f 5\n" },
 };
 
-static void take_story(struct tables *tables, struct aggregate *tally, const struct event *story, size_t count)
+static void take_story(struct tables *tables, struct aggregate *aggregate, const struct event *story, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct event event = story[i];
@@ -225,9 +225,9 @@ static void take_story(struct tables *tables, struct aggregate *tally, const str
         if (!tables_take(tables, &event, &why))
             fail_msg("event %zu: %s", i, why.text);
         if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(tally, &event.sample);
+            aggregate_sample(aggregate, &event.sample);
     }
-    aggregate_sort(tally);
+    aggregate_sort(aggregate);
 }
 
 static char *collapse(const struct event *story, size_t count, const struct collapsed_style *style)
@@ -236,13 +236,13 @@ static char *collapse(const struct event *story, size_t count, const struct coll
     const int fd = mkstemp(path);
     struct output output = { 0 };
     struct tables tables = { 0 };
-    struct aggregate tally = { 0 };
-    take_story(&tables, &tally, story, count);
+    struct aggregate aggregate = { 0 };
+    take_story(&tables, &aggregate, story, count);
     assert_true(output_open(&output, path, false, NULL));
-    collapsed_write(&output, &tables, &tally, style);
+    collapsed_write(&output, &tables, &aggregate, style);
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
-    aggregate_free(&tally);
+    aggregate_free(&aggregate);
     close(fd);
     FILE *file = fopen(path, "re");
     struct bytes bytes = file_bytes(dup(fileno(file)));

@@ -103,19 +103,19 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     const int fd = mkstemp(path);
     struct output output = { 0 };
     struct tables tables = { 0 };
-    struct aggregate tally = { 0 };
+    struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < count; i++) {
         struct event event = told[i];
         assert_true(tables_take(&tables, &event, NULL));
         if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(&tally, &event.sample);
+            aggregate_sample(&aggregate, &event.sample);
     }
-    aggregate_sort(&tally);
+    aggregate_sort(&aggregate);
     assert_true(output_open(&output, path, false, NULL));
-    assert_int_equal(pprof_write(&output, &tables, &tally, style), rows);
+    assert_int_equal(pprof_write(&output, &tables, &aggregate, style), rows);
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
-    aggregate_free(&tally);
+    aggregate_free(&aggregate);
     close(fd);
     FILE *file = fopen(path, "re");
     struct bytes bytes = file_bytes(dup(fileno(file)));

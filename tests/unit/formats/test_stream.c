@@ -112,8 +112,8 @@ static struct bytes rewrite(const struct bytes *stream, enum stream_codec codec)
     struct stream_reader reader;
     stream_writer_open(&writer, to, codec, 3);
     const struct sink sink = stream_writer_sink(&writer);
-    assert_true(stream_reader_open(&reader, from, &sink, NULL));
-    while (stream_read_block(&reader, &sink, NULL) == STREAM_MORE)
+    assert_true(stream_reader_open(&reader, from, (struct text){ 0 }, &sink, NULL));
+    while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
         ;
     stream_writer_close(&writer);
     stream_reader_close(&reader);
@@ -154,8 +154,8 @@ static void a_pipe_is_as_good_as_a_file(void **state)
     struct journal read = { 0 }, told = { 0 };
     struct stream_reader reader;
     const struct sink sink = journal_sink(&read);
-    assert_true(stream_reader_open(&reader, ends[0], &sink, NULL));
-    while (stream_read_block(&reader, &sink, NULL) == STREAM_MORE)
+    assert_true(stream_reader_open(&reader, ends[0], (struct text){ 0 }, &sink, NULL));
+    while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
         ;
     assert_int_equal(reader.blocks.bytes_read, wanted.size);
     journal_tell(&told, everything, countof(everything));

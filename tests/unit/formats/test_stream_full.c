@@ -245,8 +245,8 @@ static struct counted read_back(int fd)
     struct stream_reader reader;
     struct fault why = { 0 };
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_true(stream_reader_open(&reader, fd, &sink, &why));
-    while (stream_read_block(&reader, &sink, &why) == STREAM_MORE)
+    assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why));
+    while (stream_read_block(&reader, &sink, &why) == SOURCE_MORE)
         ;
     assert_string_equal(why.text, "");
     assert_string_equal(reader.blocks.damage.first.text, "");

@@ -197,7 +197,7 @@ static int make_file(void)
 struct reading {
     struct stream_reader reader;
     struct tables tables;
-    struct aggregate tally;
+    struct aggregate aggregate;
     uint64_t given; /* events of samples */
     bool refused;
 };
@@ -216,7 +216,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     assert_true(reading->reader.gives_runs || event->sample.more == 0);
     reading->given++;
     if (event->sample.stack != STACK_LOST)
-        aggregate_sample(&reading->tally, &event->sample);
+        aggregate_sample(&reading->aggregate, &event->sample);
     return true;
 }
 
@@ -226,22 +226,22 @@ enum reading_kind { EACH, RUNS, COUNTS };
 static void read_file(struct reading *reading, int fd, enum reading_kind kind)
 {
     const struct sink sink = { .take = take, .self = reading };
-    enum stream_state state = STREAM_MORE;
+    enum source_state state = SOURCE_MORE;
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_true(stream_reader_open(&reading->reader, fd, &sink, NULL));
+    assert_true(stream_reader_open(&reading->reader, fd, (struct text){ 0 }, &sink, NULL));
     reading->reader.gives_runs = kind != EACH;
     reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
-    while (state == STREAM_MORE) {
+    while (state == SOURCE_MORE) {
         struct fault why = { 0 };
         state = stream_read_block(&reading->reader, &sink, &why);
-        if (state != STREAM_STOPPED)
+        if (state != SOURCE_STOPPED)
             continue;
         assert_true(reading->refused);
         reading->refused = false;
         reading->reader.blocks.damage.blocks++;
-        state = STREAM_MORE;
+        state = SOURCE_MORE;
     }
-    aggregate_sort(&reading->tally);
+    aggregate_sort(&reading->aggregate);
 }
 
 static void assert_same_times(const struct tables *runs, const struct tables *each)
@@ -273,9 +273,9 @@ static void assert_same_samples(const struct reading *runs, const struct reading
     assert_int_equal(runs->tables.stacks_count, each->tables.stacks_count);
     assert_int_equal(runs->reader.blocks.damage.blocks, each->reader.blocks.damage.blocks);
     assert_same_threads(&runs->tables, &each->tables);
-    assert_int_equal(runs->tally.count, each->tally.count);
-    for (size_t i = 0; i < each->tally.count; i++) {
-        const struct aggregate_row *row = &runs->tally.rows[i], *other = &each->tally.rows[i];
+    assert_int_equal(runs->aggregate.count, each->aggregate.count);
+    for (size_t i = 0; i < each->aggregate.count; i++) {
+        const struct aggregate_row *row = &runs->aggregate.rows[i], *other = &each->aggregate.rows[i];
         assert_int_equal(row->thread, other->thread);
         assert_int_equal(row->task, other->task);
         assert_int_equal(row->stack, other->stack);
@@ -287,20 +287,21 @@ static void assert_same(const struct reading *runs, const struct reading *each)
 {
     assert_same_samples(runs, each);
     assert_same_times(&runs->tables, &each->tables);
-    assert_int_equal(runs->tally.with_status, each->tally.with_status);
-    assert_int_equal(runs->tally.with_cpu, each->tally.with_cpu);
-    if (each->tally.count > 0)
-        assert_memory_equal(runs->tally.rows, each->tally.rows, each->tally.count * sizeof(*each->tally.rows));
+    assert_int_equal(runs->aggregate.with_status, each->aggregate.with_status);
+    assert_int_equal(runs->aggregate.with_cpu, each->aggregate.with_cpu);
+    if (each->aggregate.count > 0)
+        assert_memory_equal(runs->aggregate.rows, each->aggregate.rows,
+                            each->aggregate.count * sizeof(*each->aggregate.rows));
 }
 
 /* Nobody asks what threads did, nor for how long, and nobody is told. */
 static void assert_without_status(const struct reading *reading)
 {
-    assert_int_equal(reading->tally.with_status, 0);
+    assert_int_equal(reading->aggregate.with_status, 0);
     for (size_t i = 1; i < reading->tables.threads_count; i++)
         assert_false(reading->tables.threads[i].cpu_known);
-    for (size_t i = 0; i < reading->tally.count; i++) {
-        const uint64_t *sums = reading->tally.rows[i].sums;
+    for (size_t i = 0; i < reading->aggregate.count; i++) {
+        const uint64_t *sums = reading->aggregate.rows[i].sums;
         assert_int_equal(sums[SUM_WALL_NS], sums[SUM_SAMPLES] * MS);
         for (size_t sum = SUM_WALL_NS + 1; sum < SUMS; sum++)
             assert_int_equal(sums[sum], 0);
@@ -310,7 +311,7 @@ static void assert_without_status(const struct reading *reading)
 static void drop(struct reading *reading)
 {
     tables_free(&reading->tables);
-    aggregate_free(&reading->tally);
+    aggregate_free(&reading->aggregate);
     stream_reader_close(&reading->reader);
 }
 

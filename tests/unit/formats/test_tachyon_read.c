@@ -282,7 +282,7 @@ static void what_comes_through_a_pipe_is_the_same(void **state)
     const struct sink sink = journal_sink(&told);
     struct tachyon_reader reader;
     assert_true(tachyon_reader_open(&reader, ends[0], (struct text){ (char *)bytes.at, 50 }, &sink, &why));
-    assert_int_equal(tachyon_read_some(&reader, &sink, &why), STREAM_ENDED);
+    assert_int_equal(tachyon_read_some(&reader, &sink, &why), SOURCE_ENDED);
     tachyon_reader_close(&reader);
     close(ends[0]);
     journal_tell(&wanted, busy_story, countof(busy_story));

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What a reader of recordings is: one row of functions for each kind of file. The readers in formats/ define a row
+ * each, and convert/source.c lists the rows. A reader gives events to a sink, some with each call, and at any time a
+ * report on the file. Whoever converts a recording sees the events and the report, never the reader.
+ *
+ *     first bytes of the file  ->  recognises  ->  open  ->  read, read, ... read  ->  report  ->  close
+ */
+#ifndef PYREEL_FORMATS_MODEL_SOURCE_KIND_H
+#define PYREEL_FORMATS_MODEL_SOURCE_KIND_H
+
+#include "formats/model/sink.h"
+
+enum source_state { SOURCE_MORE, SOURCE_ENDED, SOURCE_STOPPED };
+
+/* What was wrong with the file. All zero in a whole one. */
+struct damage {
+    uint64_t bytes;      /* passed over in search of a good block, ... */
+    uint64_t tail;       /* ... and those of them behind the last one of this recording */
+    uint64_t blocks;     /* lost: missing numbers, or broken inside */
+    uint64_t duplicates; /* blocks that came twice, too early or too late */
+    bool cut;            /* it ends in the middle of a block */
+    struct fault first;  /* the first thing that was wrong */
+};
+
+/* What the taker of the events needs. Each option lets a reader do less; a reader may ignore all of them. */
+struct source_options {
+    bool runs;           /* samples may have `more` */
+    bool without_status; /* nobody asks what threads did: samples may have status 0 and no CPU time */
+    bool without_stands; /* the taker only counts samples: each may stand for an interval */
+    uint64_t file_bytes; /* size of the file, for a reader that reads a large file ahead; 0: a pipe, or not known */
+};
+
+/* What is known of the file. Complete when `read` has come to SOURCE_ENDED; before, as far as the file was read. */
+struct source_report {
+    const char *format; /* the kind's name */
+    const char
+        *undated_by;      /* who recorded it, for people, when the file says neither date nor host; NULL: it says so */
+    const char *ending;   /* why the recording ends where it does, in words */
+    bool complete;        /* the file has all that its writer had */
+    bool ended;           /* EVENT_END was given and says how many samples were recorded */
+    uint64_t bytes;       /* of the file that were read */
+    uint64_t blocks;      /* that are good; 0 in a file without blocks */
+    uint64_t plain_bytes; /* that the samples take before compression */
+    uint64_t lost_ticks;  /* that were due in lost blocks, as far as later blocks say */
+    struct damage damage;
+};
+
+struct source_kind {
+    const char *name;   /* of the format, for a report */
+    size_t reader_size; /* of a reader's state, which is zeroed before `open` */
+
+    /* Whether a file that begins with these bytes is of this kind. `head` has SOURCE_HEAD bytes, or the whole file. */
+    bool (*recognises)(struct text head);
+    /* Starts reading `fd`, of which `head` was read already, and gives EVENT_RECORDING. `fd` stays the caller's. False
+     * with the reason when the file cannot be read, is too new, or the sink refused. */
+    bool (*open)(void *reader, int fd, struct text head, const struct source_options *options, const struct sink *to,
+                 struct fault *why);
+    /* Gives more events. SOURCE_STOPPED, with the reason, when the file cannot be read or the sink refused. */
+    enum source_state (*read)(void *reader, const struct sink *to, struct fault *why);
+    /* The sink refused an event because the event contradicts others: counts that as damage, and the next `read` goes
+     * on behind it. NULL: a file of this kind is good or is refused. */
+    void (*forgive)(void *reader, const char *what);
+    /* The damage found so far. NULL: as for `forgive`. */
+    const struct damage *(*damage)(const void *reader);
+    /* Fills in the report but for `format` and `damage`. */
+    void (*report)(const void *reader, struct source_report *report);
+    /* Frees what the reader holds, also after an `open` that failed. */
+    void (*close)(void *reader);
+};
+
+#define SOURCE_HEAD 64 /* bytes by which each kind can be recognised */
+
+#endif
