@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What contexts of a predicted payload are about, by the numbers of schemas/stream.md, "Predicted payloads". For
+/* The topics of a predicted payload's contexts, by the numbers of schemas/stream.md, "Predicted payloads". For
  * codec_predict.c and predicted_stacks.c. */
 #ifndef PYREEL_FORMATS_CODEC_PREDICTED_CONTEXTS_H
 #define PYREEL_FORMATS_CODEC_PREDICTED_CONTEXTS_H

@@ -11,13 +11,13 @@
 #define NAME_LIMIT  64
 #define WORDS_WIDTH 36 /* columns; longer words do not compile */
 
-/* How a figure reads: its words, and what it is compared with. */
+/* How a counter is shown: its wording, and the counters with which it is compared. */
 static const struct wording {
     const char *name;
     char words[WORDS_WIDTH + 1];
-    const char *part_of[3]; /* the sum of these, in percent */
-    const char *for_each;   /* so many to one of these ... */
-    const char *unit;       /* ... which is called so */
+    const char *part_of[3]; /* the value is shown in percent of the sum of these counters */
+    const char *for_each;   /* the value is shown divided by this counter ... */
+    const char *unit;       /* ... and followed by this unit */
 } wordings[] = {
     { .name = "samples", .words = "samples" },
     { "samples_exact", "  one proven moment", .part_of = { "samples" } },
@@ -116,7 +116,7 @@ static const struct wording *wording_of(const char *name)
     return NULL;
 }
 
-/* "98.0 %", "2.13 a sample"; nothing when there is nothing to compare with. */
+/* Writes "98.0 %" or "2.13 a sample"; nothing when the wording compares with no counter. */
 static void compare(char *room, size_t size, const struct counters *list, const struct wording *wording, uint64_t value)
 {
     double whole = 0;

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MISSED_PERCENT 2 /* more than that is worth a sentence */
+#define MISSED_PERCENT 2 /* a larger share of missed time is reported */
 
 static double percent(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : -1;
 }
 
-/* The share that a figure is; -1 when it is not told. */
+/* The value of a counter in percent of `whole`; -1 when the recording lacks the counter. */
 static double share_told(const struct tables *tables, const char *name, double whole)
 {
     const struct figure *figure = counters_find(&tables->figures, name);
@@ -27,7 +27,7 @@ static double at_most_all(double percent)
     return percent < most ? percent : most;
 }
 
-/* Samples as the recorder counted them: some may be lost, or not wanted. */
+/* The number of samples that the recorder counted. The tables may have fewer: some are lost or filtered out. */
 static double samples_told(const struct tables *tables)
 {
     const struct figure *told = counters_find(&tables->figures, "samples");

@@ -41,9 +41,10 @@ static void hold_frame(struct lazy_definitions *d, const struct frame *frame)
     d->frames[frame->number] = (struct held_frame){ .frame = *frame };
 }
 
-/* ---- told ---- */
+/* ---- emitted ---- */
 
-/* Each of these makes `number`, that of the definition as it came, the one as it was told. */
+/* Each emit_ function gets the number with which a definition came in *number, emits the definition unless that was
+ * done, and replaces *number by the emitted number. */
 
 static bool tell_string(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
@@ -92,7 +93,7 @@ static bool tell_frame(struct lazy_definitions *d, uint32_t *number, struct faul
 
 static bool tell_sample(struct lazy_definitions *d, const struct sample *sample, struct fault *why)
 {
-    struct event event; /* only what is told of it is set: this is done in each tick */
+    struct event event; /* only the used fields are set: this runs in each tick */
     event.kind = EVENT_SAMPLE;
     event.sample = *sample;
     d->pushed = alloc_grow(d->pushed, &d->pushed_room, sample->pushed, sizeof(*d->pushed));
