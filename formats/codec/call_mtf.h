@@ -101,7 +101,7 @@ static inline uint64_t call_mtf_either(bool first, uint64_t one, uint64_t other)
     return other ^ ((one ^ other) & -(uint64_t)first);
 }
 
-_Static_assert(CALL_MTF_RECENT == 4, "each is named below");
+_Static_assert(CALL_MTF_RECENT == 4, "call_mtf_note() names each");
 
 /* Moves the callee at `rank` to the front. At a rank beyond the list, the last callee is dropped. */
 static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame)

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far we look for a block that is due: so many blocks, or bytes of their payloads and one block more, may wait. */
+/* Limits of the search for a missing block: the number of held blocks, and the bytes of their payloads; one more block
+ * may exceed the bytes. */
 #define HELD_MOST  64
 #define HELD_BYTES ((size_t)32 << 20)
 
-/* ---- marks ---- */
+/* ---- recording ids ---- */
 
-/* Behind the base; a later version may put other notes in front. */
+/* The id is in a note behind the base. A later format version may have other notes before it. */
 static uint32_t mark_of_events(struct cursor payload)
 {
     take_number(&payload);
@@ -40,7 +41,7 @@ uint32_t block_order_mark(enum stream_block kind, struct cursor payload)
     return 0;
 }
 
-/* What is in a block of a kind that is not known can't be wrong. */
+/* Whether the block belongs to this recording. A block of an unknown kind counts as one of this recording. */
 static bool is_ours(const struct block_order *order, const struct block *block)
 {
     return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
@@ -49,7 +50,8 @@ static bool is_ours(const struct block_order *order, const struct block *block)
 
 /* ---- order ---- */
 
-/* What was passed over before a block that is not wanted may still be the lost end of the recording. */
+/* Skips a block of another recording. The bytes that were skipped before it may still be the lost end of this
+ * recording, so they stay in `tail`. */
 static void pass_over_strange(struct block_reader *blocks, const struct block *block)
 {
     blocks->damage.bytes += block->size;
@@ -72,7 +74,7 @@ static bool is_held(const struct block_order *order, uint32_t sequence)
     return false;
 }
 
-/* The next block that is ours and did not come before. */
+/* Reads the next block of this recording that was not given before. */
 static enum block_found read_newer(struct block_order *order, struct block_reader *blocks, struct block *block)
 {
     for (;;) {
@@ -88,8 +90,8 @@ static enum block_found read_newer(struct block_order *order, struct block_reade
     }
 }
 
-/* Blocks that are held came too early when this one, which is behind them in the file, is of a lower sequence. Ahead of
- * the first of them no block was missing then, as it had seemed. */
+/* Marks held blocks as early when a block of a lower sequence follows them in the file. Then no block was missing
+ * before the first of them, contrary to the damage noted. */
 static void note_early(struct block_order *order, struct block_reader *blocks, uint32_t sequence)
 {
     for (size_t i = 0; i < order->held_count; i++) {
@@ -112,7 +114,7 @@ static void note_missing(struct block_order *order, struct block_reader *blocks,
     block_read_note_damage(blocks, "missing blocks ahead of the one", block->at);
 }
 
-/* Puts a copy of a block where it belongs among those that are held. */
+/* Inserts a copy of a block into the held blocks, by sequence. */
 static void hold(struct block_order *order, const struct block *block)
 {
     const size_t size = cursor_left(&block->payload);
@@ -125,7 +127,7 @@ static void hold(struct block_order *order, const struct block *block)
     order->held_bytes += size;
 }
 
-/* The block that is due, or the next one that there is, of those that are held. False: none is. */
+/* Takes the first held block: the next block in sequence, or the next one that exists. False when no block is held. */
 static bool take_held(struct block_order *order, struct block *block)
 {
     if (order->held_count == 0)
@@ -144,7 +146,8 @@ static bool can_hold_more(const struct block_order *order)
     return order->held_count < HELD_MOST && order->held_bytes < HELD_BYTES;
 }
 
-/* Reads on until the block comes that is due. False: it is held already, or no more can be read or held. */
+/* Reads until the next block in sequence comes. False when that block is held already, or when no more can be read or
+ * held. */
 static bool read_due(struct block_order *order, struct block_reader *blocks, struct block *block)
 {
     while (order->ending == BLOCK_FOUND && can_hold_more(order)) {

@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 
-/* What the fields are put to or taken from, and the unit of their times. */
+/* Where fields are written to or read from, and the unit of their times. */
 struct writing {
     struct bytes *to;
     uint64_t unit_ns;
@@ -151,7 +151,7 @@ static void take_thread(struct reading *r, struct event *event)
     thread->start_ns = take_time(r);
     thread->name = take_text(&r->from);
     if (!r->from.bad && cursor_left(&r->from) > 0)
-        thread->task = take_number32(&r->from); /* else it is a thread proper */
+        thread->task = take_number32(&r->from); /* an absent field means a real thread */
 }
 
 static void put_task(struct writing *w, const struct event *event)
