@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A node of the outline on the way to becoming a line. */
+/* A node of the outline while the lines are made. */
 struct line_node {
-    uint64_t sum;   /* of what is counted; when the lines are written, the number on its line */
-    uint32_t child; /* its first one */
-    uint32_t next;  /* sibling; while the order is being found, another node with the same mark */
+    uint64_t sum;   /* sum of the weight; later the number on the line */
+    uint32_t child; /* first child */
+    uint32_t next;  /* next sibling; while nodes are sorted: next node with the same label */
 };
 
 static const struct {
@@ -32,19 +32,20 @@ static const struct {
 struct collapsed {
     const struct tables *tables;
     const struct collapsed_style *style;
-    bool processes; /* several: each is named */
+    bool processes; /* there are several processes, so each is named */
     struct paths paths;
     struct task_owners owners;
 
-    struct intern frames; /* every frame as it is shown */
-    struct bytes frame;   /* one in the making */
-    uint32_t *marks;      /* of the tables' frames: their numbers in `frames` */
-    uint32_t *opcodes;    /* of their instructions; 0: there is none, or it is not wanted */
+    struct intern frames; /* every frame as shown */
+    struct bytes frame;   /* the frame that is being made */
+    uint32_t *marks;      /* by frame of the tables: its label, a number in `frames` */
+    uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
     struct outline outline;
     struct line_node *nodes; /* by number in the outline */
 };
 
-/* A character that would break the line: C0, DEL, or C1 in two bytes. How many bytes it has, 0 when it is harmless. */
+/* The size in bytes of a control character at the start of `text`: C0, DEL, or C1 (two bytes). 0 for other characters.
+ */
 static size_t control_size(struct text text)
 {
     const unsigned char first = (unsigned char)text.bytes[0];
@@ -53,7 +54,7 @@ static size_t control_size(struct text text)
     return first == 0xC2 && text.size > 1 && (unsigned char)text.bytes[1] < 0xA0 ? 2 : 0;
 }
 
-/* How much of it can stand as it is. */
+/* The number of bytes that need no replacement. */
 static size_t plain_size(struct text text)
 {
     size_t size = 0;
@@ -89,7 +90,7 @@ static void put_decimal(struct bytes *to, uint64_t number)
     to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), number);
 }
 
-/* Ends the frame in the making and gives its mark. */
+/* Ends the frame that is being made. Returns its label. */
 static uint32_t frame_mark(struct collapsed *collapsed)
 {
     bool added;
@@ -181,7 +182,7 @@ static uint32_t mark_task(struct collapsed *collapsed, uint32_t task)
     return frame_mark(collapsed);
 }
 
-/* The node that a thread's stacks hang under. */
+/* The node under which a thread's stacks are placed. */
 static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
 {
     const struct thread *thread = &collapsed->tables->threads[number].thread;
@@ -195,7 +196,7 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
         root = outline_child(outline, root, mark_interpreter(collapsed, thread->interpreter));
     if (collapsed->style->no_threads)
         return root;
-    if (thread->tid || !thread->task) /* nobody knows where an orphaned task belongs */
+    if (thread->tid || !thread->task) /* the owner of an orphaned task is unknown */
         root = outline_child(outline, root, mark_thread(collapsed, number));
     if (thread->task)
         root = outline_child(outline, root, mark_task(collapsed, thread->task));
@@ -218,7 +219,7 @@ enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight)
     return weights[weight].sum;
 }
 
-/* The number on the line: rounded once, when all is added up. */
+/* The number on the line. Only the total is rounded. */
 static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 {
     return collapsed->style->weight == WEIGHT_SAMPLES ? sum : (sum + 500) / 1000;
@@ -236,7 +237,7 @@ static void count_samples(struct collapsed *collapsed, const struct aggregate *a
 {
     const struct tables *tables = collapsed->tables;
     uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes));      /* by row */
-    uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: find it */
+    uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: not found yet */
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
         if (!roots[row->thread])
@@ -252,13 +253,13 @@ static void count_samples(struct collapsed *collapsed, const struct aggregate *a
     free(nodes);
 }
 
-/* A frame as it is shown, and the nodes that have it. */
+/* A frame as shown, and the nodes that have it. */
 struct shown {
     struct text text;
-    uint32_t nodes; /* the first of them */
+    uint32_t nodes; /* first node with this frame */
 };
 
-/* By mark. Free slots have number 0, which is no mark. */
+/* The shown frames by label. Free slots have number 0, which is no label. */
 static struct shown *list_frames(const struct intern *frames)
 {
     struct shown *list = alloc_zeroed((size_t)frames->count + 1, sizeof(*list));
@@ -285,8 +286,8 @@ static void list_nodes(struct collapsed *collapsed, struct shown *frames)
     }
 }
 
-/* Sorts the children of every node without comparing them: takes the nodes frame by frame, the last frame in order
- * first, and puts each before those that its parent has already. */
+/* Sorts the children of every node without comparing them: for each frame, from the last in order to the first, puts
+ * each node with this frame before its parent's children so far. */
 static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
 {
     const size_t count = collapsed->frames.count;
@@ -307,7 +308,7 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
     free(sorted);
 }
 
-/* Goes down with ";frame" added to the line, up with it taken off; the first ";" is not written. */
+/* Walks the tree. Going down appends ";frame" to the line, going up removes it. The first ";" is not written. */
 static void write_lines(struct output *to, const struct collapsed *collapsed, const struct shown *frames)
 {
     const struct line_node *nodes = collapsed->nodes;
@@ -332,7 +333,7 @@ static void write_lines(struct output *to, const struct collapsed *collapsed, co
             line.size -= 1 + frames[outline[node].frame].text.size;
         if (node)
             line.size -= 1 + frames[outline[node].frame].text.size;
-        node = nodes[node].next; /* of node 0: none */
+        node = nodes[node].next; /* node 0 has no sibling */
     }
     bytes_free(&line);
 }

@@ -30,7 +30,7 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     Perftools__Profiles__Mapping *mapping = &to->mappings[id - 1];
     perftools__profiles__mapping__init(mapping);
     mapping->id = id;
-    /* Without its folder: what pprof can open, it disassembles, at addresses that are none. */
+    /* Without the folder: pprof would open the executable and disassemble it, at addresses that are not code. */
     const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
     const size_t folder = slash ? (size_t)(slash + 1 - executable.bytes) : 0;
     mapping->filename = pprof_tables_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
@@ -103,7 +103,7 @@ static char **list_strings(const struct intern *strings)
     return list;
 }
 
-/* Pointers to `count` messages of `size` bytes that lie one behind the other, as protobuf-c wants them. */
+/* A list of pointers to `count` messages of `size` bytes in an array, as protobuf-c wants it. */
 static void *list_messages(void *messages, size_t count, size_t size)
 {
     void **list = alloc_zeroed(count, sizeof(*list));
@@ -114,7 +114,7 @@ static void *list_messages(void *messages, size_t count, size_t size)
 
 void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile)
 {
-    /* Only now, when the locations no longer move. */
+    /* The pointers are set only now, because the locations no longer move. */
     for (size_t i = 0; i < from->location_ids.count; i++) {
         struct pprof_location *location = &from->locations[i];
         location->lines[0] = &location->line;

@@ -17,7 +17,7 @@ static const struct text marks[TACHYON_MARKS] = {
     [TACHYON_NO_FRAMES] = { NO_PYTHON_FRAMES, sizeof(NO_PYTHON_FRAMES) - 1 },
 };
 
-/* The place of what was named before; of something new the next one. */
+/* The index of a frame; a frame that is named for the first time gets the next index. */
 static uint32_t place_at(struct tachyon_intern *names, uint32_t *place, uint32_t named)
 {
     if (*place == 0) {
@@ -61,7 +61,7 @@ static uint8_t opcode_named(struct text name)
     return TACHYON_NO_OPCODE;
 }
 
-/* The opcode of an instruction. `known` has those looked up so far, by string, + 1. */
+/* The opcode of an instruction. `known` caches results, by string, as opcode + 1. */
 static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tables, uint32_t instruction,
                          uint16_t *known)
 {
@@ -74,7 +74,7 @@ static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tabl
     return opcode;
 }
 
-/* Without a line there is no place at all. */
+/* Writes the position of a frame. Without a line the whole position is unknown. */
 static void put_place(struct bytes *to, const struct frame *frame)
 {
     const bool has_line = frame->line > 0 && frame->line <= INT32_MAX;

@@ -11,18 +11,18 @@
 
 #define STRINGS_LIMIT (1u << 22)
 #define FRAMES_LIMIT  (1u << 24)
-#define FRAME_MOST    64 /* bytes of a frame: six numbers and a byte */
+#define FRAME_MOST    64 /* bytes of a frame, at most: six numbers and a byte */
 #define LAUNCHER      "_sync_coordinator.py"
 #define PYTHON_MAJOR  3
 
 enum file_mark { A_FILE, NO_FILE, LAUNCHER_FILE };
 
-/* Reading both tables: where the bytes come from and where the events go. */
+/* The state while the tables are read. */
 struct telling {
     struct tachyon_tables *tables;
     struct tachyon_input feed;
-    const struct opcode_name *opcodes; /* NULL: of a version that we do not know */
-    uint32_t strings;                  /* in the file */
+    const struct opcode_name *opcodes; /* NULL: opcodes of an unknown version of Python */
+    uint32_t strings;                  /* number of strings in the file */
     const struct sink *to;
     struct fault *why;
 };
@@ -75,7 +75,7 @@ static bool read_string(struct telling *t)
 
 /* ---- frames ---- */
 
-/* The number of the string with an instruction's name, which is told when it is first needed. 0: it has none. */
+/* The number of the string with an opcode's name; emits the string at first use. 0: the opcode has no name. */
 static uint32_t instruction(struct telling *t, uint8_t opcode)
 {
     uint32_t *number = &t->tables->instructions[opcode];
@@ -95,7 +95,7 @@ static bool give_function(struct telling *t, uint32_t name, uint32_t file, uint3
     return !added || sink_take(t->to, &event, t->why);
 }
 
-/* A line or a column as it is told: -1 and what cannot be one becomes `unknown`. */
+/* A line or a column of an event: -1 and impossible values become `unknown`. */
 static int64_t place(int64_t value, int64_t least, int64_t unknown)
 {
     return value >= least && value <= INT32_MAX ? value : unknown;
@@ -154,7 +154,7 @@ static bool read_frames(struct telling *t, uint32_t count)
     return true;
 }
 
-/* What stands behind the frames, up to the footer. */
+/* Reads the bytes between the frames and the footer. */
 static bool read_statistics(struct telling *t, struct tachyon_statistics *statistics, bool big)
 {
     tachyon_input_has(&t->feed, TACHYON_PIECE_MOST);
@@ -165,7 +165,7 @@ static bool read_statistics(struct telling *t, struct tachyon_statistics *statis
 bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tachyon_header *header, uint64_t size,
                          struct tachyon_statistics *statistics, const struct sink *to, struct fault *why)
 {
-    /* Each takes a byte at least. */
+    /* Each string and each frame takes at least a byte. */
     if (header->strings > STRINGS_LIMIT || header->strings > header->frames_at - header->strings_at ||
         header->frames > FRAMES_LIMIT || header->frames > size - header->frames_at)
         return fault(why, "it is damaged: it claims to have more names or frames than fit in it");
