@@ -8,8 +8,8 @@
 #include "formats/codec/predicted_stacks.h"
 
 /* Part of the file format: another value would be another codec. */
-#define PREDICT_MOST                                                                                                   \
-    (24u << 10)          /* bytes of a payload: about two milliseconds of work, up to ten for unusual payloads */
+/* bytes of a payload: about two milliseconds of work, up to ten for unusual payloads. */
+#define PREDICT_MOST  (24u << 10)
 #define PREDICT_RATIO 64 /* limit of payload size / predicted size, so that few stored bytes cannot cause much work */
 
 /* Scratch memory, reused for each block. `= {0}` is empty. */

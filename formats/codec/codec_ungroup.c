@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#define STEP_MOST 96 /* bytes of a step, at most: a tag, and a note's size and those of its fields that have columns   \
-                      */
+/* Bytes of a step, at most: a tag, and a note's size and those of its fields that have columns. */
+#define STEP_MOST 96
 
 _Static_assert(CALL_MTF_REPEATS >= STREAM_FRAMES_LIMIT, "no block is refused that a reader of records would take");
 _Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, "room for the longest");

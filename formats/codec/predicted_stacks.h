@@ -19,7 +19,7 @@
 
 struct predicted_stack {
     uint32_t *frames, *paths; /* room for PREDICTED_DEPTH items each; a path is a hash of all frames up to this depth.
-                                 NULL: not allocated yet */
+                               * NULL: not allocated yet */
     uint32_t depth;
 };
 

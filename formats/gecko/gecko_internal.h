@@ -208,7 +208,7 @@ struct gecko_marker_reader {
     uint64_t end;                       /* end of the thread's last sample */
     uint64_t now;
     uint32_t states, ended; /* the states after the change at `now`; the states that this change ended and whose markers
-                               are not given yet */
+                             * are not given yet */
     bool stacks;            /* markers get a stack */
     bool over;
     struct gecko_marker open[STATES];

@@ -8,7 +8,7 @@ static const struct state {
     const char *name, *color;
     uint32_t bits, value;
     bool overview; /* markers also appear above the thread's graph, which has room for only one kind: waiting for the
-                      GIL is what users look for */
+                    * GIL is what users look for */
     const char *description;
 } states[STATES] = {
     [STATE_GIL] = { "Holds GIL", "green", STATUS_GIL, STATUS_GIL, false,

@@ -38,8 +38,8 @@ struct aggregate_row {
  * AGGREGATE_WAITING rows. Then all rows of the batch are prefetched at once, instead of one cache miss after the other.
  */
 #define AGGREGATE_WAITING 64
-#define AGGREGATE_THREADS                                                                                              \
-    64 /* threads whose latest waiting row is remembered, by the low bits of the thread's number */
+/* threads whose latest waiting row is remembered, by the low bits of the thread's number. */
+#define AGGREGATE_THREADS 64
 
 struct aggregate {
     struct id_index index; /* finds a row; its number is its index in `rows` + 1 */
@@ -48,7 +48,7 @@ struct aggregate {
     struct aggregate_row waiting[AGGREGATE_WAITING]; /* sums that are not added to `rows` yet */
     uint32_t waiting_count;
     uint32_t latest[AGGREGATE_THREADS]; /* index in `waiting` of the thread's latest row; another thread's row may be
-                                           there by now */
+                                         * there by now */
     uint64_t samples;                   /* all samples */
     uint64_t with_status, with_cpu;     /* samples whose status is known; samples whose CPU time is known */
 };
@@ -75,7 +75,7 @@ struct outline_place {
 
 struct outline {
     struct stack *nodes; /* by number; a node is a label (.frame) under a parent (.caller). Entry 0 is the root. NULL
-                            while the outline is empty */
+                          * while the outline is empty */
     size_t nodes_room;
     uint32_t count; /* number of nodes without the root */
     struct id_index index;

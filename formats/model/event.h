@@ -34,7 +34,7 @@ enum event_kind {
     EVENT_FIGURE,   /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
     EVENT_ORIGIN,   /* the recording of a process, when several recordings are merged; follows EVENT_PROCESS, never in a
-                       file */
+                     * file */
 };
 
 struct recording {
@@ -84,8 +84,8 @@ struct thread {
     uint64_t start_ns; /* when the recorder first saw it */
     struct text name;  /* the kernel's name for it (comm) */
     uint32_t task;     /* 0: a real thread. Otherwise the entry is a virtual thread that stands for this asyncio task,
-                          wherever the task runs or waits. Its tid and interpreter are those of the thread whose event loop
-                          owns the task (0 when unknown); its name is the task's name */
+                        * wherever the task runs or waits. Its tid and interpreter are those of the task's owner (0 when
+                        * unknown): the thread whose event loop owns the task. Its name is the task's name */
 };
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
@@ -111,13 +111,12 @@ struct frame {
     int32_t column, end_column;
     uint32_t instruction; /* string: name of the instruction at this position, e.g. LOAD_ATTR_SLOT; 0: not recorded */
     uint32_t base; /* string: the instruction of which `instruction` is a specialised form; the same string if it is not
-                      specialised */
+                    * specialised */
 };
 
 /* The status of a thread. The bit numbers are Tachyon's. */
 enum status {
-    STATUS_GIL =
-        1 << 0, /* the thread held the interpreter's lock; in builds without the lock: the thread was attached */
+    STATUS_GIL = 1 << 0,         /* the thread held the interpreter's lock, or was attached if there is no lock */
     STATUS_CPU = 1 << 1,         /* the thread was running, or ready to run */
     STATUS_CPU_UNKNOWN = 1 << 2, /* STATUS_CPU and the CPU time were not recorded */
     STATUS_GIL_WAIT = 1 << 3,    /* the thread waited for the interpreter's lock */
@@ -137,13 +136,13 @@ struct sample {
     uint64_t time_ns;
     uint32_t status; /* bits of enum status */
     uint64_t cpu_ns; /* CPU time that the thread used since its previous sample; 0: unknown. Without the CPU time of
-                        ticks that the mode left out, which EVENT_LEFT_OUT has */
+                      * ticks that the mode left out, which EVENT_LEFT_OUT has */
     uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not recorded */
     uint32_t stack;  /* filled by tables_take(): number of the whole stack, 0 when it has no frames */
     uint64_t more;   /* in a run: the number of equal samples before this one (only their times differ); cpu_ns is then
-                        the sum over the run */
+                      * the sum over the run */
     uint64_t stands_ns; /* how long the sample, and each sample of its run, stands for. 0: the interval of the
-                           recording; tables_take() fills that in. Equal for all samples of a tick */
+                         * recording; tables_take() fills that in. Equal for all samples of a tick */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */

@@ -19,7 +19,7 @@ struct exactness {
     double taken_percent;  /* percent of a processor */
     double budget_percent; /* percent of a processor */
     double missed_percent; /* percent of the time: the sum of the intervals of missed ticks. Where the budget makes
-                              intervals longer, a missed tick at the start counts for less time than a later one */
+                            * intervals longer, a missed tick at the start counts for less time than a later one */
     uint64_t left_out;     /* ticks left out to keep within the budget, ... */
     uint64_t due;          /* ... and all ticks that were due */
     bool tells_left_out;   /* the recording has the counter of ticks left out */

@@ -69,7 +69,7 @@ struct tables {
     struct end end; /* .reason is 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
     uint64_t missed_ns;     /* the intervals of the missed ticks. An interval is as long as the latest sample before the
-                               tick stood for */
+                             * tick stood for */
     uint64_t stands_ns;     /* how long the latest sample stands for; 0: no sample yet */
     uint64_t missing;       /* samples that were recorded but are absent here, for whatever reason; set by the reader */
     bool missing_estimated; /* `missing` is an estimate */

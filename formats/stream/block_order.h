@@ -22,11 +22,11 @@ struct block_order {
     uint32_t mark; /* recording id that all blocks must have; 0: the recording has no id */
 
     struct held_block *held; /* blocks that came too early, by sequence. All have a sequence above `next`, but the first
-                                may have the sequence `next`: then it is given next */
+                              * may have the sequence `next`: then it is given next */
     size_t held_count, held_room;
     size_t held_bytes;       /* bytes of their payloads */
     uint64_t missing_at;     /* sequence of the block before which blocks seemed to be missing, if that was the first
-                                damage; else 0 */
+                              * damage; else 0 */
     struct bytes given;      /* payload of the given block, if it was held */
     enum block_found ending; /* result of the last read; after the last good block, the held blocks are still given */
     struct fault failure;    /* why reading failed */

@@ -11,9 +11,9 @@
 #include <zstd.h>
 
 #define PREDICT_PAUSE 16 /* prediction is tried at least once in this many blocks, even if it does not pay */
-#define PREDICT_LEAST                                                                                                  \
-    1024 /* smallest grouped block, and smallest saving in the first block, for which prediction is worth its time, in \
-            bytes */
+/* smallest grouped block, and smallest saving in the first block, for which prediction is worth its time, in * bytes.
+ */
+#define PREDICT_LEAST 1024
 
 #define END_ROOM 128 /* bytes below the limit that are reserved for END, which is always smaller */
 

@@ -25,7 +25,7 @@ struct decoding {
     uint64_t samples_left; /* samples without a record that the block may still have */
     uint64_t ticks_closed; /* ticks that are closed but not given; when runs are given: all ticks of the block */
     uint32_t frames_left;  /* frames that the block may still name. The limit is needed because repeated frames take no
-                              bytes */
+                            * bytes */
     uint32_t named;        /* expected threads with a record in the tick */
     uint64_t stands_ns;    /* how long a sample stands for */
     bool in_tick;

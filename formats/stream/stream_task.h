@@ -8,8 +8,7 @@
 
 /* `= {0}`: a real thread without a task. */
 struct stream_task {
-    uint32_t
-        entry; /* the task for which the entry stands, and which it runs at the start of each block; 0: a real thread */
+    uint32_t entry; /* the task of a virtual thread, which it runs at the start of each block; 0: a real thread */
     uint32_t task;  /* the latest task, ... */
     uint64_t block; /* ... valid in this block */
 };

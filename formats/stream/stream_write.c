@@ -15,9 +15,9 @@
 #define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is closed */
 #define BLOCK_NS    1000000000u         /* an open block of this age is closed */
 
-#define CLOSING_ROOM                                                                                                   \
-    4096 /* bytes below the limit for the events at the end: ends of threads and processes, and some 50 counters */
-#define LITTLE_ROOM 512 /* bytes for a block of one or two ticks */
+/* bytes below the limit for the events at the end: ends of threads and processes, and some 50 counters. */
+#define CLOSING_ROOM 4096
+#define LITTLE_ROOM  512 /* bytes for a block of one or two ticks */
 
 #define CPU_SLACK_NS 1000000 /* allowed error of the CPU time, in addition to an interval */
 
