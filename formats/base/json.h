@@ -8,8 +8,8 @@
  *     emit_close(json, ']');                 "samples":{"stack":[7]}
  *     emit_close(json, '}');
  *
- * `key` names a member of an object and is NULL in an array. Keys are constants of the program that need no escape. `=
- * { .to = output }` is ready to write. The output keeps write errors. */
+ * `key` names a member of an object and is NULL in an array. Keys are constants of the program that need no escape.
+ * `= { .to = output }` is ready to write. The output keeps write errors. */
 #ifndef PYREEL_FORMATS_BASE_JSON_H
 #define PYREEL_FORMATS_BASE_JSON_H
 

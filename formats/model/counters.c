@@ -73,7 +73,7 @@ static bool is_name(struct text name)
     return name.size > 0 && name.size <= NAME_LIMIT;
 }
 
-static struct figure *find(const struct counters *list, const char *name, size_t size)
+static struct counter *find(const struct counters *list, const char *name, size_t size)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->rows[i].name.size == size && memcmp(list->rows[i].name.bytes, name, size) == 0)
@@ -85,27 +85,27 @@ bool counters_set(struct counters *list, struct text name, uint64_t value, struc
 {
     if (!is_name(name))
         return fault(why, "a figure has no proper name");
-    struct figure *known = find(list, name.bytes, name.size);
+    struct counter *known = find(list, name.bytes, name.size);
     if (known) {
         known->value = value;
         return true;
     }
-    if (list->count == FIGURES_LIMIT)
-        return fault(why, "more than %d figures", FIGURES_LIMIT);
+    if (list->count == COUNTERS_LIMIT)
+        return fault(why, "more than %d figures", COUNTERS_LIMIT);
     list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
-    list->rows[list->count++] = (struct figure){ text_copy(name), value };
+    list->rows[list->count++] = (struct counter){ text_copy(name), value };
     return true;
 }
 
-const struct figure *counters_find(const struct counters *list, const char *name)
+const struct counter *counters_find(const struct counters *list, const char *name)
 {
     return find(list, name, strlen(name));
 }
 
 uint64_t counters_get(const struct counters *list, const char *name)
 {
-    const struct figure *figure = counters_find(list, name);
-    return figure ? figure->value : 0;
+    const struct counter *counter = counters_find(list, name);
+    return counter ? counter->value : 0;
 }
 
 static const struct wording *wording_of(const char *name)
@@ -131,14 +131,14 @@ static void compare(char *room, size_t size, const struct counters *list, const 
 
 char *counters_line(const struct counters *list, size_t row)
 {
-    const struct figure *figure = &list->rows[row];
-    const struct wording *wording = wording_of(figure->name.bytes);
+    const struct counter *counter = &list->rows[row];
+    const struct wording *wording = wording_of(counter->name.bytes);
     char compared[64] = "";
     char *line;
     if (wording)
-        compare(compared, sizeof(compared), list, wording, figure->value);
-    const int size = asprintf(&line, "%-*s %14" PRIu64 "%s", WORDS_WIDTH, wording ? wording->words : figure->name.bytes,
-                              figure->value, compared);
+        compare(compared, sizeof(compared), list, wording, counter->value);
+    const int size = asprintf(&line, "%-*s %14" PRIu64 "%s", WORDS_WIDTH,
+                              wording ? wording->words : counter->name.bytes, counter->value, compared);
     return size < 0 ? alloc_copy("", 0) : line;
 }
 

@@ -12,10 +12,10 @@
 #include "formats/base/fault.h"
 #include "formats/model/event.h"
 
-#define FIGURES_LIMIT 128 /* counters of a recording */
+#define COUNTERS_LIMIT 128 /* counters of a recording */
 
 struct counters {
-    struct figure *rows; /* owned names that end with a NUL */
+    struct counter *rows; /* owned names that end with a NUL */
     size_t count, room;
 };
 
@@ -24,7 +24,7 @@ struct counters {
 bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why);
 
 /* The counter with this name; NULL when there is none. */
-const struct figure *counters_find(const struct counters *list, const char *name);
+const struct counter *counters_find(const struct counters *list, const char *name);
 
 /* The value of the counter with this name; 0 when there is none. */
 uint64_t counters_get(const struct counters *list, const char *name);

@@ -31,7 +31,7 @@ enum event_kind {
     EVENT_MISSED,   /* ticks without a look */
     EVENT_LEFT_OUT, /* ticks in which a thread was read but not sampled, because of the mode */
     EVENT_TICK,     /* ends a tick: all samples of the tick came before */
-    EVENT_FIGURE,   /* a counter of the recorder's work; a later value replaces an earlier one */
+    EVENT_COUNTER,  /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
     EVENT_ORIGIN,   /* the recording of a process, when several recordings are merged; follows EVENT_PROCESS, never in a
                      * file */
@@ -185,7 +185,7 @@ struct string {
 };
 
 /* A counter of the recorder's work. counters.h has the rules for names. */
-struct figure {
+struct counter {
     struct text name;
     uint64_t value;
 };
@@ -227,7 +227,7 @@ struct event {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */
             uint64_t more_ticks; /* if the reader gives runs: number of earlier ticks that this event also ends */
         };
-        struct figure figure;
+        struct counter counter;
         struct end end;
         struct process_origin origin;
     };

@@ -16,8 +16,8 @@ static double percent(double part, double whole)
 /* The value of a counter in percent of `whole`; -1 when the recording lacks the counter. */
 static double share_told(const struct tables *tables, const char *name, double whole)
 {
-    const struct figure *figure = counters_find(&tables->figures, name);
-    return figure ? percent((double)figure->value, whole) : -1;
+    const struct counter *counter = counters_find(&tables->counters, name);
+    return counter ? percent((double)counter->value, whole) : -1;
 }
 
 /* A share below 100 % stays below 100 % when it is rounded to four digits. */
@@ -30,13 +30,13 @@ static double at_most_all(double percent)
 /* The number of samples that the recorder counted. The tables may have fewer: some are lost or filtered out. */
 static double samples_told(const struct tables *tables)
 {
-    const struct figure *told = counters_find(&tables->figures, "samples");
+    const struct counter *told = counters_find(&tables->counters, "samples");
     return (double)(told ? told->value : tables->samples);
 }
 
 struct exactness exactness_of(const struct tables *tables)
 {
-    const struct figure *left_out = counters_find(&tables->figures, "ticks_left_out");
+    const struct counter *left_out = counters_find(&tables->counters, "ticks_left_out");
     const double duration_ns = (double)tables_end_ns(tables);
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {

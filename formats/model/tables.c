@@ -343,8 +343,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         tables->ticks += 1 + event->more_ticks;
         note_time(tables, event->tick_ns);
         return true;
-    case EVENT_FIGURE:
-        return counters_set(&tables->figures, event->figure.name, event->figure.value, why);
+    case EVENT_COUNTER:
+        return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
     case EVENT_END:
         tables->end = event->end;
         return true;
@@ -442,6 +442,6 @@ void tables_free(struct tables *tables)
     free(tables->tasks);
     free(tables->stacks);
     id_index_free(&tables->stack_index);
-    counters_free(&tables->figures);
+    counters_free(&tables->counters);
     *tables = (struct tables){ 0 };
 }

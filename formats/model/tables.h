@@ -76,7 +76,7 @@ struct tables {
     bool cut;               /* one of the merged recordings has no end, or was left out */
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* latest time of any event */
-    struct counters figures;
+    struct counters counters;
 };
 
 /* Takes an event: checks its references, adds its contents, and fills sample.stack and sample.stands_ns. Returns false

@@ -143,9 +143,9 @@ bool tachyon_header_take(struct tachyon_header *header, const unsigned char *byt
     return true;
 }
 
-static bool sane_figure(double figure)
+static bool sane(double value)
 {
-    return isfinite(figure) && figure >= 0 && figure <= 1e12;
+    return isfinite(value) && value >= 0 && value <= 1e12;
 }
 
 /* Checks the signature. A later version may have more bytes before the known ones. */
@@ -170,14 +170,14 @@ bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const
     struct cursor from = cursor_of(bytes, size - 16);
     statistics->duration_s = take_double(&from, big);
     statistics->rate_hz = take_double(&from, big);
-    statistics->known = sane_figure(statistics->duration_s) && sane_figure(statistics->rate_hz);
+    statistics->known = sane(statistics->duration_s) && sane(statistics->rate_hz);
     if (!statistics->known || size < TACHYON_STATISTICS)
         return true;
     statistics->failed_percent = take_double(&from, big);
     statistics->missed_percent = take_double(&from, big);
     const uint32_t present = tachyon_take_u32(&from, big);
-    statistics->failed_known = present & STATISTICS_FAILED && sane_figure(statistics->failed_percent);
-    statistics->missed_known = present & STATISTICS_MISSED && sane_figure(statistics->missed_percent);
+    statistics->failed_known = present & STATISTICS_FAILED && sane(statistics->failed_percent);
+    statistics->missed_known = present & STATISTICS_MISSED && sane(statistics->missed_percent);
     return true;
 }
 
