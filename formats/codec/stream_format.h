@@ -53,11 +53,11 @@ enum stream_note {
     NOTE_LEFT_OUT,
     NOTE_TASK,
     NOTE_RUNS,
-    NOTE_MARK,
+    NOTE_RECORDING_ID,
     NOTE_STANDS,
 };
 
 /* Fields of HEADER and END blocks that the reader of blocks needs: the format version and the recording id. */
-enum { HEADER_VERSION = 1, HEADER_MARK = 17, END_MARK = 8 };
+enum { HEADER_VERSION = 1, HEADER_RECORDING_ID = 17, END_RECORDING_ID = 8 };
 
 #endif

@@ -14,7 +14,7 @@
 /* ---- recording ids ---- */
 
 /* The id is in a note behind the base. A later format version may have other notes before it. */
-static uint32_t mark_of_events(struct cursor payload)
+static uint32_t recording_id_of_events(struct cursor payload)
 {
     take_number(&payload);
     while (cursor_left(&payload) > 0 && !payload.bad) {
@@ -22,21 +22,21 @@ static uint32_t mark_of_events(struct cursor payload)
         if ((tag & 7) != RECORD_NOTE)
             return 0;
         struct cursor fields = take_part(&payload, take_number(&payload));
-        if (tag >> 3 == NOTE_MARK)
+        if (tag >> 3 == NOTE_RECORDING_ID)
             return payload.bad ? 0 : take_number32(&fields);
     }
     return 0;
 }
 
-uint32_t block_order_mark(enum stream_block kind, struct cursor payload)
+uint32_t block_order_recording_id(enum stream_block kind, struct cursor payload)
 {
     switch (kind) {
     case BLOCK_HEADER:
-        return block_read_field(payload, HEADER_MARK);
+        return block_read_field(payload, HEADER_RECORDING_ID);
     case BLOCK_EVENTS:
-        return mark_of_events(payload);
+        return recording_id_of_events(payload);
     case BLOCK_END:
-        return block_read_field(payload, END_MARK);
+        return block_read_field(payload, END_RECORDING_ID);
     }
     return 0;
 }
@@ -45,7 +45,7 @@ uint32_t block_order_mark(enum stream_block kind, struct cursor payload)
 static bool is_ours(const struct block_order *order, const struct block *block)
 {
     return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
-           block_order_mark(block->kind, block->payload) == order->mark;
+           block_order_recording_id(block->kind, block->payload) == order->recording_id;
 }
 
 /* ---- order ---- */

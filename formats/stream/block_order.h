@@ -18,8 +18,8 @@ struct held_block {
 };
 
 struct block_order {
-    uint64_t next; /* sequence of the next block to give */
-    uint32_t mark; /* recording id that all blocks must have; 0: the recording has no id */
+    uint64_t next;         /* sequence of the next block to give */
+    uint32_t recording_id; /* of all blocks; 0: the recording has no id */
 
     struct held_block *held; /* blocks that came too early, by sequence. All have a sequence above `next`, but the first
                               * may have the sequence `next`: then it is given next */
@@ -33,7 +33,7 @@ struct block_order {
 };
 
 /* The recording id in the payload of a HEADER, an EVENTS or an END block; 0: none. */
-uint32_t block_order_mark(enum stream_block kind, struct cursor payload);
+uint32_t block_order_recording_id(enum stream_block kind, struct cursor payload);
 
 /* Gives the next good block of the recording, valid until the next call. *skipped: blocks are missing before it. A
  * failure to read is reported after all good blocks. */

@@ -119,7 +119,7 @@ struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct 
         return NULL;
     }
     const struct block_progress progress = block_read_progress(blocks);
-    *order = (struct block_order){ .next = order->next, .mark = order->mark };
+    *order = (struct block_order){ .next = order->next, .recording_id = order->recording_id };
     block_reader_open(blocks, blocks->fd);
     block_read_show_progress(blocks, &progress);
     return ahead;

@@ -294,7 +294,7 @@ bool stream_reader_open(struct stream_reader *reader, int fd, const struct sink 
     if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
         return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
     reader->order.next = 1;
-    reader->order.mark = block_order_mark(BLOCK_HEADER, block.payload);
+    reader->order.recording_id = block_order_recording_id(BLOCK_HEADER, block.payload);
     return give_recording(reader, block.payload, to, why);
 }
 

@@ -61,7 +61,7 @@ static void begin_block(struct stream_writer *writer)
         return;
     writer->block_units = writer->last_units;
     put_number(&writer->open, writer->last_units);
-    stream_records_put_numbers_note(&writer->open, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
+    stream_records_put_numbers_note(&writer->open, NOTE_RECORDING_ID, (const uint64_t[]){ writer->recording_id }, 1);
 }
 
 static void write_idle_ticks(struct stream_writer *writer)
@@ -370,8 +370,8 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
 
     struct bytes fields = { 0 };
     stream_fields_put_recording(&fields, &complete);
-    writer->mark = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
-    stream_fields_put_number(&fields, HEADER_MARK, writer->mark);
+    writer->recording_id = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
+    stream_fields_put_number(&fields, HEADER_RECORDING_ID, writer->recording_id);
     const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
     bytes_free(&fields);
     return good;
@@ -390,7 +390,7 @@ static bool write_end(struct stream_writer *writer, const struct end *end, struc
     complete.failed = totals->failed;
     struct bytes fields = { 0 };
     stream_fields_put_end(&fields, &complete, writer->unit_ns);
-    stream_fields_put_number(&fields, END_MARK, writer->mark);
+    stream_fields_put_number(&fields, END_RECORDING_ID, writer->recording_id);
     const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
     return good && all_written;

@@ -35,17 +35,17 @@ struct stream_writer {
     struct bytes note; /* fields of the note being written */
 
     uint64_t interval_ns, unit_ns;
-    uint32_t mark;        /* recording id; the header and each block have it */
-    bool weighted;        /* samples may stand for a time other than the interval; in the header, too */
-    uint64_t block;       /* number of the open block, from 1 */
-    uint64_t block_units; /* base of the open block */
-    uint64_t named;       /* frames that the open block names, with repetitions */
-    uint64_t last_units;  /* time of the latest tick, written or waiting in `idle` */
-    uint64_t tick;        /* number of the open tick or the next one, from 1 */
-    bool tick_open;       /* the TICK record of `tick` is written */
-    uint64_t idle;        /* ticks on time and without a change that wait to become one REPEAT */
-    uint64_t stands_ns;   /* how long a sample stands for now, as the open block has it */
-    bool tick_sampled;    /* the tick has a sample; all its samples stand for the same time */
+    uint32_t recording_id; /* in the header and in each block */
+    bool weighted;         /* samples may stand for a time other than the interval; in the header, too */
+    uint64_t block;        /* number of the open block, from 1 */
+    uint64_t block_units;  /* base of the open block */
+    uint64_t named;        /* frames that the open block names, with repetitions */
+    uint64_t last_units;   /* time of the latest tick, written or waiting in `idle` */
+    uint64_t tick;         /* number of the open tick or the next one, from 1 */
+    bool tick_open;        /* the TICK record of `tick` is written */
+    uint64_t idle;         /* ticks on time and without a change that wait to become one REPEAT */
+    uint64_t stands_ns;    /* how long a sample stands for now, as the open block has it */
+    bool tick_sampled;     /* the tick has a sample; all its samples stand for the same time */
 
     struct stream_thread *threads; /* by number */
     size_t threads_room;
