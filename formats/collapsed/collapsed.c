@@ -38,7 +38,7 @@ struct collapsed {
 
     struct intern frames; /* every frame as shown */
     struct bytes frame;   /* the frame that is being made */
-    uint32_t *marks;      /* by frame of the tables: its label, a number in `frames` */
+    uint32_t *labels;     /* by frame of the tables: its label, a number in `frames` */
     uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
     struct outline outline;
     struct line_node *nodes; /* by number in the outline */
@@ -91,15 +91,15 @@ static void put_decimal(struct bytes *to, uint64_t number)
 }
 
 /* Ends the frame that is being made. Returns its label. */
-static uint32_t frame_mark(struct collapsed *collapsed)
+static uint32_t finish_label(struct collapsed *collapsed)
 {
     bool added;
-    const uint32_t mark = intern_number(&collapsed->frames, collapsed->frame.at, collapsed->frame.size, &added);
+    const uint32_t label = intern_number(&collapsed->frames, collapsed->frame.at, collapsed->frame.size, &added);
     collapsed->frame.size = 0;
-    return mark;
+    return label;
 }
 
-static uint32_t mark_python_frame(struct collapsed *collapsed, const struct frame *frame)
+static uint32_t python_frame_label(struct collapsed *collapsed, const struct frame *frame)
 {
     const struct tables *tables = collapsed->tables;
     struct bytes *to = &collapsed->frame;
@@ -107,7 +107,7 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
     const bool bare = tables->functions[frame->function].file == 0;
     put_name(to, bare && collapsed->style->no_threads ? task_frame_merged(name) : name);
     if (bare)
-        return frame_mark(collapsed);
+        return finish_label(collapsed);
     const struct text file = tables_function_file(tables, frame->function);
     put_string(to, " (");
     put_name(to, collapsed->style->full_paths ? file : paths_shorten(&collapsed->paths, file));
@@ -116,35 +116,35 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
         put_decimal(to, frame->line);
     }
     put_string(to, ")");
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_opcode(struct collapsed *collapsed, const struct frame *frame)
+static uint32_t opcode_label(struct collapsed *collapsed, const struct frame *frame)
 {
     if (!collapsed->style->opcodes || !frame->instruction)
         return 0;
     put_string(&collapsed->frame, "[");
     put_name(&collapsed->frame, tables_string(collapsed->tables, frame->instruction));
     put_string(&collapsed->frame, "]");
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static void mark_frames(struct collapsed *collapsed)
+static void label_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
-    collapsed->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->marks));
+    collapsed->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->labels));
     collapsed->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->opcodes));
     put_string(&collapsed->frame, NO_PYTHON_FRAMES);
-    collapsed->marks[0] = frame_mark(collapsed);
+    collapsed->labels[0] = finish_label(collapsed);
     for (size_t i = 1; i < tables->frames_count; i++) {
         if (!tables->frames[i].number)
             continue;
-        collapsed->marks[i] = mark_python_frame(collapsed, &tables->frames[i]);
-        collapsed->opcodes[i] = mark_opcode(collapsed, &tables->frames[i]);
+        collapsed->labels[i] = python_frame_label(collapsed, &tables->frames[i]);
+        collapsed->opcodes[i] = opcode_label(collapsed, &tables->frames[i]);
     }
 }
 
-static uint32_t mark_process(struct collapsed *collapsed, const struct process_row *row)
+static uint32_t process_label(struct collapsed *collapsed, const struct process_row *row)
 {
     const struct process *process = &row->process;
     put_string(&collapsed->frame, "pid ");
@@ -156,30 +156,30 @@ static uint32_t mark_process(struct collapsed *collapsed, const struct process_r
         put_name(&collapsed->frame, row->recording);
         put_string(&collapsed->frame, ")");
     }
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_interpreter(struct collapsed *collapsed, uint64_t interpreter)
+static uint32_t interpreter_label(struct collapsed *collapsed, uint64_t interpreter)
 {
     put_string(&collapsed->frame, "interpreter ");
     put_decimal(&collapsed->frame, interpreter);
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_thread(struct collapsed *collapsed, uint32_t number)
+static uint32_t thread_label(struct collapsed *collapsed, uint32_t number)
 {
     put_name(&collapsed->frame, task_owner_name(&collapsed->owners, collapsed->tables, number));
     put_string(&collapsed->frame, " (");
     put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
     put_string(&collapsed->frame, ")");
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_task(struct collapsed *collapsed, uint32_t task)
+static uint32_t task_label(struct collapsed *collapsed, uint32_t task)
 {
     put_string(&collapsed->frame, "task ");
     put_name(&collapsed->frame, tables_task(collapsed->tables, task)->task.name);
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
 /* The node under which a thread's stacks are placed. */
@@ -190,16 +190,16 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
     uint32_t root = 0;
     if (collapsed->processes) {
         const struct process_row *process = &collapsed->tables->processes[thread->process];
-        root = outline_child(outline, root, mark_process(collapsed, process));
+        root = outline_child(outline, root, process_label(collapsed, process));
     }
     if (thread->interpreter)
-        root = outline_child(outline, root, mark_interpreter(collapsed, thread->interpreter));
+        root = outline_child(outline, root, interpreter_label(collapsed, thread->interpreter));
     if (collapsed->style->no_threads)
         return root;
     if (thread->tid || !thread->task) /* the owner of an orphaned task is unknown */
-        root = outline_child(outline, root, mark_thread(collapsed, number));
+        root = outline_child(outline, root, thread_label(collapsed, number));
     if (thread->task)
-        root = outline_child(outline, root, mark_task(collapsed, thread->task));
+        root = outline_child(outline, root, task_label(collapsed, thread->task));
     return root;
 }
 
@@ -228,7 +228,7 @@ static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t stack)
 {
     const struct tables *tables = collapsed->tables;
-    const uint32_t node = outline_place(&collapsed->outline, tables, collapsed->marks, root, stack);
+    const uint32_t node = outline_place(&collapsed->outline, tables, collapsed->labels, root, stack);
     const uint32_t opcode = stack ? collapsed->opcodes[tables->stacks[stack].frame] : 0;
     return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
 }
@@ -353,7 +353,7 @@ static void drop(struct collapsed *collapsed)
     intern_free(&collapsed->frames);
     bytes_free(&collapsed->frame);
     outline_free(&collapsed->outline);
-    free(collapsed->marks);
+    free(collapsed->labels);
     free(collapsed->opcodes);
     free(collapsed->nodes);
 }
@@ -364,7 +364,7 @@ void collapsed_write(struct output *to, const struct tables *tables, const struc
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
     paths_find(&collapsed.paths, tables);
     task_owner_find(&collapsed.owners, tables);
-    mark_frames(&collapsed);
+    label_frames(&collapsed);
     count_samples(&collapsed, aggregate);
 
     struct shown *frames = list_frames(&collapsed.frames);

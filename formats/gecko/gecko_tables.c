@@ -144,10 +144,10 @@ static int64_t function_line(const struct gecko *gecko, size_t row)
 }
 
 /* Synthetic frames of the recorder, and their categories. */
-static const struct mark {
+static const struct synthetic {
     struct text name;
     enum gecko_category category;
-} marks[] = {
+} synthetic_frames[] = {
     { { "<native>", 8 }, CATEGORY_NATIVE },
     { { "<GC>", 4 }, CATEGORY_GC },
 };
@@ -162,9 +162,9 @@ static int64_t frame_category(const struct gecko *gecko, size_t row)
     if (function == 0)
         return CATEGORY_OTHER;
     const struct text name = tables_function_name(gecko->tables, (uint32_t)function);
-    for (size_t i = 0; i < countof(marks); i++)
-        if (text_equal(name, marks[i].name))
-            return marks[i].category;
+    for (size_t i = 0; i < countof(synthetic_frames); i++)
+        if (text_equal(name, synthetic_frames[i].name))
+            return synthetic_frames[i].category;
     if (gecko->tables->functions[function].file == 0 && task_frame_is_name(name))
         return CATEGORY_TASK;
     return CATEGORY_PYTHON;

@@ -211,22 +211,22 @@ void aggregate_free(struct aggregate *aggregate)
 
 /* ---- outlines ---- */
 
-uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t mark)
+uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 {
-    const uint32_t known = stack_index_find(&outline->index, outline->nodes, parent, mark);
+    const uint32_t known = stack_index_find(&outline->index, outline->nodes, parent, label);
     if (known)
         return known;
     const uint32_t node = ++outline->count;
-    stack_index_add(&outline->index, &outline->nodes, &outline->nodes_room, node, (struct stack){ parent, mark });
+    stack_index_add(&outline->index, &outline->nodes, &outline->nodes_room, node, (struct stack){ parent, label });
     return node;
 }
 
 /* Climbs from the stack to the nearest placed caller, then goes down again and places each stack on the way. */
-uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *marks, uint32_t root,
+uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                        uint32_t stack)
 {
     if (stack == 0)
-        return outline_child(outline, root, marks[0]);
+        return outline_child(outline, root, labels[0]);
     outline->places = alloc_grow(outline->places, &outline->places_room, tables->stacks_count,
                                  sizeof(*outline->places));
     struct outline_place *places = outline->places;
@@ -239,7 +239,7 @@ uint32_t outline_place(struct outline *outline, const struct tables *tables, con
     uint32_t node = stack ? places[stack].node : root;
     while (depth--) {
         const uint32_t on_the_way = outline->climb[depth];
-        node = outline_child(outline, node, marks[tables->stacks[on_the_way].frame]);
+        node = outline_child(outline, node, labels[tables->stacks[on_the_way].frame]);
         places[on_the_way] = (struct outline_place){ root, node };
     }
     return node;

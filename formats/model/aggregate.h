@@ -86,12 +86,12 @@ struct outline {
 };
 
 /* The node with this label under `parent`; made if absent. */
-uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t mark);
+uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label);
 
 /* The node of a stack of `tables` under the node `root`. `labels` has the label of each frame by the frame's number;
  * labels[0] stands for a stack without frames. One outline always gets the same `labels`. Callers that are already
  * placed under `root` cost nothing, so place all stacks of one root before those of the next. */
-uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *marks, uint32_t root,
+uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                        uint32_t stack);
 
 void outline_free(struct outline *outline);

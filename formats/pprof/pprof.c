@@ -50,7 +50,7 @@ struct pprof {
     const struct pprof_style *style;
 
     struct pprof_tables refers;
-    uint32_t *marks;        /* by frame: its label, which is a row of function and line */
+    uint32_t *frame_labels; /* by frame: its label, which is a row of function and line */
     struct outline outline; /* each mapping has a node under the root */
     struct aggregate rows;  /* by (number of the labels, node) */
     struct pprof_labels labels;
@@ -91,17 +91,17 @@ static void write_columns(struct pprof *pprof)
     write_message(pprof, &head);
 }
 
-static void mark_frames(struct pprof *pprof)
+static void label_frames(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    pprof->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->marks));
+    pprof->frame_labels = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->frame_labels));
     for (size_t i = 1; i < tables->frames_count; i++) {
         const struct frame *frame = &tables->frames[i];
         if (!frame->number)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
         const uint32_t line = pprof->style->functions ? first_line : frame->line;
-        pprof->marks[i] = pprof_tables_place(&pprof->refers, frame->function, line);
+        pprof->frame_labels[i] = pprof_tables_place(&pprof->refers, frame->function, line);
     }
 }
 
@@ -147,7 +147,7 @@ static void merge_rows(struct pprof *pprof)
         struct aggregate_row merged = *row;
         merged.thread = said_of(pprof, row); /* a merged row has the number of its labels here */
         merged.task = 0;
-        merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
+        merged.stack = outline_place(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
         aggregate_add(&pprof->rows, &merged);
     }
 }
@@ -340,7 +340,7 @@ static void drop(struct pprof *pprof)
     outline_free(&pprof->outline);
     aggregate_free(&pprof->rows);
     pprof_labels_free(&pprof->labels);
-    free(pprof->marks);
+    free(pprof->frame_labels);
     free(pprof->packet.locations);
     free(pprof->packed);
     free(pprof);
@@ -358,7 +358,7 @@ size_t pprof_write(struct output *to, const struct tables *tables, const struct 
 
     write_columns(pprof);
     map_main_program(pprof);
-    mark_frames(pprof);
+    label_frames(pprof);
     merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);

@@ -10,9 +10,9 @@
 #define REPLAY_MAJOR 3
 #define REPLAY_MINOR 15
 
-#define NAMED_MARK(mark) (UINT32_MAX - (uint32_t)(mark))
+#define NAMED_SYNTHETIC(synthetic) (UINT32_MAX - (uint32_t)(synthetic))
 
-static const struct text marks[TACHYON_MARKS] = {
+static const struct text synthetics[TACHYON_SYNTHETICS] = {
     [TACHYON_LEFT_OUT] = { TACHYON_LEFT_OUT_NAME, sizeof(TACHYON_LEFT_OUT_NAME) - 1 },
     [TACHYON_NO_FRAMES] = { NO_PYTHON_FRAMES, sizeof(NO_PYTHON_FRAMES) - 1 },
 };
@@ -35,9 +35,9 @@ uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame)
     return place_at(names, &names->places[frame], frame);
 }
 
-uint32_t tachyon_intern_mark(struct tachyon_intern *names, enum tachyon_mark mark)
+uint32_t tachyon_intern_synthetic(struct tachyon_intern *names, enum tachyon_synthetic synthetic)
 {
-    return place_at(names, &names->marks[mark], NAMED_MARK(mark));
+    return place_at(names, &names->synthetics[synthetic], NAMED_SYNTHETIC(synthetic));
 }
 
 static uint32_t string_place(struct tachyon_intern *names, struct text text)
@@ -89,10 +89,11 @@ static void put_place(struct bytes *to, const struct frame *frame)
 static void put_frame(struct tachyon_intern *names, const struct tables *tables, uint32_t number, uint16_t *known)
 {
     static const struct frame nowhere = { .column = -1, .end_column = -1 };
-    const bool is_mark = number > NAMED_MARK(TACHYON_MARKS);
-    const struct frame *frame = is_mark ? &nowhere : &tables->frames[number];
-    const struct text name = is_mark ? marks[UINT32_MAX - number] : tables_function_name(tables, frame->function);
-    const struct text file = is_mark ? (struct text){ 0 } : tables_function_file(tables, frame->function);
+    const bool is_synthetic = number > NAMED_SYNTHETIC(TACHYON_SYNTHETICS);
+    const struct frame *frame = is_synthetic ? &nowhere : &tables->frames[number];
+    const struct text name = is_synthetic ? synthetics[UINT32_MAX - number]
+                                          : tables_function_name(tables, frame->function);
+    const struct text file = is_synthetic ? (struct text){ 0 } : tables_function_file(tables, frame->function);
     const uint8_t opcode = opcode_of(names, tables, frame->instruction, known);
     put_number(&names->frames, string_place(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
     put_number(&names->frames, string_place(names, name));

@@ -14,14 +14,14 @@
 
 /* Synthetic frames: one stands for frames left out of a stack that is too deep for the format, one for a thread without
  * frames, which the replayer would skip. */
-enum tachyon_mark { TACHYON_LEFT_OUT, TACHYON_NO_FRAMES, TACHYON_MARKS };
+enum tachyon_synthetic { TACHYON_LEFT_OUT, TACHYON_NO_FRAMES, TACHYON_SYNTHETICS };
 #define TACHYON_LEFT_OUT_NAME "<frames left out>"
 
 struct tachyon_intern {
     uint32_t *places; /* by frame of the recording: index in the file + 1 */
     size_t places_room;
-    uint32_t marks[TACHYON_MARKS]; /* by synthetic frame: index in the file + 1 */
-    uint32_t *named;               /* by index in the file: the frame, or NAMED_SYNTHETIC() of a synthetic frame */
+    uint32_t synthetics[TACHYON_SYNTHETICS]; /* by synthetic frame: index in the file + 1 */
+    uint32_t *named; /* by index in the file: the frame, or NAMED_SYNTHETIC() of a synthetic frame */
     size_t named_room;
     uint32_t frames_count;
     bool opcodes; /* some frame has an opcode */
@@ -33,7 +33,7 @@ struct tachyon_intern {
 
 /* The index in the file of a frame, or of a synthetic frame. */
 uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame);
-uint32_t tachyon_intern_mark(struct tachyon_intern *names, enum tachyon_mark mark);
+uint32_t tachyon_intern_synthetic(struct tachyon_intern *names, enum tachyon_synthetic synthetic);
 
 /* Makes both tables. After this call no frame can get an index. */
 void tachyon_intern_finish(struct tachyon_intern *names, const struct tables *tables);

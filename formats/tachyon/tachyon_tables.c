@@ -15,7 +15,7 @@
 #define LAUNCHER      "_sync_coordinator.py"
 #define PYTHON_MAJOR  3
 
-enum file_mark { A_FILE, NO_FILE, LAUNCHER_FILE };
+enum file_kind { A_FILE, NO_FILE, LAUNCHER_FILE };
 
 /* The state while the tables are read. */
 struct telling {
@@ -48,7 +48,7 @@ static bool ends_in(const char *bytes, size_t size, const char *end)
     return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
 }
 
-static enum file_mark mark_of(const char *bytes, size_t size)
+static enum file_kind kind_of(const char *bytes, size_t size)
 {
     if (size == strlen(TACHYON_NO_FILE) && memcmp(bytes, TACHYON_NO_FILE, size) == 0)
         return NO_FILE;
@@ -63,7 +63,7 @@ static bool read_string(struct telling *t)
         return damaged(t, "names");
     const struct cursor part = take_part(&t->feed.from, size);
     const char *bytes = (const char *)part.at;
-    t->tables->file_marks[t->tables->strings] = mark_of(bytes, (size_t)size);
+    t->tables->file_kinds[t->tables->strings] = kind_of(bytes, (size_t)size);
     if (utf8_valid(bytes, (size_t)size))
         return give_string(t, bytes, (size_t)size);
     size_t clean_size;
@@ -125,14 +125,14 @@ static bool read_frame(struct telling *t)
     if (from->bad || file >= t->strings || name >= t->strings)
         return damaged(t, "frames");
 
-    const enum file_mark mark = t->tables->file_marks[file];
+    const enum file_kind kind = t->tables->file_kinds[file];
     struct event event = { .kind = EVENT_FRAME, .frame = { .number = ++t->tables->frames } };
     struct frame *frame = &event.frame;
     set_place(frame, line, end_line_step, column, end_column_step);
     frame->instruction = instruction(t, *opcode.at);
     frame->base = frame->instruction ? instruction(t, t->opcodes[*opcode.at].base) : 0;
-    t->tables->hidden[frame->number] = mark == LAUNCHER_FILE;
-    return give_function(t, name + 1, mark == NO_FILE ? 0 : file + 1, &frame->function) &&
+    t->tables->hidden[frame->number] = kind == LAUNCHER_FILE;
+    return give_function(t, name + 1, kind == NO_FILE ? 0 : file + 1, &frame->function) &&
            sink_take(t->to, &event, t->why);
 }
 
@@ -169,7 +169,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
     if (header->strings > STRINGS_LIMIT || header->strings > header->frames_at - header->strings_at ||
         header->frames > FRAMES_LIMIT || header->frames > size - header->frames_at)
         return fault(why, "it is damaged: it claims to have more names or frames than fit in it");
-    tables->file_marks = alloc_zeroed(header->strings + 1, 1);
+    tables->file_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
     struct telling telling = { .tables = tables, .strings = header->strings, .to = to, .why = why };
     if (header->python[0] == PYTHON_MAJOR)
@@ -186,7 +186,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
 
 void tachyon_tables_free(struct tachyon_tables *tables)
 {
-    free(tables->file_marks);
+    free(tables->file_kinds);
     free(tables->hidden);
     intern_pairs_free(&tables->functions);
     *tables = (struct tachyon_tables){ 0 };

@@ -13,7 +13,7 @@
 
 struct tachyon_tables {
     uint32_t strings;              /* emitted so far */
-    unsigned char *file_marks;     /* by string of the file: its kind as the name of a file */
+    unsigned char *file_kinds;     /* by string of the file: its kind as the name of a file */
     struct intern_pairs functions; /* (name, file) -> number */
     uint32_t frames;               /* emitted so far */
     bool *hidden;                  /* by number of the frame */

@@ -136,10 +136,10 @@ static uint32_t show_stack(struct tachyon_writer *writer, const struct thread_ro
         shown[i] = tachyon_intern_place(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
     }
     if (!whole)
-        shown[ROOT_SHOWN] = tachyon_intern_mark(&writer->names, TACHYON_LEFT_OUT);
+        shown[ROOT_SHOWN] = tachyon_intern_synthetic(&writer->names, TACHYON_LEFT_OUT);
     if (depth > 0)
         return depth;
-    shown[0] = tachyon_intern_mark(&writer->names, TACHYON_NO_FRAMES);
+    shown[0] = tachyon_intern_synthetic(&writer->names, TACHYON_NO_FRAMES);
     return 1;
 }
 
