@@ -131,15 +131,16 @@ uint32_t predicted_stacks_call(struct predictor *predictor, struct predicted_sta
 {
     const uint32_t number = frame_at(stack, stack->depth);
     struct predicted_caller *caller = &stacks->callers[number % PREDICTED_CALLERS];
-    const uint32_t after = predictor_context(topic_context(TOPIC_CALL_AFTER, number), caller->last);
-    const uint32_t place = predictor_context(topic_context(TOPIC_CALL_PLACE, number), before.frame);
-    const uint32_t placed = predictor_context(place, before.gone);
-    const uint32_t path = topic_context(TOPIC_CALL_PATH, path_at(stack, stack->depth));
+    const uint32_t last_context = predictor_context(topic_context(TOPIC_CALL_AFTER, number), caller->last);
+    const uint32_t before_frame = predictor_context(topic_context(TOPIC_CALL_BEFORE, number), before.frame);
+    const uint32_t before_context = predictor_context(before_frame, before.gone);
+    const uint32_t path_context = topic_context(TOPIC_CALL_PATH, path_at(stack, stack->depth));
     uint32_t rank = 0;
     for (; rank < caller->count; rank++) {
         const uint32_t callee = caller->frames[rank];
-        const uint32_t contexts[] = { predictor_context(after, callee), predictor_context(placed, callee),
-                                      predictor_context(path, callee) };
+        const uint32_t contexts[] = { predictor_context(last_context, callee),
+                                      predictor_context(before_context, callee),
+                                      predictor_context(path_context, callee) };
         if (predictor_bit(predictor, contexts, countof(contexts), callee == frame))
             break;
     }

@@ -4,7 +4,7 @@
 #include "formats/base/alloc.h"
 
 #define ROW        16 /* slots in a cache line */
-#define ROWS_LOG   (PREDICTOR_PLACES_LOG - 4)
+#define ROWS_LOG   (PREDICTOR_SLOTS_LOG - 4)
 #define SHORT_MOST 8 /* bits of a unary length that have slots in the first row */
 #define MODELLED   6 /* bits of a number, behind its leading 1, that are predicted; the rest are coded as plain bits */
 
@@ -45,8 +45,8 @@ void predictor_prepare(struct predictor *predictor)
 
 static void forget(struct predictor *predictor)
 {
-    for (size_t i = 0; i < countof(predictor->places); i++)
-        predictor->places[i] = (struct predictor_place){ .one = 1 << 15 };
+    for (size_t i = 0; i < countof(predictor->slots); i++)
+        predictor->slots[i] = (struct predictor_slot){ .one = 1 << 15 };
 }
 
 void predictor_write(struct predictor *predictor, struct bytes *to)
@@ -68,10 +68,9 @@ void predictor_read(struct predictor *predictor, struct cursor from)
 static inline bool bit_of_number(struct predictor *predictor, uint32_t context, uint32_t node, bool bit)
 {
     const uint32_t row = node < ROW ? context : predictor_context(context, node / ROW);
-    struct predictor_place *const place = predictor_place_at(predictor, (row >> (32 - ROWS_LOG)) * ROW + node % ROW,
-                                                             row);
-    bit = range_coder_bit(&predictor->coder, bounded(place->one), bit);
-    predictor_learn(predictor, place, bit);
+    struct predictor_slot *const slot = predictor_slot_at(predictor, (row >> (32 - ROWS_LOG)) * ROW + node % ROW, row);
+    bit = range_coder_bit(&predictor->coder, bounded(slot->one), bit);
+    predictor_learn(predictor, slot, bit);
     return bit;
 }
 

@@ -14,14 +14,14 @@
 #include "formats/codec/range_coder.h"
 
 /* Part of the file format: another value would be another codec. */
-#define PREDICTOR_CONTEXTS   4    /* contexts of a bit, at most */
-#define PREDICTOR_PLACES_LOG 15   /* log2 of the number of slots; several contexts may share a slot */
-#define PREDICTOR_STEPS      4096 /* steps of a likelihood in the tables of odds */
-#define PREDICTOR_LEAST      32   /* the least likelihood of a 0 or a 1, in 65536ths */
-#define PREDICTOR_SEEN       60   /* limit of the count of bits in a slot */
+#define PREDICTOR_CONTEXTS  4    /* contexts of a bit, at most */
+#define PREDICTOR_SLOTS_LOG 15   /* log2 of the number of slots; several contexts may share a slot */
+#define PREDICTOR_STEPS     4096 /* steps of a likelihood in the tables of odds */
+#define PREDICTOR_LEAST     32   /* the least likelihood of a 0 or a 1, in 65536ths */
+#define PREDICTOR_SEEN      60   /* limit of the count of bits in a slot */
 
 /* The statistics of a bit in a context. */
-struct predictor_place {
+struct predictor_slot {
     uint16_t one;  /* likelihood of a 1, in 65536ths */
     uint8_t seen;  /* number of bits so far, up to PREDICTOR_SEEN */
     uint8_t check; /* low bits of the context that owns the slot */
@@ -29,7 +29,7 @@ struct predictor_place {
 
 struct predictor {
     struct range_coder coder;
-    struct predictor_place places[1 << PREDICTOR_PLACES_LOG];
+    struct predictor_slot slots[1 << PREDICTOR_SLOTS_LOG];
     int16_t odds[PREDICTOR_STEPS];    /* likelihood -> logarithm of the odds, 256 per factor e ... */
     uint16_t likely[PREDICTOR_STEPS]; /* ... and back, in 65536ths; the index is the logarithm + PREDICTOR_STEPS / 2 */
     uint16_t rates[PREDICTOR_SEEN + 1]; /* learning rate in 65536ths, by `seen` */
@@ -54,21 +54,21 @@ static inline uint32_t predictor_context(uint32_t context, uint32_t number)
 
 /* ---- inline: runs for each bit ---- */
 
-static inline struct predictor_place *predictor_place_at(struct predictor *predictor, size_t at, uint32_t context)
+static inline struct predictor_slot *predictor_slot_at(struct predictor *predictor, size_t at, uint32_t context)
 {
-    struct predictor_place *const place = &predictor->places[at];
+    struct predictor_slot *const slot = &predictor->slots[at];
     const uint8_t check = (uint8_t)context;
-    if (place->check != check)
-        *place = (struct predictor_place){ .one = 1 << 15, .check = check };
-    return place;
+    if (slot->check != check)
+        *slot = (struct predictor_slot){ .one = 1 << 15, .check = check };
+    return slot;
 }
 
 /* Moves the likelihood towards the bit. A new slot has even odds and the highest rate. */
-static inline void predictor_learn(const struct predictor *predictor, struct predictor_place *place, bool bit)
+static inline void predictor_learn(const struct predictor *predictor, struct predictor_slot *slot, bool bit)
 {
-    const int32_t miss = (bit ? UINT16_MAX : 0) - place->one;
-    place->one = (uint16_t)(place->one + (miss * predictor->rates[place->seen] >> 16));
-    place->seen = (uint8_t)(place->seen + (place->seen < PREDICTOR_SEEN));
+    const int32_t miss = (bit ? UINT16_MAX : 0) - slot->one;
+    slot->one = (uint16_t)(slot->one + (miss * predictor->rates[slot->seen] >> 16));
+    slot->seen = (uint8_t)(slot->seen + (slot->seen < PREDICTOR_SEEN));
 }
 
 /* The likelihood of a 1 from several contexts: the mean of their odds plus a quarter, because contexts that agree are
@@ -84,17 +84,17 @@ static inline uint32_t predictor_likely(const struct predictor *predictor, int32
 /* Codes a bit in `count` contexts. */
 static inline bool predictor_bit(struct predictor *predictor, const uint32_t *contexts, size_t count, bool bit)
 {
-    struct predictor_place *places[PREDICTOR_CONTEXTS];
+    struct predictor_slot *slots[PREDICTOR_CONTEXTS];
     int32_t odds = 0;
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
-        places[i] = predictor_place_at(predictor, contexts[i] >> (32 - PREDICTOR_PLACES_LOG), contexts[i]);
-        odds += predictor->odds[places[i]->one >> 4];
-        known += places[i]->seen > 0;
+        slots[i] = predictor_slot_at(predictor, contexts[i] >> (32 - PREDICTOR_SLOTS_LOG), contexts[i]);
+        odds += predictor->odds[slots[i]->one >> 4];
+        known += slots[i]->seen > 0;
     }
     bit = range_coder_bit(&predictor->coder, predictor_likely(predictor, odds, known), bit);
     for (size_t i = 0; i < count; i++)
-        predictor_learn(predictor, places[i], bit);
+        predictor_learn(predictor, slots[i], bit);
     return bit;
 }
 

@@ -228,7 +228,7 @@ static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t stack)
 {
     const struct tables *tables = collapsed->tables;
-    const uint32_t node = outline_place(&collapsed->outline, tables, collapsed->labels, root, stack);
+    const uint32_t node = outline_node(&collapsed->outline, tables, collapsed->labels, root, stack);
     const uint32_t opcode = stack ? collapsed->opcodes[tables->stacks[stack].frame] : 0;
     return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
 }

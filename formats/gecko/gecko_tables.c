@@ -35,9 +35,9 @@ static int64_t or_nothing(uint32_t number)
 
 /* The rows of instructions follow the rows of a table. Returns whether `row` is one of them; *index is its index among
  * them. */
-static bool behind(size_t count, size_t row, size_t *place)
+static bool behind(size_t count, size_t row, size_t *index)
 {
-    *place = row - with_entry_0(count);
+    *index = row - with_entry_0(count);
     return row >= with_entry_0(count);
 }
 
@@ -70,8 +70,8 @@ static size_t frame_rows(const struct gecko *gecko)
 /* The instruction of a row; NULL for a row of a real frame. */
 static const struct gecko_opcode *opcode_at(const struct gecko *gecko, size_t count, size_t row)
 {
-    size_t place;
-    return behind(count, row, &place) ? &gecko->opcodes.rows[place] : NULL;
+    size_t index;
+    return behind(count, row, &index) ? &gecko->opcodes.rows[index] : NULL;
 }
 
 /* The frame of a row; an unknown frame for row 0, for an instruction, and for a lost definition. */

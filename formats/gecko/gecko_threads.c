@@ -72,7 +72,7 @@ static bool is_shown(const struct gecko *gecko, uint32_t number)
 }
 
 /* Compares lines: by process, the main thread first, entries of tasks last, then by number. */
-static int by_place(const void *left, const void *right)
+static int by_order(const void *left, const void *right)
 {
     const struct gecko_line *a = left, *b = right;
     if (a->process != b->process)
@@ -103,7 +103,7 @@ static void make_lines(struct gecko *gecko)
                 .thread = i, .process = thread->process, .main = is_main(thread), .task = thread->task != 0
             };
     }
-    qsort(gecko->lines, gecko->lines_count, sizeof(*gecko->lines), by_place);
+    qsort(gecko->lines, gecko->lines_count, sizeof(*gecko->lines), by_order);
     keep_one_main(gecko);
 }
 
@@ -284,7 +284,7 @@ void gecko_threads_emit(struct gecko *gecko)
 struct ranked {
     unsigned behind; /* rank of the kind: threads, then tasks, then shared lines */
     uint64_t samples;
-    size_t place;
+    size_t index;
 };
 
 static int by_samples(const void *left, const void *right)
@@ -294,7 +294,7 @@ static int by_samples(const void *left, const void *right)
         return a->behind < b->behind ? -1 : 1;
     if (a->samples != b->samples)
         return a->samples > b->samples ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 /* Ranks the lines: most samples first, threads before tasks unless they have no samples. The caller frees the array. */
@@ -316,7 +316,7 @@ json_t *gecko_threads_visible_lines(const struct gecko *gecko)
     struct ranked *ranked = rank_lines(gecko);
     json_t *visible = json_array();
     for (size_t i = 0; i < gecko->lines_count && i < VISIBLE_LINES; i++)
-        json_array_append_new(visible, json_integer((json_int_t)ranked[i].place));
+        json_array_append_new(visible, json_integer((json_int_t)ranked[i].index));
     free(ranked);
     return visible;
 }
@@ -327,7 +327,7 @@ json_t *gecko_threads_selected_lines(const struct gecko *gecko)
 {
     struct ranked *ranked = rank_lines(gecko);
     const bool first = gecko_samples(gecko, gecko->lines[0].thread)->count > 0;
-    json_t *selected = json_pack("[I]", first ? (json_int_t)0 : (json_int_t)ranked[0].place);
+    json_t *selected = json_pack("[I]", first ? (json_int_t)0 : (json_int_t)ranked[0].index);
     free(ranked);
     return selected;
 }

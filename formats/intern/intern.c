@@ -49,7 +49,7 @@ static void pairs_grow(struct intern_pairs *pairs)
 /* Whether the slot is so far from the first slot of its pair that new factors are worth a try. */
 static bool is_far(const struct intern_pairs *pairs, const struct pair_slot *slot)
 {
-    const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_place(pairs, slot->a, slot->b);
+    const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_first_slot(pairs, slot->a, slot->b);
     return (steps & (pairs->room - 1)) >= HASH_FAR && !pairs->hashed_anew;
 }
 

@@ -25,7 +25,7 @@ struct intern_pairs {
 };
 
 /* The index of the slot at which the search for (a, b) begins. */
-static inline size_t intern_pairs_place(const struct intern_pairs *pairs, uint32_t a, uint32_t b)
+static inline size_t intern_pairs_first_slot(const struct intern_pairs *pairs, uint32_t a, uint32_t b)
 {
     return hash_pair(&pairs->spread, a, b) >> pairs->shift;
 }
@@ -34,7 +34,7 @@ static inline size_t intern_pairs_place(const struct intern_pairs *pairs, uint32
 static inline struct pair_slot *intern_pairs_slot(const struct intern_pairs *pairs, uint32_t a, uint32_t b)
 {
     const size_t mask = pairs->room - 1;
-    for (size_t i = intern_pairs_place(pairs, a, b);; i = (i + 1) & mask) {
+    for (size_t i = intern_pairs_first_slot(pairs, a, b);; i = (i + 1) & mask) {
         struct pair_slot *slot = &pairs->slots[i];
         if ((slot->a == a && slot->b == b) || slot->number == 0)
             return slot;

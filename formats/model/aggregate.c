@@ -222,25 +222,25 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 }
 
 /* Climbs from the stack to the nearest placed caller, then goes down again and places each stack on the way. */
-uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
-                       uint32_t stack)
+uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
+                      uint32_t stack)
 {
     if (stack == 0)
         return outline_child(outline, root, labels[0]);
-    outline->places = alloc_grow(outline->places, &outline->places_room, tables->stacks_count,
-                                 sizeof(*outline->places));
-    struct outline_place *places = outline->places;
+    outline->stacks = alloc_grow(outline->stacks, &outline->stacks_room, tables->stacks_count,
+                                 sizeof(*outline->stacks));
+    struct outline_stack *stacks = outline->stacks;
     size_t depth = 0;
-    while (stack && (places[stack].node == 0 || places[stack].root != root)) {
+    while (stack && (stacks[stack].node == 0 || stacks[stack].root != root)) {
         outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
         outline->climb[depth++] = stack;
         stack = tables->stacks[stack].caller;
     }
-    uint32_t node = stack ? places[stack].node : root;
+    uint32_t node = stack ? stacks[stack].node : root;
     while (depth--) {
         const uint32_t on_the_way = outline->climb[depth];
         node = outline_child(outline, node, labels[tables->stacks[on_the_way].frame]);
-        places[on_the_way] = (struct outline_place){ root, node };
+        stacks[on_the_way] = (struct outline_stack){ root, node };
     }
     return node;
 }
@@ -249,7 +249,7 @@ void outline_free(struct outline *outline)
 {
     id_index_free(&outline->index);
     free(outline->nodes);
-    free(outline->places);
+    free(outline->stacks);
     free(outline->climb);
     *outline = (struct outline){ 0 };
 }

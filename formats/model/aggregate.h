@@ -69,7 +69,7 @@ void aggregate_sort(struct aggregate *aggregate);
 void aggregate_free(struct aggregate *aggregate);
 
 /* The node of a stack under the root under which the stack was last placed. Node 0: not placed yet. */
-struct outline_place {
+struct outline_stack {
     uint32_t root, node;
 };
 
@@ -79,8 +79,8 @@ struct outline {
     size_t nodes_room;
     uint32_t count; /* number of nodes without the root */
     struct id_index index;
-    struct outline_place *places; /* by number of the stack */
-    size_t places_room;
+    struct outline_stack *stacks; /* by number of the stack */
+    size_t stacks_room;
     uint32_t *climb; /* scratch: stacks between the wanted stack and the nearest placed caller */
     size_t climb_room;
 };
@@ -91,8 +91,8 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 /* The node of a stack of `tables` under the node `root`. `labels` has the label of each frame by the frame's number;
  * labels[0] stands for a stack without frames. One outline always gets the same `labels`. Callers that are already
  * placed under `root` cost nothing, so place all stacks of one root before those of the next. */
-uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
-                       uint32_t stack);
+uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
+                      uint32_t stack);
 
 void outline_free(struct outline *outline);
 

@@ -101,7 +101,7 @@ static void label_frames(struct pprof *pprof)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
         const uint32_t line = pprof->style->functions ? first_line : frame->line;
-        pprof->frame_labels[i] = pprof_tables_place(&pprof->refers, frame->function, line);
+        pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, frame->function, line);
     }
 }
 
@@ -147,7 +147,7 @@ static void merge_rows(struct pprof *pprof)
         struct aggregate_row merged = *row;
         merged.thread = said_of(pprof, row); /* a merged row has the number of its labels here */
         merged.task = 0;
-        merged.stack = outline_place(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
+        merged.stack = outline_node(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
         aggregate_add(&pprof->rows, &merged);
     }
 }

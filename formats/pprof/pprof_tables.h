@@ -10,7 +10,7 @@
 #include "formats/model/tables.h"
 #include "profile.pb-c.h"
 
-struct pprof_place {
+struct pprof_position {
     uint32_t function; /* number in the tables; 0: the function that stands for a stack without frames */
     uint32_t line;
 };
@@ -30,9 +30,9 @@ struct pprof_tables {
     Perftools__Profiles__Mapping *mappings;
     size_t mappings_room;
 
-    struct intern_pairs place_numbers; /* (function, line) -> number */
-    struct pprof_place *places;        /* by number; entry 0 is the position of a stack without frames */
-    size_t places_room;
+    struct intern_pairs position_numbers; /* (function, line) -> number */
+    struct pprof_position *positions;     /* by number; entry 0 is the position of a stack without frames */
+    size_t positions_room;
 
     struct intern_pairs location_ids; /* (position, mapping) -> id */
     struct pprof_location *locations;
@@ -53,10 +53,10 @@ int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
 /* The number of a position. Positions are not written, so unused ones do no harm. */
-uint32_t pprof_tables_place(struct pprof_tables *to, uint32_t function, uint32_t line);
+uint32_t pprof_tables_position(struct pprof_tables *to, uint32_t function, uint32_t line);
 
 /* The id of the location of a position in a mapping. */
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t mapping);
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping);
 
 /* Puts lists of all rows into `profile`. The lists are valid until pprof_tables_free_lists(), which frees only the
  * lists. Call no other function in between. */

@@ -119,11 +119,11 @@ static void hold(struct block_order *order, const struct block *block)
 {
     const size_t size = cursor_left(&block->payload);
     order->held = alloc_grow(order->held, &order->held_room, order->held_count + 1, sizeof(*order->held));
-    size_t place = order->held_count++;
-    for (; place > 0 && order->held[place - 1].block.sequence > block->sequence; place--)
-        order->held[place] = order->held[place - 1];
-    order->held[place] = (struct held_block){ .block = *block };
-    put_bytes(&order->held[place].payload, block->payload.at, size);
+    size_t index = order->held_count++;
+    for (; index > 0 && order->held[index - 1].block.sequence > block->sequence; index--)
+        order->held[index] = order->held[index - 1];
+    order->held[index] = (struct held_block){ .block = *block };
+    put_bytes(&order->held[index].payload, block->payload.at, size);
     order->held_bytes += size;
 }
 

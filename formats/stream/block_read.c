@@ -61,7 +61,7 @@ static size_t waiting(const struct block_reader *reader)
 }
 
 /* The offset in the file up to which bytes were used. */
-static uint64_t place(const struct block_reader *reader)
+static uint64_t bytes_used(const struct block_reader *reader)
 {
     return reader->bytes_read - waiting(reader);
 }
@@ -69,7 +69,7 @@ static uint64_t place(const struct block_reader *reader)
 struct block_progress block_read_progress(const struct block_reader *reader)
 {
     return (struct block_progress){ .bytes_read = reader->bytes_read,
-                                    .place = place(reader),
+                                    .bytes_used = bytes_used(reader),
                                     .good = reader->good,
                                     .good_plain = reader->good_plain,
                                     .damage = reader->damage };
@@ -79,7 +79,7 @@ void block_read_show_progress(struct block_reader *reader, const struct block_pr
 {
     reader->bytes_read = progress->bytes_read;
     reader->start = 0;
-    reader->end = progress->bytes_read - progress->place;
+    reader->end = progress->bytes_read - progress->bytes_used;
     reader->good = progress->good;
     reader->good_plain = progress->good_plain;
     reader->damage = progress->damage;
@@ -212,7 +212,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (wrong)
         return wrong;
     reader->wasted -= size + plain_size;
-    *block = (struct block){ header[4], sequence, payload, place(reader), size, reader->damage.tail };
+    *block = (struct block){ header[4], sequence, payload, bytes_used(reader), size, reader->damage.tail };
     reader->start += size;
     return NULL;
 }
@@ -266,7 +266,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         }
         if (!first_wrong) {
             first_wrong = wrong;
-            block_read_note_damage(reader, wrong, place(reader));
+            block_read_note_damage(reader, wrong, bytes_used(reader));
             reader->damage.cut = wrong == cut_block;
         }
         if (reader->wasted > WASTE_LIMIT + WASTE_FACTOR * reader->bytes_read)

@@ -40,7 +40,7 @@ struct block_reader {
 
 /* The progress in a file. */
 struct block_progress {
-    uint64_t bytes_read, place; /* bytes read from the file; the part up to the end of the last block */
+    uint64_t bytes_read, bytes_used; /* bytes read from the file; the part up to the end of the last block */
     uint64_t good, good_plain;
     struct damage damage;
 };

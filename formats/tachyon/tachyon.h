@@ -18,16 +18,16 @@
 #include "formats/base/bytes.h"
 #include "formats/base/fault.h"
 
-#define TACHYON_MAGIC      0x54414348u /* "TACH" */
-#define TACHYON_MAGIC_SIZE 4
-#define TACHYON_VERSION    1
-#define TACHYON_HEADER     64 /* sizes in bytes */
-#define TACHYON_FOOTER     32
-#define TACHYON_STATISTICS 56
-#define TACHYON_DEPTH      256 /* frames of a stack: Tachyon's readers accept no more */
-#define TACHYON_NO_OPCODE  255
-#define TACHYON_NO_PLACE   (-1) /* value of an unknown line or column */
-#define TACHYON_NO_FILE    "~"  /* name of an unknown file */
+#define TACHYON_MAGIC       0x54414348u /* "TACH" */
+#define TACHYON_MAGIC_SIZE  4
+#define TACHYON_VERSION     1
+#define TACHYON_HEADER      64 /* sizes in bytes */
+#define TACHYON_FOOTER      32
+#define TACHYON_STATISTICS  56
+#define TACHYON_DEPTH       256 /* frames of a stack: Tachyon's readers accept no more */
+#define TACHYON_NO_OPCODE   255
+#define TACHYON_NO_POSITION (-1) /* value of an unknown line or column */
+#define TACHYON_NO_FILE     "~"  /* name of an unknown file */
 
 enum tachyon_codec { TACHYON_PLAIN, TACHYON_ZSTD };
 

@@ -18,29 +18,29 @@ static const struct text synthetics[TACHYON_SYNTHETICS] = {
 };
 
 /* The index of a frame; a frame that is named for the first time gets the next index. */
-static uint32_t place_at(struct tachyon_intern *names, uint32_t *place, uint32_t named)
+static uint32_t index_of(struct tachyon_intern *names, uint32_t *index, uint32_t named)
 {
-    if (*place == 0) {
+    if (*index == 0) {
         names->named = alloc_grow(names->named, &names->named_room, (size_t)names->frames_count + 1,
                                   sizeof(*names->named));
         names->named[names->frames_count++] = named;
-        *place = names->frames_count;
+        *index = names->frames_count;
     }
-    return *place - 1;
+    return *index - 1;
 }
 
-uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame)
+uint32_t tachyon_intern_frame(struct tachyon_intern *names, uint32_t frame)
 {
-    names->places = alloc_grow(names->places, &names->places_room, (size_t)frame + 1, sizeof(*names->places));
-    return place_at(names, &names->places[frame], frame);
+    names->indexes = alloc_grow(names->indexes, &names->indexes_room, (size_t)frame + 1, sizeof(*names->indexes));
+    return index_of(names, &names->indexes[frame], frame);
 }
 
 uint32_t tachyon_intern_synthetic(struct tachyon_intern *names, enum tachyon_synthetic synthetic)
 {
-    return place_at(names, &names->synthetics[synthetic], NAMED_SYNTHETIC(synthetic));
+    return index_of(names, &names->synthetics[synthetic], NAMED_SYNTHETIC(synthetic));
 }
 
-static uint32_t string_place(struct tachyon_intern *names, struct text text)
+static uint32_t string_index(struct tachyon_intern *names, struct text text)
 {
     bool added;
     const uint32_t number = intern_number(&names->texts, text.size ? text.bytes : "", text.size, &added);
@@ -75,14 +75,14 @@ static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tabl
 }
 
 /* Writes the position of a frame. Without a line the whole position is unknown. */
-static void put_place(struct bytes *to, const struct frame *frame)
+static void put_position(struct bytes *to, const struct frame *frame)
 {
     const bool has_line = frame->line > 0 && frame->line <= INT32_MAX;
     const bool has_column = has_line && frame->column >= 0;
     const bool has_end_line = has_line && frame->end_line > frame->line && frame->end_line <= INT32_MAX;
-    put_signed(to, has_line ? (int64_t)frame->line : TACHYON_NO_PLACE);
+    put_signed(to, has_line ? (int64_t)frame->line : TACHYON_NO_POSITION);
     put_signed(to, has_end_line ? (int64_t)frame->end_line - frame->line : 0);
-    put_signed(to, has_column ? frame->column : TACHYON_NO_PLACE);
+    put_signed(to, has_column ? frame->column : TACHYON_NO_POSITION);
     put_signed(to, has_column && frame->end_column >= 0 ? (int64_t)frame->end_column - frame->column : 0);
 }
 
@@ -95,9 +95,9 @@ static void put_frame(struct tachyon_intern *names, const struct tables *tables,
                                           : tables_function_name(tables, frame->function);
     const struct text file = is_synthetic ? (struct text){ 0 } : tables_function_file(tables, frame->function);
     const uint8_t opcode = opcode_of(names, tables, frame->instruction, known);
-    put_number(&names->frames, string_place(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
-    put_number(&names->frames, string_place(names, name));
-    put_place(&names->frames, frame);
+    put_number(&names->frames, string_index(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
+    put_number(&names->frames, string_index(names, name));
+    put_position(&names->frames, frame);
     put_bytes(&names->frames, &opcode, 1);
 }
 
@@ -120,7 +120,7 @@ void tachyon_intern_version(const struct tachyon_intern *names, const struct tab
 
 void tachyon_intern_free(struct tachyon_intern *names)
 {
-    free(names->places);
+    free(names->indexes);
     free(names->named);
     intern_free(&names->texts);
     bytes_free(&names->strings);

@@ -18,8 +18,8 @@ enum tachyon_synthetic { TACHYON_LEFT_OUT, TACHYON_NO_FRAMES, TACHYON_SYNTHETICS
 #define TACHYON_LEFT_OUT_NAME "<frames left out>"
 
 struct tachyon_intern {
-    uint32_t *places; /* by frame of the recording: index in the file + 1 */
-    size_t places_room;
+    uint32_t *indexes; /* by frame of the recording: index in the file + 1 */
+    size_t indexes_room;
     uint32_t synthetics[TACHYON_SYNTHETICS]; /* by synthetic frame: index in the file + 1 */
     uint32_t *named; /* by index in the file: the frame, or NAMED_SYNTHETIC() of a synthetic frame */
     size_t named_room;
@@ -32,7 +32,7 @@ struct tachyon_intern {
 };
 
 /* The index in the file of a frame, or of a synthetic frame. */
-uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame);
+uint32_t tachyon_intern_frame(struct tachyon_intern *names, uint32_t frame);
 uint32_t tachyon_intern_synthetic(struct tachyon_intern *names, enum tachyon_synthetic synthetic);
 
 /* Makes both tables. After this call no frame can get an index. */

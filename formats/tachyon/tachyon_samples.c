@@ -83,10 +83,10 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
         return damaged(d, "a stack that cannot be");
     for (uint32_t i = count; i-- > 0;) {
         tachyon_input_has(&d->feed, NUMBER_MOST);
-        const uint64_t place = take_number(&d->feed.from);
-        if (d->feed.from.bad || place >= d->tables->frames)
+        const uint64_t index = take_number(&d->feed.from);
+        if (d->feed.from.bad || index >= d->tables->frames)
             return damaged(d, "a frame that is not there");
-        d->frames[i] = (uint32_t)place + 1;
+        d->frames[i] = (uint32_t)index + 1;
     }
     if (d->samples->stacks_count > STACKS_LIMIT - count)
         return fault(d->why, "it has more stacks than can be counted");

@@ -96,19 +96,20 @@ static bool give_function(struct telling *t, uint32_t name, uint32_t file, uint3
 }
 
 /* A line or a column of an event: -1 and impossible values become `unknown`. */
-static int64_t place(int64_t value, int64_t least, int64_t unknown)
+static int64_t value_or(int64_t value, int64_t least, int64_t unknown)
 {
     return value >= least && value <= INT32_MAX ? value : unknown;
 }
 
-static void set_place(struct frame *frame, int64_t line, int64_t end_line_step, int64_t column, int64_t end_column_step)
+static void set_position(struct frame *frame, int64_t line, int64_t end_line_step, int64_t column,
+                         int64_t end_column_step)
 {
-    line = place(line, 1, 0);
-    column = place(column, 0, -1);
+    line = value_or(line, 1, 0);
+    column = value_or(column, 0, -1);
     frame->line = (uint32_t)line;
-    frame->end_line = line ? (uint32_t)place(line + end_line_step, line, line) : 0;
+    frame->end_line = line ? (uint32_t)value_or(line + end_line_step, line, line) : 0;
     frame->column = (int32_t)column;
-    frame->end_column = column < 0 ? -1 : (int32_t)place(column + end_column_step, 0, -1);
+    frame->end_column = column < 0 ? -1 : (int32_t)value_or(column + end_column_step, 0, -1);
 }
 
 static bool read_frame(struct telling *t)
@@ -128,7 +129,7 @@ static bool read_frame(struct telling *t)
     const enum file_kind kind = t->tables->file_kinds[file];
     struct event event = { .kind = EVENT_FRAME, .frame = { .number = ++t->tables->frames } };
     struct frame *frame = &event.frame;
-    set_place(frame, line, end_line_step, column, end_column_step);
+    set_position(frame, line, end_line_step, column, end_column_step);
     frame->instruction = instruction(t, *opcode.at);
     frame->base = frame->instruction ? instruction(t, t->opcodes[*opcode.at].base) : 0;
     t->tables->hidden[frame->number] = kind == LAUNCHER_FILE;

@@ -133,7 +133,7 @@ static uint32_t show_stack(struct tachyon_writer *writer, const struct thread_ro
     writer->cut += !whole;
     for (uint32_t i = 0; i < depth; i++) {
         const uint32_t at = i <= ROOT_SHOWN ? i : i + skipped;
-        shown[i] = tachyon_intern_place(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
+        shown[i] = tachyon_intern_frame(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
     }
     if (!whole)
         shown[ROOT_SHOWN] = tachyon_intern_synthetic(&writer->names, TACHYON_LEFT_OUT);

@@ -249,21 +249,21 @@ static void stacks_that_look_alike_are_one_node(void **state)
     struct outline outline = { 0 };
     const uint32_t root = outline_child(&outline, 0, 50), other = outline_child(&outline, 0, 51);
     assert_int_equal(outline_child(&outline, 0, 50), root);
-    const uint32_t deep = outline_place(&outline, &tables, labels, root, 5);
-    const uint32_t pair = outline_place(&outline, &tables, labels, root, 3);
-    assert_int_equal(outline_place(&outline, &tables, labels, root, 4), pair);
-    assert_int_equal(outline_place(&outline, &tables, labels, root, 1),
-                     outline_place(&outline, &tables, labels, root, 2));
+    const uint32_t deep = outline_node(&outline, &tables, labels, root, 5);
+    const uint32_t pair = outline_node(&outline, &tables, labels, root, 3);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 4), pair);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 1),
+                     outline_node(&outline, &tables, labels, root, 2));
     assert_int_equal(outline.nodes[deep].caller, pair);
     assert_int_equal(outline.nodes[deep].frame, 7);
     assert_int_equal(outline.nodes[pair].frame, 8);
     assert_int_equal(outline.nodes[outline.nodes[outline.nodes[pair].caller].caller].frame, 50);
-    const uint32_t none = outline_place(&outline, &tables, labels, root, 0);
+    const uint32_t none = outline_node(&outline, &tables, labels, root, 0);
     assert_int_equal(outline.nodes[none].caller, root);
     assert_int_equal(outline.nodes[none].frame, 99);
-    const uint32_t elsewhere = outline_place(&outline, &tables, labels, other, 3);
+    const uint32_t elsewhere = outline_node(&outline, &tables, labels, other, 3);
     assert_int_not_equal(elsewhere, pair);
-    assert_int_equal(outline_place(&outline, &tables, labels, root, 3), pair);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 3), pair);
     for (uint32_t node = 1; node <= outline.count; node++)
         assert_true(outline.nodes[node].caller < node);
     outline_free(&outline);
