@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/intern/intern.h"
+#include "formats/model/outline.h"
 #include "formats/model/paths.h"
 #include "formats/model/task_frame.h"
 #include "formats/model/task_owner.h"

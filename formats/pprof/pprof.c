@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/exactness.h"
+#include "formats/model/outline.h"
 #include "formats/pprof/pprof_labels.h"
 
 #include <inttypes.h>

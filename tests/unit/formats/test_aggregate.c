@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/model/aggregate.h"
 
+#include "formats/model/outline.h"
 #include "tests/fakes/chosen.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
