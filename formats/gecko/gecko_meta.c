@@ -154,7 +154,7 @@ static void add_exactness(json_t *rows, const struct tables *tables)
 {
     const struct exactness exactness = exactness_of(tables);
     char room[EXACTNESS_ROOM];
-    if (exactness.tells_left_out)
+    if (exactness.has_left_out)
         add_string(rows, "Rate", exactness_rate(room, &exactness));
     add_string(rows, "Exactness", exactness_share(room, &exactness));
 }

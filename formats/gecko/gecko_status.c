@@ -26,14 +26,14 @@ static void add_cpu_ns(struct gecko_thread *thread, uint64_t ns)
     thread->cpu_ns = ns < CPU_LIMIT - thread->cpu_ns ? thread->cpu_ns + ns : CPU_LIMIT;
 }
 
-static bool tells_cpu(const struct sample *sample)
+static bool has_cpu(const struct sample *sample)
 {
     return (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
 }
 
 static void take_cpu(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const bool known = tells_cpu(sample);
+    const bool known = has_cpu(sample);
     add_cpu_ns(thread, sample->cpu_ns);
     if (thread->cpu.count == 0 && !known)
         return;

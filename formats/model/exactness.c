@@ -14,7 +14,7 @@ static double percent(double part, double whole)
 }
 
 /* The value of a counter in percent of `whole`; -1 when the recording lacks the counter. */
-static double share_told(const struct tables *tables, const char *name, double whole)
+static double share_counted(const struct tables *tables, const char *name, double whole)
 {
     const struct counter *counter = counters_find(&tables->counters, name);
     return counter ? percent((double)counter->value, whole) : -1;
@@ -28,10 +28,10 @@ static double at_most_all(double percent)
 }
 
 /* The number of samples that the recorder counted. The tables may have fewer: some are lost or filtered out. */
-static double samples_told(const struct tables *tables)
+static double samples_counted(const struct tables *tables)
 {
-    const struct counter *told = counters_find(&tables->counters, "samples");
-    return (double)(told ? told->value : tables->samples);
+    const struct counter *counted = counters_find(&tables->counters, "samples");
+    return (double)(counted ? counted->value : tables->samples);
 }
 
 struct exactness exactness_of(const struct tables *tables)
@@ -42,12 +42,12 @@ struct exactness exactness_of(const struct tables *tables)
     struct exactness exactness = {
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
         .reached_hz = duration_ns > 0 && tables->missing == 0 ? (double)tables->ticks * 1e9 / duration_ns : -1,
-        .exact_percent = at_most_all(share_told(tables, "samples_exact", samples_told(tables))),
-        .taken_percent = share_told(tables, "taken_ns", duration_ns),
-        .budget_percent = share_told(tables, "disturb_limit_ppm", 1e6),
+        .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
+        .taken_percent = share_counted(tables, "taken_ns", duration_ns),
+        .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
         .missed_percent = at_most_all(percent((double)tables->missed_ns, duration_ns)),
         .left_out = left_out ? left_out->value : 0,
-        .tells_left_out = left_out != NULL,
+        .has_left_out = left_out != NULL,
     };
     exactness.due = looks + exactness.left_out;
     return exactness;

@@ -22,7 +22,7 @@ struct exactness {
                             * intervals longer, a missed tick at the start counts for less time than a later one */
     uint64_t left_out;     /* ticks left out to keep within the budget, ... */
     uint64_t due;          /* ... and all ticks that were due */
-    bool tells_left_out;   /* the recording has the counter of ticks left out */
+    bool has_left_out;     /* the recording has the counter of ticks left out */
 };
 
 struct exactness exactness_of(const struct tables *tables);

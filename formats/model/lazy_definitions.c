@@ -46,52 +46,52 @@ static void hold_frame(struct lazy_definitions *d, const struct frame *frame)
 /* Each emit_ function gets the number with which a definition came in *number, emits the definition unless that was
  * done, and replaces *number by the emitted number. */
 
-static bool tell_string(struct lazy_definitions *d, uint32_t *number, struct fault *why)
+static bool emit_string(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
     if (*number == 0)
         return true;
     struct held_string *held = &d->strings[*number];
-    *number = held->told;
-    if (held->told)
+    *number = held->emitted;
+    if (held->emitted)
         return true;
-    *number = held->told = ++d->last_string;
-    struct event event = { .kind = EVENT_STRING, .string = { held->told, held->text } };
+    *number = held->emitted = ++d->last_string;
+    struct event event = { .kind = EVENT_STRING, .string = { held->emitted, held->text } };
     const bool good = sink_take(&d->to, &event, why);
     text_free(held->text);
     held->text = (struct text){ 0 };
     return good;
 }
 
-static bool tell_function(struct lazy_definitions *d, uint32_t *number, struct fault *why)
+static bool emit_function(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
     struct held_function *held = &d->functions[*number];
-    *number = held->told;
-    if (held->told)
+    *number = held->emitted;
+    if (held->emitted)
         return true;
     struct event event = { .kind = EVENT_FUNCTION, .function = held->function };
     struct function *function = &event.function;
-    if (!tell_string(d, &function->name, why) || !tell_string(d, &function->file, why))
+    if (!emit_string(d, &function->name, why) || !emit_string(d, &function->file, why))
         return false;
-    *number = function->number = held->told = ++d->last_function;
+    *number = function->number = held->emitted = ++d->last_function;
     return sink_take(&d->to, &event, why);
 }
 
-static bool tell_frame(struct lazy_definitions *d, uint32_t *number, struct fault *why)
+static bool emit_frame(struct lazy_definitions *d, uint32_t *number, struct fault *why)
 {
     struct held_frame *held = &d->frames[*number];
-    *number = held->told;
-    if (held->told)
+    *number = held->emitted;
+    if (held->emitted)
         return true;
     struct event event = { .kind = EVENT_FRAME, .frame = held->frame };
     struct frame *frame = &event.frame;
-    if (!tell_function(d, &frame->function, why) || !tell_string(d, &frame->instruction, why) ||
-        !tell_string(d, &frame->base, why))
+    if (!emit_function(d, &frame->function, why) || !emit_string(d, &frame->instruction, why) ||
+        !emit_string(d, &frame->base, why))
         return false;
-    *number = frame->number = held->told = ++d->last_frame;
+    *number = frame->number = held->emitted = ++d->last_frame;
     return sink_take(&d->to, &event, why);
 }
 
-static bool tell_sample(struct lazy_definitions *d, const struct sample *sample, struct fault *why)
+static bool emit_sample(struct lazy_definitions *d, const struct sample *sample, struct fault *why)
 {
     struct event event; /* only the used fields are set: this runs in each tick */
     event.kind = EVENT_SAMPLE;
@@ -99,7 +99,7 @@ static bool tell_sample(struct lazy_definitions *d, const struct sample *sample,
     d->pushed = alloc_grow(d->pushed, &d->pushed_room, sample->pushed, sizeof(*d->pushed));
     for (uint32_t i = 0; i < sample->pushed; i++) {
         d->pushed[i] = sample->frames[i];
-        if (!tell_frame(d, &d->pushed[i], why))
+        if (!emit_frame(d, &d->pushed[i], why))
             return false;
     }
     event.sample.frames = d->pushed;
@@ -120,7 +120,7 @@ static bool take(void *self, struct event *event, struct fault *why)
         hold_frame(definitions, &event->frame);
         return true;
     case EVENT_SAMPLE:
-        return event->sample.pushed ? tell_sample(definitions, &event->sample, why)
+        return event->sample.pushed ? emit_sample(definitions, &event->sample, why)
                                     : sink_take(&definitions->to, event, why);
     default:
         return sink_take(&definitions->to, event, why);

@@ -19,17 +19,17 @@
  * with which the definition was emitted; 0: not emitted yet. */
 struct held_string {
     struct text text; /* owned until it is emitted */
-    uint32_t told;
+    uint32_t emitted;
 };
 
 struct held_function {
     struct function function;
-    uint32_t told;
+    uint32_t emitted;
 };
 
 struct held_frame {
     struct frame frame;
-    uint32_t told;
+    uint32_t emitted;
 };
 
 struct lazy_definitions {

@@ -277,7 +277,7 @@ static void comment_exactness(struct pprof *pprof, Perftools__Profiles__Profile 
 {
     const struct exactness exactness = exactness_of(pprof->tables);
     char room[EXACTNESS_ROOM];
-    if (exactness.tells_left_out && exactness_rate(room, &exactness)[0])
+    if (exactness.has_left_out && exactness_rate(room, &exactness)[0])
         comment(pprof, profile, "rate: %s", room);
     if (exactness_share(room, &exactness)[0])
         comment(pprof, profile, "%s", room);

@@ -92,12 +92,12 @@ static void shares_are_known_or_not(void **state)
     struct tables tables = tables_of(0);
     struct exactness exactness = exactness_of(&tables);
     assert_true(exactness.reached_hz == 620 && exactness.exact_percent == 99.9 && exactness.taken_percent == 0.94);
-    assert_true(exactness.budget_percent == 1 && exactness.missed_percent == 0 && exactness.tells_left_out);
+    assert_true(exactness.budget_percent == 1 && exactness.missed_percent == 0 && exactness.has_left_out);
     tables_free(&tables);
     tables = tables_of(countof(rows) - 1);
     exactness = exactness_of(&tables);
     assert_true(exactness.reached_hz < 0 && exactness.exact_percent < 0 && exactness.taken_percent < 0);
-    assert_true(exactness.budget_percent < 0 && exactness.missed_percent < 0 && !exactness.tells_left_out);
+    assert_true(exactness.budget_percent < 0 && exactness.missed_percent < 0 && !exactness.has_left_out);
     tables_free(&tables);
 }
 
