@@ -195,8 +195,8 @@ static json_t *info_json(const struct info *info)
     };
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
-    if (tables->figures.count > 0)
-        json_object_set_new(all, "figures", figures_json(&tables->figures));
+    if (tables->counters.count > 0)
+        json_object_set_new(all, "figures", figures_json(&tables->counters));
     return all;
 }
 
@@ -364,7 +364,7 @@ static bool finish(void *self, struct fault *why)
     print_totals(to, info);
     info_threads_print(to, &info->threads, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);
-    print_figures(to, &info->conversion->tables.figures);
+    print_figures(to, &info->conversion->tables.counters);
     return true;
 }
 

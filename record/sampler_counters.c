@@ -86,7 +86,7 @@ bool sampler_counters_emit(const struct sampler *sampler, const struct limits *l
     struct counters list = list_of(sampler, limits);
     bool good = true;
     for (size_t i = 0; i < list.count && good; i++) {
-        struct event event = { .kind = EVENT_FIGURE, .figure = list.rows[i] };
+        struct event event = { .kind = EVENT_COUNTER, .counter = list.rows[i] };
         good = sink_take(to, &event, why);
     }
     counters_free(&list);

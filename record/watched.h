@@ -11,9 +11,9 @@
 #ifndef PYREEL_RECORD_WATCHED_H
 #define PYREEL_RECORD_WATCHED_H
 
-#include "formats/model/emitter.h"
 #include "record/asyncio/asyncio.h"
 #include "record/command.h"
+#include "record/emit/emitter.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
 #include "record/process/idle.h"

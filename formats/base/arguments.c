@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define ROWS_LIMIT 64
-#define NO_LETTER  256 /* what getopt gives for an option without a letter: this + its row */
+#define NO_LETTER  256 /* getopt returns this number + the row's index for an option without a letter */
 
 static bool belongs(const struct arguments *arguments, const struct argument *row)
 {

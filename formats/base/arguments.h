@@ -6,11 +6,11 @@
 #include <stdbool.h>
 
 struct argument {
-    int number;        /* tells the option; not 0 */
-    char letter;       /* 0: none */
-    const char *name;  /* the long one */
-    const char *value; /* what it takes, for the help; NULL: nothing */
-    unsigned set;      /* of options it belongs to, a bit each; 0: all programs have it */
+    int number;        /* identifies the option; not 0 */
+    char letter;       /* short name; 0: the option has none */
+    const char *name;  /* long name */
+    const char *value; /* name of the option's value in the help; NULL: the option takes no value */
+    unsigned set; /* the sets of options to which this option belongs, one bit each; 0: all programs have the option */
     const char *help;
 };
 
@@ -18,11 +18,12 @@ struct argument {
 struct arguments {
     const struct argument *rows;
     unsigned sets;
-    bool command; /* the first other argument begins a command line that is not ours */
+    bool command; /* the first argument that is no option begins the command line of another program */
 };
 
-/* The next option on the command line: its row, with getopt's optarg as the value. NULL at the first argument that is
- * none (getopt's optind), or when *wrong is set: what is not an option, or lacks its value, has been told. */
+/* Returns the row of the next option on the command line; getopt's optarg is the option's value. Returns NULL at the
+ * first argument that is no option (its index is getopt's optind). Returns NULL and sets *wrong, after a message on
+ * standard error, when an option is unknown or lacks its value. */
 const struct argument *arguments_next(const struct arguments *arguments, int argc, char **argv, int *wrong);
 
 /* Prints a line for each option on standard output. */

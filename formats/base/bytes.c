@@ -35,7 +35,7 @@ void put_number(struct bytes *to, uint64_t value)
     to->size = (size_t)(number_write(bytes_reserve(to, NUMBER_MOST), value) - to->at);
 }
 
-/* Small numbers of either sign become small numbers: 0, -1, 1, -2, ... are 0, 1, 2, 3, ... */
+/* Signed numbers near 0 become small numbers: 0, -1, 1, -2, ... are 0, 1, 2, 3, ... */
 void put_signed(struct bytes *to, int64_t value)
 {
     put_number(to, signed_to_number(value));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ends of a row of bytes. `struct bytes` grows at its back. A cursor hands out bytes from the front: past the
- * end, or at a number that does not fit, it turns bad, stays bad and gives zeros, so look at `bad` once per record.
- * What a cursor reads is not trusted. The coding of numbers is section 1 of schemas/stream.md. */
+/* Writing and reading bytes. `struct bytes` is a buffer that grows at its end. A cursor reads bytes from the front. At
+ * the end of the bytes, or at a number that is too large, the cursor turns bad, stays bad and gives zeros, so a caller
+ * checks `bad` once per record. The bytes under a cursor are not trusted. Section 1 of schemas/stream.md describes the
+ * coding of numbers. */
 #ifndef PYREEL_FORMATS_BASE_BYTES_H
 #define PYREEL_FORMATS_BASE_BYTES_H
 
@@ -9,14 +10,15 @@
 
 #include <stdint.h>
 
-#define NUMBER_MOST 10 /* bytes of a number: 64 bits, 7 to the byte */
+#define NUMBER_MOST 10 /* the longest number in bytes: 64 bits, 7 bits per byte */
 
 struct bytes {
     unsigned char *at;
     size_t size, room;
 };
 
-/* Where the next `size` bytes are to be written, which are not counted yet. */
+/* Makes room for `size` more bytes and returns the address behind the last byte. The caller fills the room and adds the
+ * number of filled bytes to to->size. */
 unsigned char *bytes_reserve(struct bytes *to, size_t size);
 void put_bytes(struct bytes *to, const void *bytes, size_t size);
 void put_u32(struct bytes *to, uint32_t value); /* four bytes, little-endian */
@@ -25,7 +27,8 @@ void put_signed(struct bytes *to, int64_t value);
 void put_text(struct bytes *to, struct text text);
 void bytes_free(struct bytes *bytes);
 
-/* The number that a signed is told by, small ones of either sign by small ones; and back. */
+/* Codes a signed number as an unsigned one, so that numbers near 0 stay small: 0, -1, 1, -2 become 0, 1, 2, 3.
+ * number_to_signed() is the inverse. */
 static inline uint64_t signed_to_number(int64_t value)
 {
     return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
@@ -36,7 +39,7 @@ static inline int64_t number_to_signed(uint64_t number)
     return (int64_t)(number >> 1 ^ (number & 1 ? UINT64_MAX : 0));
 }
 
-/* Bytes that a number takes. */
+/* The size of a coded number in bytes. */
 static inline size_t number_size(uint64_t value)
 {
     size_t size = 1;
@@ -45,7 +48,7 @@ static inline size_t number_size(uint64_t value)
     return size;
 }
 
-/* Writes a number to where there is room for it, and returns where it ends. */
+/* Writes a coded number at `to`, which has room for NUMBER_MOST bytes. Returns the address behind the number. */
 static inline unsigned char *number_write(unsigned char *to, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
@@ -62,7 +65,7 @@ struct cursor {
 static inline struct cursor cursor_of(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
-    return (struct cursor){ .at = at, .end = size ? at + size : at }; /* of nothing there may be no address */
+    return (struct cursor){ .at = at, .end = size ? at + size : at }; /* a NULL address may come with size 0 */
 }
 
 static inline size_t cursor_left(const struct cursor *from)
@@ -71,16 +74,17 @@ static inline size_t cursor_left(const struct cursor *from)
 }
 
 uint32_t take_u32(struct cursor *from);
-/* For take_number(): one of any length. */
+/* The part of take_number() that takes a number of any length. */
 uint64_t take_long_number(struct cursor *from);
 
-/* Most numbers are a byte long. */
+/* Takes a number. Inline, because most numbers are one byte long. */
 static inline uint64_t take_number(struct cursor *from)
 {
     return from->at < from->end && *from->at < 0x80 ? *from->at++ : take_long_number(from);
 }
 
-/* The same where numbers of one byte and of two take turns, and nobody can tell which comes next. */
+/* Takes a number without a branch on its length of one or two bytes. Faster than take_number() where short and long
+ * numbers mix at random. */
 static inline uint64_t take_either_number(struct cursor *from)
 {
     if (cursor_left(from) < 2)
@@ -93,11 +97,12 @@ static inline uint64_t take_either_number(struct cursor *from)
 }
 
 int64_t take_signed(struct cursor *from);
-/* A number that must fit 32 bits. */
+/* Takes a number. A number above UINT32_MAX turns the cursor bad. */
 uint32_t take_number32(struct cursor *from);
-/* A text that must be valid UTF-8; it points into what the cursor reads. */
+/* Takes a text. A text that is not valid UTF-8 turns the cursor bad. The text points into the bytes under the cursor.
+ */
 struct text take_text(struct cursor *from);
-/* The next `size` bytes as a cursor of their own. */
+/* Takes the next `size` bytes as a cursor of their own. */
 struct cursor take_part(struct cursor *from, uint64_t size);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A fault is the first cause of a failure, in words a user can act on. Whoever knows it best says it in one line:
+/* A fault is the first cause of a failure, in words that a user can act on. The function that knows the cause best
+ * reports it in one line:
  *
  *     return fault(why, "cannot read process %d: %s", pid, strerror(errno));
  *
- * Later faults do not overwrite it, so callers may add theirs without asking. `= {0}` is "nothing went wrong". */
+ * A later fault does not replace an earlier one, so each caller may report its own. `= {0}` means that nothing went
+ * wrong. */
 #ifndef PYREEL_FORMATS_BASE_FAULT_H
 #define PYREEL_FORMATS_BASE_FAULT_H
 
@@ -13,7 +15,7 @@ struct fault {
     char text[1024];
 };
 
-/* Notes the cause unless one is there already. `why` may be NULL. Always returns false. */
+/* Notes the cause, unless `why` already holds one. `why` may be NULL. Always returns false. */
 bool fault(struct fault *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -29,7 +29,8 @@ void emit_close(struct emitter *json, char bracket)
     json->comma = true;
 }
 
-/* Begins a number: most stand in a long array. Returns how many bytes of the output's room that took. */
+/* Writes what stands before a number: mostly the comma between items of a long array. Returns how many bytes of the
+ * output's room that took. */
 static size_t begin_number(struct emitter *json, const char *key)
 {
     if (key)
@@ -58,13 +59,13 @@ void emit_again(struct emitter *json, uint64_t value, uint64_t count)
         emit_integer(json, NULL, (int64_t)value);
         count--;
     }
-    for (; count > 0; count--) { /* all of `text`: a length that is known is copied fastest */
+    for (; count > 0; count--) { /* copies all of `text`: a copy of constant length is fastest */
         memcpy(output_room(json->to), text, sizeof(text));
         output_filled(json->to, size);
     }
 }
 
-/* Puts `digits` digits of `value` behind a point. Returns how many bytes that are. */
+/* Writes a point and `digits` digits of `value` behind it, without zeros at the end. Returns the number of bytes. */
 static size_t put_fraction(unsigned char *to, uint64_t value, unsigned digits)
 {
     for (; value % 10 == 0; value /= 10)
@@ -105,7 +106,8 @@ void emit_text(struct emitter *json, const char *key, struct text text)
     emit_value(json, key, json_stringn(text.size ? text.bytes : "", text.size));
 }
 
-/* Writes "null" for what could not be made, so that the rest stays in its place until the caller looks at `bad`. */
+/* A value that could not be made is written as "null", so that the JSON stays well formed until the caller looks at
+ * `bad`. */
 void emit_value(struct emitter *json, const char *key, json_t *value)
 {
     emit_key(json, key);

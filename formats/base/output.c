@@ -55,7 +55,8 @@ static void flush_buffer(struct output *output, size_t size, int flush)
 
 static void start_gzip(struct output *output)
 {
-    /* 15 bits of window, +16: a gzip wrapper. The header says no time, no name, and always the same system. */
+    /* 15: the bits of the window; +16: a gzip wrapper. The header has no time and no name, and always the same
+     * operating system. */
     static gz_header header = { .os = 3 };
     output->gzip = alloc_zeroed(1, sizeof(*output->gzip));
     deflateInit2(output->gzip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
@@ -68,8 +69,8 @@ static bool open_in_place(struct output *output, struct fault *why)
     return output->fd >= 0 || fault(why, "cannot open %s: %s", output->path, strerror(errno));
 }
 
-/* A regular file grows without a name in its folder: whatever ends us, nothing half made is left. Where the file
- * system can't do that, it grows under a name of its own. */
+/* Opens a regular file without a name in the folder of the final file, so nothing half made remains however the program
+ * ends. Where the file system has no files without a name, the file gets a temporary name. */
 static bool open_nameless(struct output *output, struct fault *why)
 {
     char *folder = alloc_copy(output->final, strlen(output->final));
@@ -88,7 +89,7 @@ static bool open_nameless(struct output *output, struct fault *why)
     return output->fd >= 0 || fault(why, "cannot create %s: %s", output->path, strerror(errno));
 }
 
-/* What is no regular file, a device or a pipe or a link to one, is written in place. */
+/* Opens the output. Anything but a regular file (a device, a pipe, a link to one) is written in place. */
 static bool open_file(struct output *output, struct fault *why)
 {
     struct stat there;
@@ -97,7 +98,7 @@ static bool open_file(struct output *output, struct fault *why)
                      "cannot write %s: it is a symbolic link of somebody else, in a folder where everyone may make "
                      "one; name another file",
                      output->path);
-    output->final = realpath(output->path, NULL); /* a link stays one: what it leads to is replaced */
+    output->final = realpath(output->path, NULL); /* a link stays a link: the file that the link leads to is replaced */
     if (output->final && stat(output->final, &there) == 0 && !S_ISREG(there.st_mode))
         return open_in_place(output, why);
     if (!output->final && lstat(output->path, &there) == 0)
@@ -153,7 +154,7 @@ bool output_open(struct output *output, const char *path, bool gzip, struct faul
     return true;
 }
 
-/* What stands behind it is few bytes. */
+/* The bytes behind OUTPUT_BUFFER move to the front. They are few. */
 void output_spill(struct output *output)
 {
     flush_buffer(output, OUTPUT_BUFFER, Z_NO_FLUSH);
@@ -203,7 +204,7 @@ static size_t digits_of(uint64_t number)
     return digits + (number >= 10) + (number >= 100) + (number >= 1000);
 }
 
-/* Two digits at a time, from the end. */
+/* Writes two digits at a time, from the end. */
 size_t output_put_digits(unsigned char *to, uint64_t number)
 {
     const size_t size = digits_of(number);

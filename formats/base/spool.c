@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHUNK_SIZE ((size_t)32 << 10) /* a column's share of memory */
-#define TAIL_SIZE  ((size_t)1 << 20)  /* of the log, before it goes to the file */
+#define CHUNK_SIZE ((size_t)32 << 10) /* size of a column's buffer in memory */
+#define TAIL_SIZE  ((size_t)1 << 20)  /* bytes of the log that stay in memory before they go to the file */
 
 static bool create_file(struct spool *spool)
 {
@@ -28,7 +28,8 @@ static void write_tail(struct spool *spool)
     spool->tail.size = 0;
 }
 
-/* A chunk lies wholly in the file or wholly in the tail: it comes in one piece and the tail goes in one. */
+/* Appends the column's buffer to the log as a chunk. A chunk lies wholly in the file or wholly in the tail, because a
+ * chunk is appended in one piece and the tail is written in one piece. */
 static void append_chunk(struct spool *spool, struct spool_column *column)
 {
     column->chunks = alloc_resize(column->chunks, column->chunks_count + 1, sizeof(*column->chunks));
@@ -40,8 +41,9 @@ static void append_chunk(struct spool *spool, struct spool_column *column)
         write_tail(spool);
 }
 
-/* A number whose lowest bit is 1 counts samples that are like the one before. Any other is twice what put_signed()
- * makes of the difference of the stacks, and the step follows. */
+/* Writes the count of equal samples. In the coding, an odd number counts samples that have the stack and the step of
+ * the sample before. An even number is twice what put_signed() makes of the difference of the stacks; the step follows.
+ */
 static void put_same(struct spool_column *column)
 {
     if (column->same == 0)
@@ -93,7 +95,8 @@ static bool load_chunk(struct spool_reader *reader, const struct spool_chunk *ch
     return true;
 }
 
-/* First the chunks, in the file or in the tail, then what the column still holds: coded, and as a count. */
+/* Goes to the next part of a column. The parts are the chunks, in the file or in the tail, then the column's buffer,
+ * then the count of equal samples that are in no buffer yet. */
 static bool next_part(struct spool_reader *reader)
 {
     const struct spool_column *column = reader->column;

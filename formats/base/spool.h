@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of many threads, put aside until each thread's can be given in one piece. A thread's samples gather in a
- * small buffer of its own, coded as differences (two or three bytes each; those that come at the same step and have the
- * same stack as the one before, as a count); a full buffer, or that of a thread that has ended, moves to one log for
- * all. The log's end waits in memory and the rest lies in one temporary file that has no name, so nothing is left
- * behind however we end, and a short recording never makes a file at all.
+/* Stores samples of many threads until the samples of each thread can be read in one piece. The latest samples of a
+ * thread wait in a small buffer of the thread's column. Samples are coded as differences, two or three bytes each.
+ * Consecutive samples with the same stack and the same step are coded as one count. A full buffer, or the buffer of a
+ * thread that has ended, moves to one log for all threads. The end of the log stays in memory. The rest lies in a
+ * temporary file without a name, so nothing remains on the disk however the program ends, and a short recording makes
+ * no file.
  *
  *     thread 1   [open]   chunks at 0, 65540          log   |1111|2222|1111|3|22..
  *     thread 2   [open]   chunks at 32769, 98310
@@ -17,36 +18,36 @@
 
 struct spool {
     int fd;
-    bool on_disk;         /* the file is there, as `fd` */
-    uint64_t file_size;   /* bytes of the log that lie in it */
-    struct bytes tail;    /* and those that do not yet */
-    struct fault failure; /* the first thing that went wrong; nothing is added after it */
+    bool on_disk;         /* the temporary file exists, as `fd` */
+    uint64_t file_size;   /* bytes of the log that are in the file, ... */
+    struct bytes tail;    /* ... and the bytes that are not in the file yet */
+    struct fault failure; /* the first failure; nothing is stored after a failure */
 };
 
-/* Time and stack are any numbers; both are cheapest when they change little from one sample to the next. A column may
- * as well hold other pairs of numbers that come with the samples, of which the first does not fall. */
+/* Time and stack are any numbers. Both take the least room when they change little from sample to sample. A column may
+ * hold other pairs of numbers that come with the samples, if the first number of a pair never decreases. */
 struct spool_sample {
     uint64_t time;
     uint32_t stack;
 };
 
 struct spool_chunk {
-    uint64_t at; /* in the log */
+    uint64_t at; /* offset in the log */
     size_t size;
 };
 
-/* The samples of one thread. Its owner keeps it and gives it back with spool_drop(). */
+/* The samples of one thread. The owner of a column frees it with spool_drop(). */
 struct spool_column {
     struct bytes open;
     struct spool_chunk *chunks;
     size_t chunks_count;
-    uint64_t count;           /* of samples */
-    struct spool_sample last; /* the latest one, ... */
-    uint64_t step;            /* ... and its distance from the one before */
-    uint64_t same;            /* samples, not in `open` yet, that came at this step and had this stack */
+    uint64_t count;           /* number of samples */
+    struct spool_sample last; /* the latest sample, ... */
+    uint64_t step;            /* ... and the time between it and the sample before */
+    uint64_t same;            /* samples that are not in `open` yet: they have the stack and the step of `last` */
 };
 
-/* For spool_add(): one that is not like the one before. */
+/* The part of spool_add() that takes a sample whose stack or step differs from that of the sample before. */
 void spool_add_other(struct spool *spool, struct spool_column *column, struct spool_sample sample);
 
 static inline void spool_add(struct spool *spool, struct spool_column *column, struct spool_sample sample)
@@ -60,23 +61,25 @@ static inline void spool_add(struct spool *spool, struct spool_column *column, s
     column->same++;
 }
 
-/* Few or no samples will follow: moves the column's buffer to the log. */
+/* Moves the column's buffer to the log. For a column that gets few or no more samples. */
 void spool_settle(struct spool *spool, struct spool_column *column);
 
-/* Reads a column from its first sample. `= {0}` is empty; one reader may read many columns, one after the other. */
+/* Reads a column from its first sample. `= {0}` is an empty reader. One reader may read many columns, one after the
+ * other. */
 struct spool_reader {
     struct spool *spool;
     const struct spool_column *column;
-    size_t chunk;        /* the next one to load */
-    struct bytes loaded; /* a chunk of the file */
+    size_t chunk;        /* index of the chunk to load next */
+    struct bytes loaded; /* a chunk that was read from the file */
     struct cursor from;
     struct spool_sample last;
-    uint64_t step, same; /* so many samples more like the last one */
+    uint64_t step, same; /* `same` more samples have the stack and the step of `last` */
 };
 
 void spool_rewind(struct spool_reader *reader, struct spool *spool, const struct spool_column *column);
 
-/* Gives the next sample; false after the last one, and when the file can't be read: spool->failure says so. */
+/* The part of spool_next() that decodes a sample. False after the last sample, and when the file cannot be read:
+ * spool->failure has the reason. */
 bool spool_next_other(struct spool_reader *reader, struct spool_sample *sample);
 
 static inline bool spool_next(struct spool_reader *reader, struct spool_sample *sample)
@@ -89,8 +92,8 @@ static inline bool spool_next(struct spool_reader *reader, struct spool_sample *
     return true;
 }
 
-/* Steps over the samples that have the stack of the last one and come at its step, as far as that is known without
- * looking. Returns how many. */
+/* Skips the following samples that have the stack and the step of the last sample, as far as the reader has decoded
+ * them. Returns their number. */
 static inline uint64_t spool_pass_same(struct spool_reader *reader)
 {
     const uint64_t same = reader->same;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What each program does first. */
+/* The first steps of each program. */
 #ifndef PYREEL_FORMATS_BASE_STARTUP_H
 #define PYREEL_FORMATS_BASE_STARTUP_H
 
-#define EXIT_MISUSE 2 /* the command line is wrong */
+#define EXIT_MISUSE 2 /* exit code: the command line is wrong */
 
-/* Makes sure that files 0 to 2 are open, so that no file of ours gets one of these numbers and is taken for standard
- * output or written messages into. `failure` is the exit code when memory runs out. */
+/* Makes sure that the file descriptors 0 to 2 are open. Otherwise a file that the program opens could get one of these
+ * numbers, and messages for standard error would go into that file. `failure` is the exit code when memory runs out. */
 void startup(int failure);
 
 #endif

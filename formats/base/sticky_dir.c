@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of a path, when all may write there and nobody may take away what is not his. */
+/* Stats the folder of a path. True when every user may write in the folder and only a file's owner may remove the file.
+ */
 static bool find_shared(const char *path, struct stat *folder)
 {
     char *copy = alloc_copy(path, strlen(path));

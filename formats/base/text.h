@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A text: bytes and their number. Who keeps a text says whether it owns the bytes: an owned text comes from
- * text_copy(), or from a function that says so, and goes with text_free(); any other is borrowed from somebody who
- * keeps it. */
+/* A text: bytes and their number. The owner of a struct that holds a text says whether the text is owned or borrowed.
+ * An owned text comes from text_copy(), or from a function that says so, and is freed with text_free(). Somebody else
+ * keeps the bytes of a borrowed text. */
 #ifndef PYREEL_FORMATS_BASE_TEXT_H
 #define PYREEL_FORMATS_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* UTF-8 without a NUL inside; not ended by one. */
+/* UTF-8 without a NUL inside. No NUL ends the text. */
 struct text {
     const char *bytes;
     size_t size;

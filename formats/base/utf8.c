@@ -7,10 +7,10 @@
 
 #define REPLACEMENT 0xFFFDu
 
-/* Length of the well-formed sequence at `bytes`; 0 when there is none. */
+/* The length of the well-formed sequence at `bytes`; 0 when the bytes begin with none. */
 static size_t sequence_length(const unsigned char *bytes, size_t left)
 {
-    /* What the first byte says: the length, and the smallest code point that may be written so long. */
+    /* The first byte of a sequence determines the length and the smallest code point that may have this length. */
     static const struct {
         unsigned char mask, value;
         size_t length;
@@ -61,7 +61,7 @@ static size_t put_escaped(char *to, unsigned char byte)
 
 size_t utf8_put(char *to, uint32_t code_point)
 {
-    /* Python's "surrogateescape": byte NN of an undecodable name is kept as U+DCNN. */
+    /* Python's "surrogateescape" stores the undecodable byte NN of a name as U+DCNN. */
     if (code_point >= 0xDC80 && code_point <= 0xDCFF)
         return put_escaped(to, (unsigned char)(code_point & 0xFF));
     if (code_point == 0 || code_point > 0x10FFFF || (code_point >= 0xD800 && code_point < 0xE000))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which numbers stand together in a grouped payload (schemas/stream.md, "Grouped payloads"). Part of
- * formats/codec/codec_group.h: for who splits a payload and for who joins it, and nobody else. */
+/* The columns of a grouped payload (schemas/stream.md, "Grouped payloads"). Part of formats/codec/codec_group.h: only
+ * codec_group.c, codec_ungroup.c and codec_predict.c include this header. */
 #ifndef PYREEL_FORMATS_CODEC_CODEC_COLUMNS_H
 #define PYREEL_FORMATS_CODEC_CODEC_COLUMNS_H
 
 #include "formats/codec/codec_group.h"
 #include "formats/codec/stream_format.h"
 
-/* In the order of the file: what compresses alike is close together. */
+/* The columns in the order of the file: columns that compress alike are neighbours. */
 enum column {
     COLUMN_SHAPE,
     COLUMN_JITTER,
@@ -37,14 +37,14 @@ enum column {
 
 _Static_assert((int)COLUMNS == GROUP_COLUMNS, "room for each");
 
-/* How a field of a note stands in its column. */
+/* How a field of a note is coded in its column. */
 enum told {
     AS_IT_IS,
-    DIFFERENCE,    /* to the same field of the last note of this kind */
-    DIFFERENCE_OF, /* to that of the last one whose first field had the same low bits */
+    DIFFERENCE,    /* difference to the same field of the last note of this kind */
+    DIFFERENCE_OF, /* difference to the same field of the last note whose first field has the same low bits */
 };
 
-/* Fields of a note that have columns of their own: its first ones. */
+/* The fields of a note that have columns: the first `fields` fields. */
 struct note_columns {
     unsigned char fields;
     struct {
@@ -53,11 +53,12 @@ struct note_columns {
     } field[GROUP_FIELDS];
 };
 
-#define GROUP_NOTES (NOTE_RUNS + 1) /* by their kinds; those of higher kinds are only bytes */
+#define GROUP_NOTES (NOTE_RUNS + 1) /* kinds of notes with columns; notes of higher kinds are plain bytes */
 
 extern const struct note_columns note_columns[GROUP_NOTES];
 
-/* What the argument of a record's tag stands in, by the record's kind; a note's is a part of its shape. */
+/* The column for the argument of a record's tag, by the record's kind. The argument of a note's tag is a part of the
+ * shape. */
 extern const unsigned char argument_columns[8];
 
 #endif

@@ -4,12 +4,12 @@
 #include "formats/base/alloc.h"
 #include "formats/codec/codec_columns.h"
 
-/* A walk through the records of a payload, number by number, each of which goes into its column. It ends, since each
- * takes a byte at least. */
+/* A walk through the records of a payload, number by number. Each number goes into its column. Each step takes at least
+ * a byte, so the walk ends. */
 struct walk {
     struct grouping *grouping;
     struct cursor payload;
-    size_t most; /* bytes of a column: more are of no use */
+    size_t most; /* limit of a column in bytes; a larger column is an error */
     bool bad;
     uint64_t last[GROUP_NOTES][GROUP_FIELDS];
     uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
@@ -22,10 +22,11 @@ void codec_group_free(struct grouping *grouping)
     call_mtf_free(&grouping->call_mtf);
 }
 
-/* A number of the payload. One that takes more bytes than it needs would come back with fewer. */
+/* Takes a number from the payload. Bad if the number is coded in more bytes than necessary: ungrouping would give fewer
+ * bytes. */
 static uint64_t take(struct walk *w)
 {
-    /* Most numbers are a byte. */
+    /* Most numbers take one byte. */
     if (w->payload.at < w->payload.end && *w->payload.at < 0x80)
         return *w->payload.at++;
     const unsigned char *before = w->payload.at;
@@ -45,7 +46,7 @@ static void put(struct walk *w, enum column column, uint64_t value)
     w->bad |= to->size > w->most;
 }
 
-/* Moves a number as it is. */
+/* Moves a number to a column unchanged. */
 static uint64_t move(struct walk *w, enum column column)
 {
     const uint64_t value = take(w);
@@ -53,7 +54,7 @@ static uint64_t move(struct walk *w, enum column column)
     return value;
 }
 
-/* Moves a number that stands in its column as the difference to `last`, small ones of either sign as small numbers. */
+/* Moves a number to a column as its difference to `last`. A small difference of either sign becomes a small number. */
 static uint64_t move_difference(struct walk *w, enum column column, uint64_t last)
 {
     const uint64_t value = take(w);
@@ -61,7 +62,7 @@ static uint64_t move_difference(struct walk *w, enum column column, uint64_t las
     return value;
 }
 
-/* Moves a number that is at most `most`, and stands in its column as what it lacks to that. */
+/* Moves a number, at most `most`, to a column as `most` - number. */
 static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 {
     const uint64_t value = take(w);
@@ -73,7 +74,8 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
     return value;
 }
 
-/* Moves a frame, which stands in its column as what it is to its caller, or the 0 in place of one, and returns it. */
+/* Moves a frame to its column, coded relative to its caller. Returns the frame. A 0, which begins a repetition, stays
+ * 0. */
 static uint64_t move_frame(struct walk *w)
 {
     const uint64_t frame = take(w);
@@ -129,7 +131,8 @@ static void move_fields(struct walk *w, uint64_t note)
     }
 }
 
-/* The size of a note stands before its fields in the payload, what is left behind those in the column. */
+/* Moves a note. In the payload, the size of all fields comes first. In the column BEHIND, only the number of bytes
+ * behind the fields with columns. */
 static void move_note(struct walk *w, uint64_t note)
 {
     const unsigned char *const end = w->payload.end;
@@ -147,8 +150,8 @@ static void move_note(struct walk *w, uint64_t note)
     w->payload.end = end;
 }
 
-/* Moves a record's tag: its argument has a column for each kind, and a note's kind is a part of its shape. Returns the
- * whole tag. */
+/* Moves a record's tag. The kind goes to the column SHAPE; the argument goes to the column of its kind, but the
+ * argument of a note stays a part of the shape. Returns the whole tag. */
 static uint64_t move_tag(struct walk *w)
 {
     const uint64_t tag = take(w);

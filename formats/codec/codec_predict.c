@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Who predicts a payload and who joins it again walk through the same records, number by number: what one takes from
- * the payload the other puts there. A walk ends, since each record takes a byte of the payload at least, and what takes
- * more work than its bytes are worth is bounded. */
+/* Encoder and decoder walk through the same records, number by number: the encoder takes each number from the payload,
+ * the decoder puts it there. Each record takes at least a byte of the payload, so a walk ends. The steps that take more
+ * work than their bytes are limited. */
 #include "formats/codec/codec_predict.h"
 
 #include "formats/base/alloc.h"
@@ -11,30 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPEATED_MOST (1u << 16) /* frames of a block that repeat others */
-#define SHAPES_MASK   0x7FFFu    /* of the last three records */
-#define LITTLE        15         /* numbers above it are the same to what follows */
+#define REPEATED_MOST (1u << 16) /* frames of a block that come from repetitions, at most */
+#define SHAPES_MASK   0x7FFFu    /* shapes of the last three records */
+#define LITTLE        15         /* larger numbers are one context */
 
-/* Kinds of records, the most frequent first; notes follow by their kinds. */
+/* The shape of a record: its kind, the most frequent first. The kinds of notes follow. */
 enum shape { SHAPE_STACK, SHAPE_TICK, SHAPE_REPEAT, SHAPE_ABSENT, SHAPE_FAILED, SHAPE_NOTE };
 
 struct walk {
     struct prediction *prediction;
     struct predictor *predictor;
-    bool reads;              /* what was predicted; else the payload */
-    struct cursor payload;   /* when it is there */
-    unsigned char *to, *end; /* where it goes to, when not */
+    bool reads;              /* true: decodes; false: encodes */
+    struct cursor payload;   /* encoder: rest of the payload */
+    unsigned char *to, *end; /* decoder: room for the rest of the payload */
     bool bad;
-    uint32_t shapes;                /* of the last records, five bits each */
-    uint32_t jitter, repeat;        /* the last of each */
-    uint64_t thread;                /* of the last record that has one */
-    uint32_t repeated_left;         /* frames of the block that may still repeat others */
-    uint32_t states[GROUP_THREADS]; /* the last status of each */
+    uint32_t shapes;                /* shapes of the last records, five bits each */
+    uint32_t jitter, repeat;        /* arguments of the last TICK and the last REPEAT */
+    uint64_t thread;                /* thread of the last record that names a thread */
+    uint32_t repeated_left;         /* frames of the block that repetitions may still push */
+    uint32_t states[GROUP_THREADS]; /* last status of each thread */
     uint64_t last[GROUP_NOTES][GROUP_FIELDS];
     uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
 };
 
-/* A number of the payload, when that is there. One that takes more bytes than it needs would come back with fewer. */
+/* Encoder: takes a number from the payload. Bad if the number is coded in more bytes than necessary: decoding would
+ * give fewer bytes. Decoder: returns 0. */
 static uint64_t take(struct walk *w)
 {
     if (w->reads)
@@ -51,7 +52,7 @@ static bool has_room(struct walk *w, size_t size)
     return !w->bad;
 }
 
-/* Puts a number into the payload, when it is to be made. */
+/* Decoder: puts a number into the payload. */
 static void put(struct walk *w, uint64_t value)
 {
     if (w->reads && has_room(w, number_size(value)))
@@ -70,7 +71,7 @@ static uint32_t little(uint64_t value)
 
 /* ---- stacks ---- */
 
-/* A thread is told by how far it is from that of the record before. */
+/* Codes a thread as the difference to the thread of the record before. */
 static uint64_t tell_thread(struct walk *w, uint64_t thread)
 {
     const uint64_t ahead = signed_to_number((int64_t)(thread - w->thread));
@@ -79,7 +80,8 @@ static uint64_t tell_thread(struct walk *w, uint64_t thread)
     return w->thread;
 }
 
-/* How many frames a record has stands before them in the payload: they wait until that is known. */
+/* Decoder: adds a frame to the frames that wait. In the payload, the number of frames comes before the frames and is
+ * not known yet. */
 static void put_frame(struct walk *w, uint64_t number)
 {
     struct bytes *const frames = &w->prediction->frames;
@@ -89,7 +91,7 @@ static void put_frame(struct walk *w, uint64_t number)
     w->bad |= frames->size > (size_t)(w->end - w->to);
 }
 
-/* Frames that repeat those a little before them. Returns how many. */
+/* Codes a repetition: frames that are copies of the frames `distance` before them. Returns how many. */
 static uint64_t move_round(struct walk *w, struct predicted_stack *stack)
 {
     const uint64_t distance = tell(w, TOPIC_DISTANCE, 0, take(w));
@@ -106,7 +108,8 @@ static uint64_t move_round(struct walk *w, struct predicted_stack *stack)
     return length;
 }
 
-/* The next frame of the payload, or what stands in place of one. */
+/* Encoder: takes the next frame of the payload. Gives PREDICTED_ROUND for a repetition, and PREDICTED_LEAF behind the
+ * last frame. */
 static uint32_t take_frame(struct walk *w, bool is_one)
 {
     const uint64_t frame = is_one ? take(w) : PREDICTED_LEAF;
@@ -114,7 +117,7 @@ static uint32_t take_frame(struct walk *w, bool is_one)
     return is_one && frame == 0 ? PREDICTED_ROUND : (uint32_t)frame;
 }
 
-/* Frames are told until there is a leaf. Returns how many there are, of which the payload says `count`. */
+/* Codes frames up to the leaf. Returns their number. The encoder's payload has `count` frames. */
 static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struct predicted_before before,
                             uint64_t count)
 {
@@ -137,7 +140,7 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
     return done;
 }
 
-/* The record says how much stays, or how much goes, whichever is less. Returns how much goes. */
+/* Encoder: takes from the record how many frames stay, or how many go, whichever is less. Returns how many go. */
 static uint64_t take_pop(struct walk *w, uint64_t tag, uint64_t depth)
 {
     const bool keeps = (tag & 7) == RECORD_SUFFIX;
@@ -175,7 +178,8 @@ static void move_stack(struct walk *w, uint64_t tag)
 
 /* ---- notes ---- */
 
-/* A byte is told bit by bit, the highest first, after the last one before it, the last two, and so on. */
+/* Codes a byte bit by bit, the highest first. The contexts are the last byte before it, the last two bytes, and so on.
+ */
 static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
 {
     uint32_t after[PREDICTOR_CONTEXTS], contexts[PREDICTOR_CONTEXTS];
@@ -195,7 +199,8 @@ static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
         *w->to++ = (unsigned char)told;
 }
 
-/* What a field of a STATUS goes by: the status that the thread had before, then the one that it has. */
+/* The context of a STATUS note's field: for the bits, the thread's previous status; for the CPU time, the new status.
+ */
 static uint32_t follow_state(struct walk *w, uint64_t thread, unsigned field, uint64_t value)
 {
     uint32_t *const state = &w->states[thread % GROUP_THREADS];
@@ -225,7 +230,7 @@ static void move_fields(struct walk *w, uint64_t note)
     }
 }
 
-/* What stands in a note: its fields, and the bytes behind them. */
+/* Codes the inside of a note: the fields, and the bytes behind them. */
 static void move_inside(struct walk *w, uint64_t note)
 {
     if (note < GROUP_NOTES)
@@ -248,7 +253,8 @@ static void take_note(struct walk *w, uint64_t note)
     w->payload.end = end;
 }
 
-/* The size of a note stands before its fields and mostly takes a byte. */
+/* Decoder: puts a note. The size comes before the fields and mostly takes one byte, so one byte is reserved; a longer
+ * size moves the fields. */
 static void put_note(struct walk *w, uint64_t note)
 {
     put(w, note << 3 | RECORD_NOTE);

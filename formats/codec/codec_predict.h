@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the payload of an EVENTS block by predicting it number by number, and back (schemas/stream.md, "Predicted
- * payloads"): about half of what a grouped one takes where most stacks are new, for several times the work. Whether the
- * records make sense does not matter, and nothing is lost: what comes back is the same byte for byte. */
+/* Codes the payload of an EVENTS block with a predictor, number by number, and decodes it (schemas/stream.md,
+ * "Predicted payloads"). Where most stacks are new, the result has about half the size of a grouped payload, for
+ * several times the work. The payload's records need not make sense. Decoding gives the same bytes again. */
 #ifndef PYREEL_FORMATS_CODEC_CODEC_PREDICT_H
 #define PYREEL_FORMATS_CODEC_CODEC_PREDICT_H
 
 #include "formats/codec/predicted_stacks.h"
 
-/* The format's: others make another codec. */
-#define PREDICT_MOST  (24u << 10) /* bytes of a payload: mostly two milliseconds' work, for strange ones up to ten */
-#define PREDICT_RATIO 64          /* times what it takes when predicted, at most: it is not read for next to nothing */
+/* Part of the file format: another value would be another codec. */
+/* bytes of a payload: about two milliseconds of work, up to ten for unusual payloads. */
+#define PREDICT_MOST  (24u << 10)
+#define PREDICT_RATIO 64 /* limit of payload size / predicted size, so that few stored bytes cannot cause much work */
 
-/* Room that is used again for each block. `= {0}` is empty. */
+/* Scratch memory, reused for each block. `= {0}` is empty. */
 struct prediction {
-    struct predictor *predictor; /* NULL: never used */
+    struct predictor *predictor; /* NULL: not allocated yet */
     struct predicted_stacks *stacks;
-    struct bytes frames; /* of a record, as they stand in the payload */
+    struct bytes frames; /* frames of the current record, as coded in the payload */
 };
 
-/* Appends the predicted payload. False, and nothing appended, when it is larger than PREDICT_MOST or PREDICT_RATIO
- * allow, or has something in it that would not come back as it was. */
+/* Appends the predicted payload to `to`. Returns false and appends nothing when PREDICT_MOST or PREDICT_RATIO would be
+ * exceeded, or when decoding would not give the same bytes. */
 bool codec_predict_payload(struct prediction *prediction, const struct bytes *payload, struct bytes *to);
 
-/* Appends the payload of `size` bytes that was predicted. Nothing in `from` is trusted. False when it can't have been
- * so many bytes; what was appended is then of no use. Whether it was these, only the block's checksum tells: a coder
- * that reads on finds something. */
+/* Decodes a predicted payload and appends its `size` bytes to `to`. `from` is not trusted. Returns false when `from`
+ * cannot be a payload of this size; the appended bytes are then useless. Only the block's checksum shows whether the
+ * bytes are right, because a range coder decodes any input to something. */
 bool codec_predict_undo(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to);
 
 void codec_predict_free(struct prediction *prediction);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins the columns of a grouped payload: what each function undoes is in codec_group.c. This is done for every block
- * that is read, so it does not look at the room for each number. A step is a few numbers; it begins where the payload
- * is not longer than it should be, and behind that there is room for what a step takes. */
+/* Joins the columns of a grouped payload. Each function undoes the function of the same subject in codec_group.c. This
+ * code runs for each block that is read, so it does not check the room for each number: it checks the room once per
+ * step, a few numbers. A step begins only before `end`, and behind `end` there is room for one step. */
 #include "formats/codec/codec_columns.h"
 
 #include <string.h>
 
-#define STEP_MOST 96 /* of a step: a tag, and a note's size and fields but those that are only bytes */
+/* Bytes of a step, at most: a tag, and a note's size and those of its fields that have columns. */
+#define STEP_MOST 96
 
 _Static_assert(CALL_MTF_REPEATS >= STREAM_FRAMES_LIMIT, "no block is refused that a reader of records would take");
 _Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, "room for the longest");
@@ -14,13 +15,13 @@ _Static_assert(STEP_MOST >= (1 + GROUP_FIELDS) * NUMBER_MOST + 2 * NUMBER_MOST, 
 struct join {
     struct call_mtf *call_mtf;
     struct cursor columns[GROUP_COLUMNS];
-    const unsigned char *end; /* of the payload, when it is as long as it should be */
+    const unsigned char *end; /* where a payload of the announced size ends */
     bool bad;
     uint64_t last[GROUP_NOTES][GROUP_FIELDS];
     uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
 };
 
-/* Whether another step may begin at `to`. If not, the payload is not what was grouped. */
+/* Whether another step may begin at `to`. If not, the payload is longer than announced. */
 static inline bool has_room(struct join *j, const unsigned char *to)
 {
     j->bad |= to > j->end;
@@ -37,9 +38,9 @@ static inline uint64_t take(struct join *j, enum column column)
     return value;
 }
 
-/* Each of these puts something at `to` and returns where the next is to be put. */
+/* Each function below writes at `to` and returns the address behind what it wrote. */
 
-/* A number where those of one byte and of two take turns. */
+/* Writes a number without a branch on its length of one or two bytes. Faster where both lengths mix at random. */
 static inline unsigned char *put_either(unsigned char *to, uint64_t value)
 {
     if (value >= 1u << 14)
@@ -50,7 +51,8 @@ static inline unsigned char *put_either(unsigned char *to, uint64_t value)
     return to + 1 + two;
 }
 
-/* Frames that repeat those a little before them; at most so many may follow. *length is how many do. */
+/* Joins a repetition: frames that are copies of the frames `distance` before them. At most `most` frames may follow;
+ * *length is how many do. */
 static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t most, uint64_t *length)
 {
     const uint64_t distance = take(j, COLUMN_DISTANCE);
@@ -63,7 +65,7 @@ static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t mo
     return number_write(number_write(number_write(to, 0), distance), *length);
 }
 
-/* Most of a recording is frames: what the loop needs is in variables of its own. */
+/* Joins frames. Most numbers of a recording are frames, so the loop keeps its state in local variables. */
 static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t count)
 {
     struct call_mtf *const call_mtf = j->call_mtf;
@@ -137,7 +139,8 @@ static unsigned char *join_bytes(struct join *j, unsigned char *to, uint64_t siz
     return to + size;
 }
 
-/* The size of a note stands before its fields and mostly takes a byte. */
+/* Joins a note. The size comes before the fields and mostly takes one byte, so one byte is reserved; a longer size
+ * moves the fields. */
 static unsigned char *join_note(struct join *j, unsigned char *to, uint64_t note)
 {
     unsigned char *const fields = to + 1;
@@ -171,7 +174,7 @@ static unsigned char *join_record(struct join *j, unsigned char *to)
     return kind == RECORD_FAILED ? number_write(to, take(j, COLUMN_CAUSE)) : to;
 }
 
-/* The columns one by one. False when they do not take the whole. */
+/* Finds the columns. Returns false when their sizes do not add up to the whole payload. */
 static bool find_columns(struct join *j, struct cursor from)
 {
     uint64_t sizes[GROUP_COLUMNS];

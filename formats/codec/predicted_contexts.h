@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What contexts of a predicted payload are about, by the numbers of schemas/stream.md, "Predicted payloads". For
+/* The topics of a predicted payload's contexts, by the numbers of schemas/stream.md, "Predicted payloads". For
  * codec_predict.c and predicted_stacks.c. */
 #ifndef PYREEL_FORMATS_CODEC_PREDICTED_CONTEXTS_H
 #define PYREEL_FORMATS_CODEC_PREDICTED_CONTEXTS_H
@@ -18,7 +18,7 @@ enum topic {
     TOPIC_POP_COUNT,
     TOPIC_POP_MORE,
     TOPIC_CALL_AFTER,
-    TOPIC_CALL_PLACE,
+    TOPIC_CALL_BEFORE,
     TOPIC_CALL_PATH,
     TOPIC_NEW,
     TOPIC_DISTANCE,

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-#define POP_BY_ONES 24  /* frames that are popped one by one, at most */
-#define NEAR_LEAF   3   /* frames that are told apart by how far they are from the leaf */
-#define GONE_MOST   7   /* more of them are the same */
-#define HITS_MOST   255 /* of a callee: then all are halved */
+#define POP_BY_ONES 24  /* frames whose popping takes one coded bit each; the rest takes a number */
+#define NEAR_LEAF   3   /* distances from the leaf that are contexts of their own */
+#define GONE_MOST   7   /* larger numbers of popped frames are one context */
+#define HITS_MOST   255 /* count of a callee at which all counts of the caller are halved */
 
 void predicted_stacks_begin(struct predicted_stacks *stacks)
 {
@@ -37,7 +37,7 @@ struct predicted_stack *predicted_stack_of(struct predicted_stacks *stacks, uint
     return stack;
 }
 
-/* The frame and the path at a depth, 0 at the root. */
+/* The frame and the path at a depth; 0 at the root. */
 static uint32_t frame_at(const struct predicted_stack *stack, uint32_t depth)
 {
     return depth > 0 ? stack->frames[depth - 1] : 0;
@@ -48,9 +48,9 @@ static uint32_t path_at(const struct predicted_stack *stack, uint32_t depth)
     return depth > 0 ? stack->paths[depth - 1] : 0;
 }
 
-/* ---- what goes ---- */
+/* ---- popped frames ---- */
 
-/* Whether the leaf goes, of which so many are gone. */
+/* Codes whether the leaf goes, after `gone` frames went. */
 static bool predict_gone(struct predictor *predictor, const struct predicted_stack *stack, uint32_t gone, bool goes)
 {
     const uint32_t leaf = frame_at(stack, stack->depth), caller = frame_at(stack, stack->depth - 1);
@@ -78,7 +78,7 @@ uint64_t predicted_stacks_pop(struct predictor *predictor, struct predicted_stac
     return gone + more;
 }
 
-/* ---- what is called ---- */
+/* ---- callees ---- */
 
 struct predicted_before predicted_stacks_before(const struct predicted_stack *stack, uint64_t popped)
 {
@@ -94,7 +94,7 @@ static void halve_hits(struct predicted_caller *caller)
         caller->hits[i] /= 2;
 }
 
-/* Counts a call. One that is not remembered takes the place of the last one if there is no room. */
+/* Counts a call. A callee that is not remembered is appended, or replaces the last one when the list is full. */
 static void note_call(struct predicted_caller *caller, uint32_t rank, uint32_t frame)
 {
     if (rank == caller->count) {
@@ -114,8 +114,8 @@ static void note_call(struct predicted_caller *caller, uint32_t rank, uint32_t f
     caller->last = frame + 1;
 }
 
-/* What was not called before: 0 is PREDICTED_LEAF, 1 PREDICTED_ROUND, others are told by how far they are ahead of the
- * one behind their caller. */
+/* Codes a callee that is not in the list: 0 is PREDICTED_LEAF, 1 is PREDICTED_ROUND; any other frame is coded as its
+ * difference to caller + 1. */
 static uint32_t predict_new(struct predictor *predictor, uint32_t caller, uint32_t frame)
 {
     const int64_t ahead = (int64_t)frame - caller - 1;
@@ -131,15 +131,16 @@ uint32_t predicted_stacks_call(struct predictor *predictor, struct predicted_sta
 {
     const uint32_t number = frame_at(stack, stack->depth);
     struct predicted_caller *caller = &stacks->callers[number % PREDICTED_CALLERS];
-    const uint32_t after = predictor_context(topic_context(TOPIC_CALL_AFTER, number), caller->last);
-    const uint32_t place = predictor_context(topic_context(TOPIC_CALL_PLACE, number), before.frame);
-    const uint32_t placed = predictor_context(place, before.gone);
-    const uint32_t path = topic_context(TOPIC_CALL_PATH, path_at(stack, stack->depth));
+    const uint32_t last_context = predictor_context(topic_context(TOPIC_CALL_AFTER, number), caller->last);
+    const uint32_t before_frame = predictor_context(topic_context(TOPIC_CALL_BEFORE, number), before.frame);
+    const uint32_t before_context = predictor_context(before_frame, before.gone);
+    const uint32_t path_context = topic_context(TOPIC_CALL_PATH, path_at(stack, stack->depth));
     uint32_t rank = 0;
     for (; rank < caller->count; rank++) {
         const uint32_t callee = caller->frames[rank];
-        const uint32_t contexts[] = { predictor_context(after, callee), predictor_context(placed, callee),
-                                      predictor_context(path, callee) };
+        const uint32_t contexts[] = { predictor_context(last_context, callee),
+                                      predictor_context(before_context, callee),
+                                      predictor_context(path_context, callee) };
         if (predictor_bit(predictor, contexts, countof(contexts), callee == frame))
             break;
     }

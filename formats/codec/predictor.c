@@ -3,19 +3,19 @@
 
 #include "formats/base/alloc.h"
 
-#define ROW        16 /* places that stand together: a cache line */
-#define ROWS_LOG   (PREDICTOR_PLACES_LOG - 4)
-#define SHORT_MOST 8 /* ones of a length that are in the first row */
-#define MODELLED   6 /* bits behind the first one of a number that are foretold; the rest are told as they are */
+#define ROW        16 /* slots in a cache line */
+#define ROWS_LOG   (PREDICTOR_SLOTS_LOG - 4)
+#define SHORT_MOST 8 /* bits of a unary length that have slots in the first row */
+#define MODELLED   6 /* bits of a number, behind its leading 1, that are predicted; the rest are coded as plain bits */
 
 /* ---- tables ---- */
 
-/* 4096 / (1 + e^-x) for x from -8 to 8 by halves, but never all or nothing. */
+/* 4096 / (1 + e^-x) for x from -8 to 8 in halves, but at least 1 and at most 4095. */
 static const uint16_t logistic[33] = { 1,    2,    4,    6,    10,   17,   27,   45,   74,   120,  194,
                                        311,  488,  747,  1102, 1546, 2048, 2550, 2994, 3349, 3608, 3785,
                                        3902, 3976, 4022, 4051, 4069, 4079, 4086, 4090, 4092, 4094, 4095 };
 
-/* In steps, from which odds on; what is between two of those is on a line. */
+/* The likelihood of odds, both in steps; linear between the entries of the table. */
 static uint32_t likely_at(uint32_t odds)
 {
     const uint32_t at = odds >> 7, part = odds & 127;
@@ -45,8 +45,8 @@ void predictor_prepare(struct predictor *predictor)
 
 static void forget(struct predictor *predictor)
 {
-    for (size_t i = 0; i < countof(predictor->places); i++)
-        predictor->places[i] = (struct predictor_place){ .one = 1 << 15 };
+    for (size_t i = 0; i < countof(predictor->slots); i++)
+        predictor->slots[i] = (struct predictor_slot){ .one = 1 << 15 };
 }
 
 void predictor_write(struct predictor *predictor, struct bytes *to)
@@ -63,24 +63,24 @@ void predictor_read(struct predictor *predictor, struct cursor from)
 
 /* ---- numbers ---- */
 
-/* A number takes several bits, each of which has a place by its own number: those of small ones are in one row. */
+/* Codes one bit of a number. Each bit has a slot, by its node. The slots of small numbers share a row, which is a cache
+ * line. */
 static inline bool bit_of_number(struct predictor *predictor, uint32_t context, uint32_t node, bool bit)
 {
     const uint32_t row = node < ROW ? context : predictor_context(context, node / ROW);
-    struct predictor_place *const place = predictor_place_at(predictor, (row >> (32 - ROWS_LOG)) * ROW + node % ROW,
-                                                             row);
-    bit = range_coder_bit(&predictor->coder, bounded(place->one), bit);
-    predictor_learn(predictor, place, bit);
+    struct predictor_slot *const slot = predictor_slot_at(predictor, (row >> (32 - ROWS_LOG)) * ROW + node % ROW, row);
+    bit = range_coder_bit(&predictor->coder, bounded(slot->one), bit);
+    predictor_learn(predictor, slot, bit);
     return bit;
 }
 
-/* How many bits number + 1 has behind its first one: 0 to 64. */
+/* How many bits number + 1 has behind its leading 1: 0 to 64. */
 static unsigned length_of(uint64_t number)
 {
     return number == UINT64_MAX ? 64 : 63 - (unsigned)__builtin_clzll(number + 1);
 }
 
-/* A 1 for each bit, then a 0 unless there are 64. */
+/* Codes a length in unary: `length` bits of 1, then a 0 unless the length is 64. */
 static unsigned tell_length(struct predictor *predictor, uint32_t context, unsigned length)
 {
     unsigned told = 0;

@@ -13,7 +13,8 @@ void range_coder_read(struct range_coder *coder, struct cursor from)
         coder->code = coder->code << 8 | range_coder_byte(coder);
 }
 
-/* Adds one at the last place of what was written. It never overflows: all that is told stays below 1. */
+/* Carries a 1 into the last written byte. The carry never overflows the first byte, because the coded number stays
+ * below 1. */
 static void carry(struct bytes *written)
 {
     for (size_t i = written->size; i > 0 && ++written->at[i - 1] == 0;)
@@ -40,7 +41,7 @@ uint32_t range_coder_bits(struct range_coder *coder, unsigned count, uint32_t bi
     coder->range >>= count;
     if (coder->reads) {
         bits = coder->code / coder->range;
-        bits = bits < most ? bits : most; /* more than that nobody wrote */
+        bits = bits < most ? bits : most; /* only a damaged file has a larger value */
         coder->code -= bits * coder->range;
     } else {
         bits &= most;
@@ -50,8 +51,8 @@ uint32_t range_coder_bits(struct range_coder *coder, unsigned count, uint32_t bi
     return bits;
 }
 
-/* Of all numbers in the range that which needs one more byte at most: the range is larger than all that are behind it.
- */
+/* Picks the number of the range with the most zeros at its end. At most one more byte is needed, because the range is
+ * at least RANGE_LEAST. */
 void range_coder_end(struct range_coder *coder)
 {
     const uint32_t end = (coder->low + (RANGE_LEAST - 1)) & ~(RANGE_LEAST - 1);

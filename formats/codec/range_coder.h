@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* A range coder: tells bits, each in the less room the likelier it was (schemas/stream.md, "Predicted payloads"). All
- * that is told becomes one number below 1, whose digits are bytes. Who writes and who reads call the same functions:
- * each takes a bit and returns it, and a reader's is ignored. */
+/* A range coder: codes bits, each in less room the likelier it is (schemas/stream.md, "Predicted payloads"). All bits
+ * together become one number below 1, whose digits are the bytes. Encoder and decoder call the same functions: each
+ * takes a bit and returns it; a decoder ignores the bit it is given. */
 #ifndef PYREEL_FORMATS_CODEC_RANGE_CODER_H
 #define PYREEL_FORMATS_CODEC_RANGE_CODER_H
 
 #include "formats/base/bytes.h"
 
-#define RANGE_LEAST (1u << 24) /* of a range; smaller ones are widened by a byte */
+#define RANGE_LEAST (1u << 24) /* a smaller range is widened by a byte */
 
 struct range_coder {
-    uint32_t low;   /* where the range begins: what was not written yet */
-    uint32_t range; /* how large it is */
-    uint32_t code;  /* a reader's: where in the range the number is */
+    uint32_t low;   /* start of the range: the digits that are not written yet */
+    uint32_t range; /* size of the range */
+    uint32_t code;  /* decoder: the number's position in the range */
     bool reads;
-    struct cursor from; /* behind its end all is zeros */
+    struct cursor from; /* decoder: the input; zeros follow its end */
     struct bytes *to;
 };
 
-/* Begins to append to `to`, or to take from `from`. */
+/* Begin to encode into `to`, or to decode `from`. */
 void range_coder_write(struct range_coder *coder, struct bytes *to);
 void range_coder_read(struct range_coder *coder, struct cursor from);
 
-/* Appends what is left when all was told. */
+/* Encoder: appends the remaining digits. Call it once, at the end. */
 void range_coder_end(struct range_coder *coder);
-/* Whether a reader came to the end of what there is. */
+/* Decoder: whether all bytes of the input were read. */
 bool range_coder_read_all(const struct range_coder *coder);
 
-/* Tells the lowest bits of a number, 1 to 8 of them, of which nothing is known. */
+/* Codes the lowest `count` bits of `bits`, 1 to 8, as equally likely. Returns them. */
 uint32_t range_coder_bits(struct range_coder *coder, unsigned count, uint32_t bits);
 
-/* ---- what is done for each bit ---- */
+/* ---- inline: runs for each bit ---- */
 
 void range_coder_raise(struct range_coder *coder, uint32_t by);
 void range_coder_write_byte(struct range_coder *coder);
@@ -51,10 +51,10 @@ static inline void range_coder_widen(struct range_coder *coder)
     }
 }
 
-/* Tells a bit that is so likely to be 1, in 65536ths: neither never nor always. */
+/* Codes a bit. `one` is the likelihood of a 1, in 65536ths: above 0 and below 65536. */
 static inline bool range_coder_bit(struct range_coder *coder, uint32_t one, bool bit)
 {
-    const uint32_t ones = (coder->range >> 16) * one; /* this much of the range is for a 1 */
+    const uint32_t ones = (coder->range >> 16) * one; /* the part of the range that stands for a 1 */
     if (coder->reads ? coder->code < ones : bit) {
         coder->range = ones;
         range_coder_widen(coder);

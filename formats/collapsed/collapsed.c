@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/intern/intern.h"
+#include "formats/model/outline.h"
 #include "formats/model/paths.h"
 #include "formats/model/task_frame.h"
 #include "formats/model/task_owner.h"
@@ -11,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A node of the outline on the way to becoming a line. */
+/* A node of the outline while the lines are made. */
 struct line_node {
-    uint64_t sum;   /* of what is counted; when the lines are written, the number on its line */
-    uint32_t child; /* its first one */
-    uint32_t next;  /* sibling; while the order is being found, another node with the same mark */
+    uint64_t sum;   /* sum of the weight; later the number on the line */
+    uint32_t child; /* first child */
+    uint32_t next;  /* next sibling; while nodes are sorted: next node with the same label */
 };
 
 static const struct {
@@ -32,19 +33,20 @@ static const struct {
 struct collapsed {
     const struct tables *tables;
     const struct collapsed_style *style;
-    bool processes; /* several: each is named */
+    bool processes; /* there are several processes, so each is named */
     struct paths paths;
     struct task_owners owners;
 
-    struct intern frames; /* every frame as it is shown */
-    struct bytes frame;   /* one in the making */
-    uint32_t *marks;      /* of the tables' frames: their numbers in `frames` */
-    uint32_t *opcodes;    /* of their instructions; 0: there is none, or it is not wanted */
+    struct intern frames; /* every frame as shown */
+    struct bytes frame;   /* the frame that is being made */
+    uint32_t *labels;     /* by frame of the tables: its label, a number in `frames` */
+    uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
     struct outline outline;
     struct line_node *nodes; /* by number in the outline */
 };
 
-/* A character that would break the line: C0, DEL, or C1 in two bytes. How many bytes it has, 0 when it is harmless. */
+/* The size in bytes of a control character at the start of `text`: C0, DEL, or C1 (two bytes). 0 for other characters.
+ */
 static size_t control_size(struct text text)
 {
     const unsigned char first = (unsigned char)text.bytes[0];
@@ -53,7 +55,7 @@ static size_t control_size(struct text text)
     return first == 0xC2 && text.size > 1 && (unsigned char)text.bytes[1] < 0xA0 ? 2 : 0;
 }
 
-/* How much of it can stand as it is. */
+/* The number of bytes that need no replacement. */
 static size_t plain_size(struct text text)
 {
     size_t size = 0;
@@ -89,16 +91,16 @@ static void put_decimal(struct bytes *to, uint64_t number)
     to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), number);
 }
 
-/* Ends the frame in the making and gives its mark. */
-static uint32_t frame_mark(struct collapsed *collapsed)
+/* Ends the frame that is being made. Returns its label. */
+static uint32_t finish_label(struct collapsed *collapsed)
 {
     bool added;
-    const uint32_t mark = intern_number(&collapsed->frames, collapsed->frame.at, collapsed->frame.size, &added);
+    const uint32_t label = intern_number(&collapsed->frames, collapsed->frame.at, collapsed->frame.size, &added);
     collapsed->frame.size = 0;
-    return mark;
+    return label;
 }
 
-static uint32_t mark_python_frame(struct collapsed *collapsed, const struct frame *frame)
+static uint32_t python_frame_label(struct collapsed *collapsed, const struct frame *frame)
 {
     const struct tables *tables = collapsed->tables;
     struct bytes *to = &collapsed->frame;
@@ -106,7 +108,7 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
     const bool bare = tables->functions[frame->function].file == 0;
     put_name(to, bare && collapsed->style->no_threads ? task_frame_merged(name) : name);
     if (bare)
-        return frame_mark(collapsed);
+        return finish_label(collapsed);
     const struct text file = tables_function_file(tables, frame->function);
     put_string(to, " (");
     put_name(to, collapsed->style->full_paths ? file : paths_shorten(&collapsed->paths, file));
@@ -115,35 +117,35 @@ static uint32_t mark_python_frame(struct collapsed *collapsed, const struct fram
         put_decimal(to, frame->line);
     }
     put_string(to, ")");
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_opcode(struct collapsed *collapsed, const struct frame *frame)
+static uint32_t opcode_label(struct collapsed *collapsed, const struct frame *frame)
 {
     if (!collapsed->style->opcodes || !frame->instruction)
         return 0;
     put_string(&collapsed->frame, "[");
     put_name(&collapsed->frame, tables_string(collapsed->tables, frame->instruction));
     put_string(&collapsed->frame, "]");
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static void mark_frames(struct collapsed *collapsed)
+static void label_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
-    collapsed->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->marks));
+    collapsed->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->labels));
     collapsed->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->opcodes));
     put_string(&collapsed->frame, NO_PYTHON_FRAMES);
-    collapsed->marks[0] = frame_mark(collapsed);
+    collapsed->labels[0] = finish_label(collapsed);
     for (size_t i = 1; i < tables->frames_count; i++) {
         if (!tables->frames[i].number)
             continue;
-        collapsed->marks[i] = mark_python_frame(collapsed, &tables->frames[i]);
-        collapsed->opcodes[i] = mark_opcode(collapsed, &tables->frames[i]);
+        collapsed->labels[i] = python_frame_label(collapsed, &tables->frames[i]);
+        collapsed->opcodes[i] = opcode_label(collapsed, &tables->frames[i]);
     }
 }
 
-static uint32_t mark_process(struct collapsed *collapsed, const struct process_row *row)
+static uint32_t process_label(struct collapsed *collapsed, const struct process_row *row)
 {
     const struct process *process = &row->process;
     put_string(&collapsed->frame, "pid ");
@@ -155,33 +157,33 @@ static uint32_t mark_process(struct collapsed *collapsed, const struct process_r
         put_name(&collapsed->frame, row->recording);
         put_string(&collapsed->frame, ")");
     }
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_interpreter(struct collapsed *collapsed, uint64_t interpreter)
+static uint32_t interpreter_label(struct collapsed *collapsed, uint64_t interpreter)
 {
     put_string(&collapsed->frame, "interpreter ");
     put_decimal(&collapsed->frame, interpreter);
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_thread(struct collapsed *collapsed, uint32_t number)
+static uint32_t thread_label(struct collapsed *collapsed, uint32_t number)
 {
     put_name(&collapsed->frame, task_owner_name(&collapsed->owners, collapsed->tables, number));
     put_string(&collapsed->frame, " (");
     put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
     put_string(&collapsed->frame, ")");
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-static uint32_t mark_task(struct collapsed *collapsed, uint32_t task)
+static uint32_t task_label(struct collapsed *collapsed, uint32_t task)
 {
     put_string(&collapsed->frame, "task ");
     put_name(&collapsed->frame, tables_task(collapsed->tables, task)->task.name);
-    return frame_mark(collapsed);
+    return finish_label(collapsed);
 }
 
-/* The node that a thread's stacks hang under. */
+/* The node under which a thread's stacks are placed. */
 static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
 {
     const struct thread *thread = &collapsed->tables->threads[number].thread;
@@ -189,16 +191,16 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
     uint32_t root = 0;
     if (collapsed->processes) {
         const struct process_row *process = &collapsed->tables->processes[thread->process];
-        root = outline_child(outline, root, mark_process(collapsed, process));
+        root = outline_child(outline, root, process_label(collapsed, process));
     }
     if (thread->interpreter)
-        root = outline_child(outline, root, mark_interpreter(collapsed, thread->interpreter));
+        root = outline_child(outline, root, interpreter_label(collapsed, thread->interpreter));
     if (collapsed->style->no_threads)
         return root;
-    if (thread->tid || !thread->task) /* nobody knows where an orphaned task belongs */
-        root = outline_child(outline, root, mark_thread(collapsed, number));
+    if (thread->tid || !thread->task) /* the owner of an orphaned task is unknown */
+        root = outline_child(outline, root, thread_label(collapsed, number));
     if (thread->task)
-        root = outline_child(outline, root, mark_task(collapsed, thread->task));
+        root = outline_child(outline, root, task_label(collapsed, thread->task));
     return root;
 }
 
@@ -218,7 +220,7 @@ enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight)
     return weights[weight].sum;
 }
 
-/* The number on the line: rounded once, when all is added up. */
+/* The number on the line. Only the total is rounded. */
 static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 {
     return collapsed->style->weight == WEIGHT_SAMPLES ? sum : (sum + 500) / 1000;
@@ -227,7 +229,7 @@ static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t stack)
 {
     const struct tables *tables = collapsed->tables;
-    const uint32_t node = outline_place(&collapsed->outline, tables, collapsed->marks, root, stack);
+    const uint32_t node = outline_node(&collapsed->outline, tables, collapsed->labels, root, stack);
     const uint32_t opcode = stack ? collapsed->opcodes[tables->stacks[stack].frame] : 0;
     return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
 }
@@ -236,7 +238,7 @@ static void count_samples(struct collapsed *collapsed, const struct aggregate *a
 {
     const struct tables *tables = collapsed->tables;
     uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes));      /* by row */
-    uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: find it */
+    uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: not found yet */
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
         if (!roots[row->thread])
@@ -252,13 +254,13 @@ static void count_samples(struct collapsed *collapsed, const struct aggregate *a
     free(nodes);
 }
 
-/* A frame as it is shown, and the nodes that have it. */
+/* A frame as shown, and the nodes that have it. */
 struct shown {
     struct text text;
-    uint32_t nodes; /* the first of them */
+    uint32_t nodes; /* first node with this frame */
 };
 
-/* By mark. Free slots have number 0, which is no mark. */
+/* The shown frames by label. Free slots have number 0, which is no label. */
 static struct shown *list_frames(const struct intern *frames)
 {
     struct shown *list = alloc_zeroed((size_t)frames->count + 1, sizeof(*list));
@@ -285,8 +287,8 @@ static void list_nodes(struct collapsed *collapsed, struct shown *frames)
     }
 }
 
-/* Sorts the children of every node without comparing them: takes the nodes frame by frame, the last frame in order
- * first, and puts each before those that its parent has already. */
+/* Sorts the children of every node without comparing them: for each frame, from the last in order to the first, puts
+ * each node with this frame before its parent's children so far. */
 static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
 {
     const size_t count = collapsed->frames.count;
@@ -307,7 +309,7 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
     free(sorted);
 }
 
-/* Goes down with ";frame" added to the line, up with it taken off; the first ";" is not written. */
+/* Walks the tree. Going down appends ";frame" to the line, going up removes it. The first ";" is not written. */
 static void write_lines(struct output *to, const struct collapsed *collapsed, const struct shown *frames)
 {
     const struct line_node *nodes = collapsed->nodes;
@@ -332,7 +334,7 @@ static void write_lines(struct output *to, const struct collapsed *collapsed, co
             line.size -= 1 + frames[outline[node].frame].text.size;
         if (node)
             line.size -= 1 + frames[outline[node].frame].text.size;
-        node = nodes[node].next; /* of node 0: none */
+        node = nodes[node].next; /* node 0 has no sibling */
     }
     bytes_free(&line);
 }
@@ -352,7 +354,7 @@ static void drop(struct collapsed *collapsed)
     intern_free(&collapsed->frames);
     bytes_free(&collapsed->frame);
     outline_free(&collapsed->outline);
-    free(collapsed->marks);
+    free(collapsed->labels);
     free(collapsed->opcodes);
     free(collapsed->nodes);
 }
@@ -363,7 +365,7 @@ void collapsed_write(struct output *to, const struct tables *tables, const struc
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
     paths_find(&collapsed.paths, tables);
     task_owner_find(&collapsed.owners, tables);
-    mark_frames(&collapsed);
+    label_frames(&collapsed);
     count_samples(&collapsed, aggregate);
 
     struct shown *frames = list_frames(&collapsed.frames);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* A millisecond and its decimal parts; a sample's time is rounded to one of them. */
+/* The units of a sample's time: a millisecond and its decimal parts. */
 static const uint64_t units_ns[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
 
 struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style)
@@ -18,7 +18,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     return gecko;
 }
 
-/* Times are half of the file: they get the digits that show a tick's jitter, and no more. */
+/* Chooses the unit of times. Times are half of the file, so they get only the digits that show a tick's jitter. */
 static void choose_unit(struct gecko *gecko)
 {
     const uint64_t wanted_ns = gecko->tables->recording.interval_ns / 20;
@@ -45,7 +45,7 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
     return &gecko_thread(gecko, thread)->samples;
 }
 
-/* The samples of a tick have one time. */
+/* Converts a time to units. All samples of a tick have one time, so the last result is kept. */
 static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 {
     if (ns != gecko->tick_ns || gecko->tick_units == 0) {
@@ -55,7 +55,7 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
     return gecko->tick_units;
 }
 
-/* Failed samples and missed ticks add nothing: the viewer sees a longer step from one sample to the next. */
+/* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
     if (gecko->unit_ns == 0)
@@ -64,8 +64,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread;
     struct spool_column *samples = &thread->samples;
-    /* Rounded before differences are taken, so that errors do not add up. The viewer accepts times that go back and
-     * draws nonsense, so a recording that has them is mended here. */
+    /* Times are rounded before differences are taken, so errors do not add up. The viewer accepts a time that goes back
+     * but draws nonsense, so such a time is replaced by the one before. */
     uint64_t time = in_units_of_tick(gecko, sample->time_ns);
     if (time < samples->last.time)
         time = samples->last.time;
@@ -102,7 +102,8 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }
 
-/* Some importers know the format by its beginning, {"libs" or {"meta"; and the meta comes best when all is known. */
+/* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
+ * needs totals. */
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct emitter *json = &gecko->json;

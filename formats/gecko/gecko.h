@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile for the Firefox Profiler: its "processed" JSON format, version 64, the oldest that needs nothing repeated
- * per thread and that every viewer since has read and upgraded. Readers refuse a version above their own and convert
- * any below, so an old number loads in more places than a new one.
+/* Writes a profile for the Firefox Profiler in its "processed" JSON format, version 64. This is the oldest version that
+ * shares tables between threads, and every viewer since reads it. A viewer refuses a newer version than its own and
+ * converts older ones, so an old version loads in more places.
  *
  *     {"libs": [], "threads": [...], "shared": {...}, "counters": [], "meta": {...}}
  *
- * Samples are wanted column by column and thread by thread, so they wait in a spool until the end. Everything else is
- * in the tables, and its number there is its row here: row 0, "none" in the tables, is a frame that stands for "no
- * Python frames", so that stack 0 is a stack like any other.
+ * The format has samples column by column and thread by thread, so samples wait in a spool until the end. The
+ * definitions are in the tables, and a number in the tables is a row number here. Row 0 ("none" in the tables) is a
+ * frame that stands for "no Python frames", so stack 0 is a stack like any other.
  *
- * An entry that stands for an asyncio task is a thread of its own, behind the true ones of its process; of very many
- * tasks only the first have one each, and the others share one. With instructions each stack ends in a frame for that
- * of its leaf, [LOAD_ATTR_SLOT], so that functions stay whole.
+ * A line is a row of the viewer's timeline. An entry that stands for an asyncio task gets a line behind the lines of
+ * its process's threads. Only the first tasks get a line each; the others share one. With instructions, each stack ends
+ * in a frame for the leaf's instruction, [LOAD_ATTR_SLOT], so functions stay whole.
  *
- * The parts, one file each: gecko.c the samples and the order of all, gecko_status.c what threads were doing,
- * gecko_tasks.c which tasks they ran, gecko_opcodes.c at which instruction,
- * gecko_markers.c and gecko_state_markers.c how all that is shown, gecko_threads.c who is who,
- * gecko_tables.c what threads share, gecko_sources.c what a file's path says,
- * gecko_meta.c what the viewer should know of the recording. */
+ * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
+ * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
+ * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
+ * gecko_threads.c: threads and processes; gecko_tables.c: the tables that threads share; gecko_sources.c: source files;
+ * gecko_meta.c: the description of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
@@ -31,14 +31,15 @@ struct gecko_style {
     bool opcodes; /* show instructions */
 };
 
-/* Starts a profile that goes to `output`. Both stay the caller's and must outlive it; `output` is not closed. */
+/* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
+ * `output` is not closed. */
 struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style);
 
-/* Takes an event that the tables have accepted; no samples with a stack that is lost. */
+/* Takes an event that the tables have accepted. Must not get a sample whose stack is STACK_LOST. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);
 
-/* Writes the profile, once. False with the reason when the samples could not be kept or a text is not UTF-8; what goes
- * wrong with the output, output_close() tells. */
+/* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
+ * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
 
 /* Frees everything. */

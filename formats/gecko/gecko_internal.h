@@ -7,103 +7,105 @@
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 
-/* Rows of meta.categories; a file's origin (formats/model/paths.h) is Python's subcategory. A function has one
- * subcategory whatever it does: a viewer greys a call tree node whose samples disagree. "Idle" is missing on purpose: a
- * stack is the same whether its thread waits or runs, and what tells them apart are the CPU times and markers. */
+/* Rows of meta.categories. The subcategory of a Python function is the origin of its file (formats/model/paths.h). A
+ * function always has the same subcategory, because the viewer greys a call tree node whose samples differ. There is no
+ * category "Idle": a stack is the same whether its thread waits or runs; CPU times and markers show the difference. */
 enum gecko_category {
     CATEGORY_OTHER,
     CATEGORY_PYTHON,
     CATEGORY_NATIVE,
     CATEGORY_GC,
-    CATEGORY_TASK,        /* marks of asyncio tasks */
-    CATEGORY_INSTRUCTION, /* there only when instructions are shown */
+    CATEGORY_TASK,        /* frames of asyncio tasks */
+    CATEGORY_INSTRUCTION, /* exists only when instructions are shown */
 };
 
 /* A source file. */
 struct gecko_source {
     uint32_t file; /* string */
     enum origin origin;
-    uint32_t package; /* that it is part of, from 1; 0: the program itself */
+    uint32_t package; /* package of the file, from 1; 0: the program itself */
 };
 
-/* The files of all functions, and the packages they are part of. `= {0}` is empty. */
+/* The files of all functions, and their packages. `= {0}` is empty. */
 struct gecko_sources {
-    uint32_t *by_file; /* the source's place in `rows` + 1, by string */
+    uint32_t *by_file; /* by string: index of the source in `rows` + 1 */
     struct gecko_source *rows;
     size_t count, room;
-    struct text *packages; /* names by number, [0] unused; they point into the tables' strings */
+    struct text *packages; /* names by number, [0] unused; they point into strings of the tables */
     size_t packages_room;
     struct intern package_numbers;
 };
 
-/* Looks at the files of all functions. */
+/* Collects the files of all functions. */
 void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
 void gecko_sources_free(struct gecko_sources *sources);
 
-/* What a thread may be doing, as markers show it; as a set, 1 << it. */
+/* The states of a thread that markers show. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
-/* Times are in units of gecko->unit_ns. The columns of CPU times, of states and of weights begin with the first sample
- * that has any, so that a recording without does not pay for them. */
+/* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
+ * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
     struct spool_column samples;
-    struct spool_column cpu;     /* per sample: CPU time so far; 1: not known, instead of a stack */
-    struct spool_column states;  /* per change: since when; the set, instead of a stack */
-    struct spool_column tasks;   /* per change: since when; the task that it runs, instead of a stack */
-    struct spool_column weights; /* per sample: time in ns that all so far stand for; no stack */
-    uint64_t cpu_from;           /* samples before the first that has a CPU time */
-    uint64_t weights_from;       /* samples before the first that stands for other than an interval */
-    uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
-    uint64_t cpu_ns;             /* used so far */
-    uint64_t tick;               /* in which it was looked at last */
-    uint32_t seen;               /* states that it ever had */
-    bool shared;                 /* it has the samples of many tasks */
+    struct spool_column cpu;     /* per sample: CPU time so far; .stack is CPU_BLANK when it is unknown */
+    struct spool_column states;  /* per change: its time; .stack is the set of states */
+    struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
+    struct spool_column weights; /* per sample: total time in ns that all samples so far stand for; .stack is unused */
+    uint64_t cpu_from;           /* number of samples before the first one with a CPU time */
+    uint64_t weights_from; /* number of samples before the first one that stands for a time other than the interval */
+    uint64_t stands_ns;    /* how long the latest sample stands for; 0: an interval */
+    uint64_t cpu_ns;       /* CPU time so far */
+    uint64_t tick;         /* tick of the last look at the thread */
+    uint32_t seen;         /* set of all states so far */
+    bool shared;           /* the thread has the samples of many tasks */
 };
 
-/* A process as the viewer should name it. */
+/* A process as the viewer names it. */
 struct gecko_process {
     char *title; /* app.py */
-    char *pid;   /* 4242, or 4242.1 when the number was used before */
+    char *pid;   /* 4242; 4242.1 when an earlier process had the pid */
 };
 
-/* A thread of the profile, in the order in which they are shown. */
+/* A line of the timeline. Lines are in the order in which the viewer shows them. */
 struct gecko_line {
-    uint32_t thread; /* 0: there is none, the line only makes the profile one that opens */
+    uint32_t thread; /* 0: no thread; the line exists because a profile needs one */
     uint32_t process;
     bool main, task;
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
 struct gecko_tasks {
-    uint32_t *hosts; /* by thread: whose line its samples are on; 0: not decided */
+    uint32_t *hosts; /* by thread: the thread or entry on whose line its samples are; 0: not decided */
     size_t hosts_room;
-    uint32_t *shared; /* by process: the entry whose line those share that have none of their own */
+    uint32_t *shared; /* by process: the entry whose line is shared by the entries without a line */
     size_t shared_room;
-    uint32_t lines; /* entries that have their own */
-    bool run;       /* threads were seen to run tasks */
+    uint32_t lines; /* number of entries with a line of their own */
+    bool run;       /* some sample's thread ran a task */
 };
 
-/* An instruction, with which stacks end: a frame and a function of its own, behind all others. */
+/* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all
+ * rows of the tables. */
 struct gecko_opcode {
     uint32_t instruction, base; /* strings */
     size_t name;                /* string: [LOAD_ATTR_SLOT] */
     uint32_t subcategory;
 };
 
-/* A stack of the tables with the instruction at its leaf: a stack of its own, behind all others. */
+/* A stack of the tables plus the instruction of its leaf. It has a row in the table of stacks, behind all rows of the
+ * tables. */
 struct gecko_leaf {
     uint32_t stack, opcode;
 };
 
-#define GECKO_BASES 250 /* subcategories; the viewer takes 256 at most */
+#define GECKO_BASES 250 /* number of subcategories; the viewer allows 256 */
 
-/* `= {0}` is empty, and shows none. */
+/* `= {0}` is empty and shows no instructions. */
 struct gecko_opcodes {
     bool shown;
-    struct intern_pairs numbers; /* of (instruction, base): row + 1 */
+    struct intern_pairs numbers; /* (instruction, base) -> row + 1 */
     struct gecko_opcode *rows;
     size_t rows_room;
-    uint32_t *leaf_of; /* by stack: its place in `leaves` + 1 */
+    uint32_t *leaf_of; /* by stack: index in `leaves` + 1 */
     size_t leaf_of_room;
     struct gecko_leaf *leaves;
     size_t leaves_count, leaves_room;
@@ -115,115 +117,119 @@ struct gecko {
     const struct tables *tables;
     struct emitter json;
     struct spool spool;
-    uint64_t unit_ns;             /* a sample's time is written as a multiple of it; 0 before the first sample */
-    unsigned digits;              /* of a millisecond, that a unit needs */
-    uint64_t tick_ns, tick_units; /* a sample's time, and what it was rounded to */
-    uint64_t tick;                /* number of the open tick; a tick in which no thread could be read has none */
-    bool blind;                   /* the open tick is one */
+    uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
+    unsigned digits;              /* decimal digits of a millisecond in a unit */
+    uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
+    uint64_t tick;                /* number of the open tick; a tick in which no thread could be read gets no number */
+    bool blind;                   /* no thread could be read in the open tick */
     bool cpu_known;               /* some samples have CPU times */
-    bool weighted;                /* some stand for other than an interval */
-    uint32_t seen;                /* states that any thread had */
+    bool weighted;                /* some samples stand for a time other than the interval */
+    uint32_t seen;                /* set of the states of all threads */
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
-    uint64_t state_units[STATES]; /* of all threads together; known once their markers are written */
+    uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
     struct gecko_tasks tasks;
     struct gecko_opcodes opcodes;
 
-    /* Made when all is known. */
+    /* Made at the end. */
     struct gecko_sources sources;
-    struct intern strings;           /* behind those of the tables and the names of packages */
-    struct gecko_process *processes; /* by number; [0] stands for none */
+    struct intern strings;           /* further strings, behind the strings of the tables and the packages' names */
+    struct gecko_process *processes; /* by number; [0] stands for an unknown process */
     size_t processes_count;
     struct gecko_line *lines;
     size_t lines_count;
 };
 
-/* Time as JSON, in milliseconds. */
+/* Writes a time in milliseconds. */
 static inline void gecko_emit_ms(struct emitter *json, const char *key, uint64_t ns)
 {
     emit_decimal(json, key, ns, 6);
 }
 
-/* A thread of which nothing was taken is an empty one. */
+/* The data of a thread, and its samples. Empty for a thread without events. */
 const struct gecko_thread *gecko_thread(const struct gecko *gecko, uint32_t thread);
 const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread);
 
-/* The thread's row, made if there is none; not the one of number 0. */
+/* The data of a thread, made if absent. Not for number 0. */
 struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
 
-/* Takes what a sample says beside its stack; `time` is the sample's, which the thread does not have yet. */
+/* Takes the status of a sample. `time` is the sample's time in units. Call it before the sample is added to
+ * thread->samples. */
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
 void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
 void gecko_status_take_tick(struct gecko *gecko);
-/* How long a sample lasts that stands for so many ns; 0: for an interval. */
+/* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
-/* Writes the column of CPU times of a thread's samples; none when no sample of the recording has one. */
+/* Writes the column of CPU times of a thread's samples. Writes nothing when no sample of the recording has a CPU time.
+ */
 void gecko_status_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
 
-/* Takes how long a sample stands for, which the thread does not have yet. */
+/* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
-/* Writes how long the samples of a thread stand for. */
+/* Writes the times that the samples of a thread stand for. */
 void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
-/* What the samples of a thread are part of: its own line, or one that many tasks share. */
+/* The thread or entry on whose line the samples of `thread` are: itself, or an entry whose line is shared. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
-/* Whether the line of this entry is a shared one. */
+/* Whether several entries share the line of this entry. */
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread);
-/* Takes which task a sample found its thread running; `time` as above. */
+/* Takes the task that a sample's thread runs. `time` as in gecko_status_take(). */
 void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
-/* From now on the thread runs this task. */
+/* Notes that the thread runs this task from `time` on. */
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
 void gecko_tasks_free(struct gecko_tasks *tasks);
 
 /* Takes the stack of a sample, whose leaf may have an instruction. */
 void gecko_opcodes_take(struct gecko *gecko, uint32_t stack);
-/* Names them, once there are no more. */
+/* Names the instruction frames. Call it after the last sample. */
 void gecko_opcodes_settle(struct gecko *gecko);
-/* The row of a stack with the instruction of its leaf; its own row when it has none or none is shown. */
+/* The row of the stack with its leaf's instruction; the row of the stack itself when there is no instruction or none is
+ * shown. */
 uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack);
 void gecko_opcodes_free(struct gecko_opcodes *opcodes);
 
-/* An interval on a thread's line, and the stack of the sample that it begins with. */
+/* A marker: an interval on a thread's line, and the stack of the sample with which it begins. */
 struct gecko_marker {
     uint64_t start, end;
     uint32_t stack;
     uint32_t subject; /* the state, the task, the frame */
 };
 
-/* Makes the markers of a thread, kind after kind. A kind uses what it needs. */
+/* Makes the markers of a thread, one kind after the other. Each kind uses the members that it needs. */
 struct gecko_marker_reader {
     struct gecko *gecko;
     const struct gecko_thread *thread;
     struct spool_reader changes, samples;
-    struct spool_sample change, sample; /* those that are read */
-    uint64_t usual;                     /* samples left before the first that has a weight */
-    uint64_t width;                     /* of `sample` */
-    uint64_t end;                       /* of the thread's last sample */
+    struct spool_sample change, sample; /* the latest change and the latest sample that were read */
+    uint64_t usual;                     /* number of samples left before the first one with a weight */
+    uint64_t width;                     /* duration of `sample` */
+    uint64_t end;                       /* end of the thread's last sample */
     uint64_t now;
-    uint32_t states, ended; /* after the change at `now`; ended by it, and not given yet */
-    bool stacks;            /* are wanted */
+    uint32_t states, ended; /* the states after the change at `now`; the states that this change ended and whose markers
+                             * are not given yet */
+    bool stacks;            /* markers get a stack */
     bool over;
     struct gecko_marker open[STATES];
 };
 
 struct gecko_marker_kind {
-    /* Goes to the first marker: `sample` is the first sample, `over` is false. */
+    /* Prepares the first marker: `sample` is the first sample, `over` is false. */
     void (*begin)(struct gecko_marker_reader *reader);
-    /* Gives the next one; false when there is none. */
+    /* Gives the next marker; false when there is none. */
     bool (*next)(struct gecko_marker_reader *reader, struct gecko_marker *marker);
     struct text (*name)(const struct gecko_marker *marker);
-    /* Writes the members of its data. */
+    /* Writes the members of the marker's data. */
     void (*emit_data)(struct gecko *gecko, const struct gecko_marker *marker);
-    /* Adds what the viewer should know of those that there are. */
+    /* Adds the schemas of the markers that the profile has. */
     void (*add_schemas)(const struct gecko *gecko, json_t *schemas);
 };
 
 extern const struct gecko_marker_kind gecko_state_markers, gecko_task_markers, gecko_opcode_markers;
 
-/* For the kinds: the stack of the sample at a time that does not go back; the members that the data of all have; the
- * parts of a schema, in which the field `shown` is the label. */
+/* Helpers for the kinds of markers: the stack of the sample at a time (call it with times that never go back); the
+ * members that the data of all kinds have; the parts of a schema, in which the field `shown` is the label. */
 uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t time);
 void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *color);
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker);
@@ -234,23 +240,23 @@ json_t *gecko_markers_schema(const char *name, const char *description, bool ove
 
 /* Writes the markers of a thread. */
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread);
-/* What the viewer should know of markers: [] when there are none. */
+/* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
-/* The states that a status stands for. */
+/* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
-/* The place of a text among the strings, which has it from now on. The sources have been found. */
+/* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
-/* Decides which threads are shown, in which order and under which names. */
+/* Makes the lines: decides which threads are shown, in which order, and with which names. */
 void gecko_threads_make_lines(struct gecko *gecko);
 void gecko_threads_free_lines(struct gecko *gecko);
 /* Writes the list of threads with their samples. */
 void gecko_threads_emit(struct gecko *gecko);
-/* The lines that are visible at first, and the one that is selected, as lists of places. */
+/* The indexes of the lines that are visible at first, and of the line that is selected. */
 json_t *gecko_threads_visible_lines(const struct gecko *gecko);
 json_t *gecko_threads_selected_lines(const struct gecko *gecko);
 
-/* Writes the tables that all threads share, and the recording's description. */
+/* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);
 

@@ -12,9 +12,9 @@ static const struct gecko_marker_kind *const kinds[] = {
     &gecko_opcode_markers,
 };
 
-/* ---- what the kinds have in common ---- */
+/* ---- helpers for the kinds ---- */
 
-/* Changes and samples go on together. */
+/* Reads samples up to the time, so changes and samples advance together. */
 uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t time)
 {
     while (reader->stacks && reader->sample.time < time && spool_next(&reader->samples, &reader->sample)) {
@@ -22,7 +22,7 @@ uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t tim
     return reader->sample.stack;
 }
 
-/* A text of ours, which needs no escape: there may be millions of them. */
+/* Writes a constant text, which needs no escape. Fast, because there may be millions. */
 static void emit_own(struct emitter *json, const char *key, const char *text)
 {
     char quoted[32];
@@ -36,7 +36,7 @@ void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *
     emit_own(&gecko->json, "color", color);
 }
 
-/* The function at the leaf of a stack, as a string; 0 is "no Python frames", as everywhere. */
+/* The name (a string) of the function at the leaf of a stack; string 0 is "no Python frames" in the profile. */
 static uint32_t leaf_name(const struct tables *tables, uint32_t stack)
 {
     const uint32_t frame = stack ? tables->stacks[stack].frame : 0;
@@ -104,7 +104,7 @@ static void emit_end(struct gecko *gecko, const struct gecko_marker_kind *kind, 
     emit_decimal(&gecko->json, NULL, marker->end, gecko->digits);
 }
 
-/* An interval. */
+/* Writes the phase: 1 is an interval. */
 static void emit_phase(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
 {
     (void)kind;
@@ -138,7 +138,7 @@ static void begin_kind(struct gecko_marker_reader *reader, const struct gecko_ma
     kind->begin(reader);
 }
 
-/* Returns how many cells it has. */
+/* Writes a column. Returns the number of its cells. */
 static int64_t emit_column(struct gecko_marker_reader *reader, size_t column)
 {
     int64_t count = 0;

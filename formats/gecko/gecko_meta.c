@@ -9,9 +9,9 @@
 
 static const struct category {
     const char *name, *color;
-    const char *subcategories[5]; /* "Other" is the first of each */
+    const char *subcategories[5]; /* "Other" is always first */
 } categories[] = {
-    /* The viewer needs a grey one, for what differs within a call tree node. */
+    /* The viewer needs a grey category for call tree nodes whose samples differ. */
     [CATEGORY_OTHER] = { "Other", "grey", { "Other" } },
     [CATEGORY_PYTHON] = { "Python",
                           "yellow",
@@ -39,7 +39,8 @@ static json_t *category_value(const struct category *category)
                      subcategories);
 }
 
-/* A breakdown of a function by them shows what its instructions were specialised from. */
+/* Adds the base instructions as subcategories. So the viewer can group a function's instructions by the instruction
+ * that they specialise. */
 static void add_bases(json_t *category, const struct gecko *gecko)
 {
     json_t *subcategories = json_object_get(category, "subcategories");
@@ -60,7 +61,8 @@ static json_t *category_values(const struct gecko *gecko)
     return all;
 }
 
-/* The viewer's title is the product and the digits at the end of `misc`: of 3.15.0rc1 it would only find the 1. */
+/* Writes the product. The viewer's title is the product and the digits at the end of `misc`; from 3.15.0rc1 it would
+ * show only the 1. */
 static void emit_product(struct emitter *json, uint32_t version_hex)
 {
     char version[32], value[48];
@@ -72,7 +74,7 @@ static void emit_product(struct emitter *json, uint32_t version_hex)
     emit_value(json, "misc", json_string(misc));
 }
 
-/* The window that the viewer opens with. The last samples need their widths, too, as they and the markers are drawn. */
+/* The end of the window with which the viewer opens. The last samples and the markers need their full widths. */
 static uint64_t end_ns(const struct gecko *gecko)
 {
     uint64_t last_ns = gecko->tables->recording.interval_ns;
@@ -94,7 +96,7 @@ static void emit_times(struct gecko *gecko)
 {
     struct emitter *json = &gecko->json;
     const struct recording *recording = &gecko->tables->recording;
-    /* 0 would be no width at all; it says that the interval isn't known. */
+    /* an unknown interval is 0, which the viewer would draw without a width */
     gecko_emit_ms(json, "interval", recording->interval_ns ? recording->interval_ns : 1000000);
     gecko_emit_ms(json, "startTime", recording->start_unix_ns);
     emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
@@ -141,23 +143,23 @@ static void add_count(json_t *rows, const char *label, uint64_t count)
     json_array_append_new(rows, row(label, "integer", json_integer((json_int_t)count)));
 }
 
-/* The viewer formats a duration; it is given in milliseconds. */
+/* Adds a duration. The viewer formats it; the value is in milliseconds. */
 static void add_duration(json_t *rows, const char *label, uint64_t ns)
 {
     json_array_append_new(rows, row(label, "duration", json_integer((json_int_t)((ns + 500000) / 1000000))));
 }
 
-/* How exact it is, where the recorder says so. */
+/* Adds the exactness of the recording, if the recorder counted it. */
 static void add_exactness(json_t *rows, const struct tables *tables)
 {
     const struct exactness exactness = exactness_of(tables);
     char room[EXACTNESS_ROOM];
-    if (exactness.tells_left_out)
+    if (exactness.has_left_out)
         add_string(rows, "Rate", exactness_rate(room, &exactness));
     add_string(rows, "Exactness", exactness_share(room, &exactness));
 }
 
-/* What all threads did together, as far as the recording knows. */
+/* Adds the total time of each state over all threads, as far as it is known. */
 static void add_states(json_t *rows, const struct gecko *gecko)
 {
     static const char *const labels[STATES] = {
@@ -185,7 +187,7 @@ static json_t *ending(const struct tables *tables)
     return json_sprintf("%s: %s", how_much, event_end_reason_text(tables->end.reason));
 }
 
-/* Rows of our own, under "show more" in the viewer. */
+/* Our rows under "show more" in the viewer. */
 static json_t *extra_values(const struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
@@ -211,12 +213,12 @@ static json_t *extra_values(const struct gecko *gecko)
     return json_pack("[{s:s, s:o}]", "label", "Sampling", "entries", rows);
 }
 
-/* The same in all our profiles. Most turn off parts of the viewer that are for Firefox and for native code. */
+/* The constant members of meta. Most of them hide parts of the viewer that are for Firefox and for native code. */
 static const struct fixed {
     const char *key, *json;
 } fixed[] = {
     { "preprocessedProfileVersion", "64" },
-    { "version", "24" }, /* of another format; it has to be there */
+    { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
     { "debug", "false" },

@@ -7,7 +7,7 @@
 
 /* ---- leaves ---- */
 
-/* Its place among the opcodes. */
+/* The index of the frame's instruction in opcodes->rows; adds it if absent. */
 static uint32_t opcode_of(struct gecko_opcodes *opcodes, const struct frame *frame)
 {
     bool added;
@@ -57,7 +57,8 @@ static size_t quoted_name(struct gecko *gecko, uint32_t instruction)
     return string;
 }
 
-/* The base's place among the subcategories; 0, "Other", when there are too many. No Python has so many opcodes. */
+/* The index of the base among the subcategories; 0, "Other", when there are too many. No Python version has so many
+ * opcodes. */
 static uint32_t subcategory_of(struct gecko_opcodes *opcodes, uint32_t base)
 {
     for (uint32_t i = 0; i < opcodes->bases_count; i++)
@@ -93,7 +94,7 @@ static uint32_t leaf_frame(const struct gecko *gecko, uint32_t stack)
     return stack ? gecko->tables->stacks[stack].frame : 0;
 }
 
-/* How long the sample that was read lasts. Once for each. */
+/* The duration of the sample that was just read. Call it once per sample. */
 static uint64_t take_width(struct gecko_marker_reader *reader)
 {
     const uint64_t before = reader->change.time;
@@ -116,7 +117,8 @@ static void begin(struct gecko_marker_reader *reader)
     reader->width = take_width(reader);
 }
 
-/* Goes on as long as the thread is found at one frame, tick by tick. Returns how often it was. */
+/* Reads samples while the thread stands at the same frame without a gap, and extends the marker. Returns the number of
+ * samples. */
 static uint64_t stay(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
     uint64_t count = 0, last, width;
@@ -135,7 +137,7 @@ static uint64_t stay(struct gecko_marker_reader *reader, struct gecko_marker *ma
     return count;
 }
 
-/* An instruction at which a thread was found once only is in that sample's stack and needs no marker: otherwise there
+/* Gives the next marker. An instruction with only one sample gets no marker: the sample's stack shows it, and there
  * would be nearly as many markers as samples. */
 static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {

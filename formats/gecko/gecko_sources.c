@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* numpy for numpy/_core/numeric.py, six for six.py. */
+/* The package of a path: numpy for numpy/_core/numeric.py, six for six.py. */
 static struct text first_name(struct text path)
 {
     const char *slash = memchr(path.bytes, '/', path.size);
@@ -17,7 +17,7 @@ static struct text first_name(struct text path)
     return path;
 }
 
-/* What the code of a file is part of: empty for the program itself. */
+/* The package of a file; empty for the program itself. */
 static struct text package_of(enum origin origin, struct text rest)
 {
     if (origin == ORIGIN_PACKAGE)

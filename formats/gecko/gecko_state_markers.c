@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-/* A sample is in the state when `bits` of its status are `value`. The colours are the viewer's for graphs. */
+/* The states. A thread is in a state when (status & bits) == value. The colours are the viewer's colours for graphs. */
 static const struct state {
     const char *name, *color;
     uint32_t bits, value;
-    bool overview; /* above the thread's graph, too: there is room for one kind, and this is what one looks for */
+    bool overview; /* markers also appear above the thread's graph, which has room for only one kind: waiting for the
+                    * GIL is what users look for */
     const char *description;
 } states[STATES] = {
     [STATE_GIL] = { "Holds GIL", "green", STATUS_GIL, STATUS_GIL, false,
@@ -31,7 +32,8 @@ uint32_t gecko_state_markers_of(uint32_t status)
     return set;
 }
 
-/* Behind the last change everything ends with the last sample. */
+/* The next change of states. After the last change comes one without any state at the end of the thread's last sample:
+ * it ends all open markers. */
 static struct spool_sample next_change(struct gecko_marker_reader *reader)
 {
     struct spool_sample change;
@@ -63,7 +65,7 @@ static void read_change(struct gecko_marker_reader *reader)
     }
 }
 
-/* Gives them in the order in which they end. */
+/* Gives markers in the order of their ends. */
 static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
     while (!reader->ended) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/gecko/gecko_internal.h"
 
-#define CPU_LIMIT ((uint64_t)1 << 62) /* of a thread, in ns; a recording may claim anything */
-#define CPU_BLANK 1u                  /* in the place of a stack: the CPU time is not known */
+#define CPU_LIMIT ((uint64_t)1 << 62) /* limit of a thread's CPU time in ns; a damaged recording may claim anything */
+#define CPU_BLANK 1u                  /* value of .stack in the column: the CPU time is unknown */
 
 static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
 {
@@ -15,7 +15,7 @@ uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns)
     return width_ns ? in_units(gecko, width_ns) : 1;
 }
 
-/* Whether the thread was looked at in the tick before, too. */
+/* Whether there was a look at the thread in the tick before, too. */
 static bool in_sequence(const struct gecko *gecko, const struct gecko_thread *thread)
 {
     return gecko->tick - thread->tick <= 1;
@@ -26,21 +26,21 @@ static void add_cpu_ns(struct gecko_thread *thread, uint64_t ns)
     thread->cpu_ns = ns < CPU_LIMIT - thread->cpu_ns ? thread->cpu_ns + ns : CPU_LIMIT;
 }
 
-static bool tells_cpu(const struct sample *sample)
+static bool has_cpu(const struct sample *sample)
 {
     return (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
 }
 
 static void take_cpu(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const bool known = tells_cpu(sample);
+    const bool known = has_cpu(sample);
     add_cpu_ns(thread, sample->cpu_ns);
     if (thread->cpu.count == 0 && !known)
         return;
     if (thread->cpu.count == 0)
         thread->cpu_from = thread->samples.count;
     gecko->cpu_known = true;
-    /* Rounded before differences are taken, as times are. */
+    /* rounded before differences are taken, as times are */
     const struct spool_sample row = { in_units(gecko, thread->cpu_ns), known ? 0 : CPU_BLANK };
     spool_add(&gecko->spool, &thread->cpu, row);
 }
@@ -56,7 +56,7 @@ static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint
 
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
-    /* What it did in ticks in which it was left out or absent, nobody knows. */
+    /* The states in ticks in which the thread was absent or left out are unknown. */
     if (thread->samples.count && !in_sequence(gecko, thread)) {
         const uint64_t unseen = thread->samples.last.time + gecko_status_width_units(gecko, thread->stands_ns);
         change_states(gecko, thread, unseen < time ? unseen : time, 0);
@@ -68,7 +68,8 @@ void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const s
     thread->tick = gecko->tick;
 }
 
-/* Its next sample is given the time: the viewer spreads it over all that is between them. */
+/* Adds the CPU time of ticks that the mode left out to the thread's next sample. The viewer spreads it over the time
+ * between the samples. */
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out)
 {
     const struct tables *tables = gecko->tables;
@@ -76,7 +77,7 @@ void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left
         add_cpu_ns(gecko_thread_make(gecko, gecko_tasks_host(gecko, left_out->thread)), left_out->cpu_ns);
 }
 
-/* A tick in which a thread could not be read does not end what it was doing. */
+/* A tick in which the thread could not be read does not end its states. */
 void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed)
 {
     if (failed->thread == 0)
@@ -91,7 +92,7 @@ void gecko_status_take_tick(struct gecko *gecko)
     gecko->blind = false;
 }
 
-/* A cell is what was used since the row before, in ns. */
+/* Writes cells of the column: the CPU time in ns since the row before. */
 static void emit_cells(struct gecko *gecko, uint64_t units, bool blank, uint64_t count)
 {
     if (!blank)

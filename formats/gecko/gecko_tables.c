@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTHING INT64_MIN /* a cell that is null */
+#define NOTHING INT64_MIN /* value of a cell that is null */
 
-/* A column of a table: a cell for each row, or the same in all. */
+/* A column of a table: a function that gives the cell of each row, or a constant for all rows. */
 struct column {
     const char *name;
     const char *always;
@@ -18,11 +18,11 @@ struct column {
 
 struct table {
     const char *name;
-    const struct column *columns; /* up to one without a name */
+    const struct column *columns; /* the last column has no name */
     size_t (*rows)(const struct gecko *gecko);
 };
 
-/* Tables have an entry 0 even when nothing was ever defined. */
+/* The number of rows. The profile's tables have a row 0 even when the recording has no definition. */
 static size_t with_entry_0(size_t count)
 {
     return count ? count : 1;
@@ -33,10 +33,11 @@ static int64_t or_nothing(uint32_t number)
     return number ? (int64_t)number : NOTHING;
 }
 
-/* Behind the rows of a table, those of instructions; the place of a row among them. */
-static bool behind(size_t count, size_t row, size_t *place)
+/* The rows of instructions follow the rows of a table. Returns whether `row` is one of them; *index is its index among
+ * them. */
+static bool behind(size_t count, size_t row, size_t *index)
 {
-    *place = row - with_entry_0(count);
+    *index = row - with_entry_0(count);
     return row >= with_entry_0(count);
 }
 
@@ -66,15 +67,14 @@ static size_t frame_rows(const struct gecko *gecko)
     return with_entry_0(gecko->tables->frames_count) + gecko->opcodes.numbers.count;
 }
 
-/* The instruction of a row; NULL for a row that is a true frame. */
+/* The instruction of a row; NULL for a row of a real frame. */
 static const struct gecko_opcode *opcode_at(const struct gecko *gecko, size_t count, size_t row)
 {
-    size_t place;
-    return behind(count, row, &place) ? &gecko->opcodes.rows[place] : NULL;
+    size_t index;
+    return behind(count, row, &index) ? &gecko->opcodes.rows[index] : NULL;
 }
 
-/* The frame of a row; one that knows nothing for row 0, instructions, and definitions that a damaged recording has
- * lost. */
+/* The frame of a row; an unknown frame for row 0, for an instruction, and for a lost definition. */
 static const struct frame *frame_at(const struct gecko *gecko, size_t row)
 {
     static const struct frame unknown = { .column = -1 };
@@ -107,7 +107,7 @@ static size_t function_rows(const struct gecko *gecko)
     return with_entry_0(gecko->tables->functions_count) + gecko->opcodes.numbers.count;
 }
 
-/* The place of a function's file in the sources + 1; 0 when it has none. */
+/* The index of a function's file in the sources + 1; 0: the function has no file. */
 static uint32_t source_of(const struct gecko *gecko, size_t function)
 {
     const bool known = function && function < gecko->tables->functions_count;
@@ -129,7 +129,8 @@ static int64_t function_source(const struct gecko *gecko, size_t row)
     return source ? (int64_t)source - 1 : NOTHING;
 }
 
-/* The viewer prints a function with a resource as "package!function"; the program's own stay bare. */
+/* The resource (package) of a function. The viewer prints a function with a resource as "package!function". Functions
+ * of the program itself have none. */
 static int64_t function_resource(const struct gecko *gecko, size_t row)
 {
     const uint32_t source = source_of(gecko, row);
@@ -142,17 +143,17 @@ static int64_t function_line(const struct gecko *gecko, size_t row)
     return known ? or_nothing(gecko->tables->functions[row].first_line) : NOTHING;
 }
 
-/* Marks of the recorder that stand among the functions without being one. */
-static const struct mark {
+/* Synthetic frames of the recorder, and their categories. */
+static const struct synthetic {
     struct text name;
     enum gecko_category category;
-} marks[] = {
+} synthetic_frames[] = {
     { { "<native>", 8 }, CATEGORY_NATIVE },
     { { "<GC>", 4 }, CATEGORY_GC },
 };
 
-/* A sample counts for the category of its leaf. That of a stack without frames is grey "Other": the thread may have
- * been waiting or may have run C code, and we don't know which. */
+/* The category of a frame. A sample counts for the category of its leaf. A stack without frames has the grey category
+ * "Other": the thread may have waited or run C code. */
 static int64_t frame_category(const struct gecko *gecko, size_t row)
 {
     if (opcode_at(gecko, gecko->tables->frames_count, row))
@@ -161,9 +162,9 @@ static int64_t frame_category(const struct gecko *gecko, size_t row)
     if (function == 0)
         return CATEGORY_OTHER;
     const struct text name = tables_function_name(gecko->tables, (uint32_t)function);
-    for (size_t i = 0; i < countof(marks); i++)
-        if (text_equal(name, marks[i].name))
-            return marks[i].category;
+    for (size_t i = 0; i < countof(synthetic_frames); i++)
+        if (text_equal(name, synthetic_frames[i].name))
+            return synthetic_frames[i].category;
     if (gecko->tables->functions[function].file == 0 && task_frame_is_name(name))
         return CATEGORY_TASK;
     return CATEGORY_PYTHON;
@@ -189,13 +190,13 @@ static size_t string_rows(const struct gecko *gecko)
     return with_entry_0(gecko->tables->strings_count);
 }
 
-/* The packages' names stand behind all other strings. */
+/* The packages' names follow the strings of the tables. */
 static int64_t package_name(const struct gecko *gecko, size_t row)
 {
     return (int64_t)(string_rows(gecko) + row);
 }
 
-/* And behind those, what else there is. */
+/* Further strings follow the packages' names. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text)
 {
     bool added;
@@ -251,7 +252,7 @@ static const struct column function_columns[] = {
     { 0 },
 };
 
-/* Type 1 is a library. */
+/* Resources. Type 1 is a library. */
 static const struct column resource_columns[] = {
     { "name", .cell = package_name },
     { "type", .always = "1" },
@@ -316,7 +317,7 @@ static void emit_table(struct gecko *gecko, const struct table *table)
     emit_close(&gecko->json, '}');
 }
 
-/* In the order of their numbers. */
+/* Writes the further strings, by number. */
 static void emit_own_strings(struct gecko *gecko)
 {
     const struct intern *strings = &gecko->strings;

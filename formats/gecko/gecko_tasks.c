@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-/* Entries of tasks that get a line each; those above share one for their process. The viewer works on every line of a
- * profile before it shows one: its command-line client gave up on 10,000 lines after half a minute, and took 1.6
- * seconds for 500. */
+/* The limit of task entries with a line of their own; the other entries of a process share one line. The viewer
+ * processes every line of a profile before it shows one: its command-line client took 1.6 seconds for 500 lines, and
+ * gave up on 10,000 lines after half a minute. */
 #define TASK_LINES_LIMIT 500
 
 static bool is_entry(const struct tables *tables, uint32_t thread)
@@ -54,7 +54,7 @@ void gecko_tasks_free(struct gecko_tasks *tasks)
     free(tasks->shared);
 }
 
-/* ---- which task a thread runs ---- */
+/* ---- tasks of threads ---- */
 
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task)
 {
@@ -64,14 +64,14 @@ void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64
     gecko->tasks.run = true;
 }
 
-/* An entry of a task runs nothing else: a marker as long as its line would say nothing. */
+/* Takes the task of a sample. An entry always runs its own task, so its marker would only be as long as its line. */
 void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
     if (!is_entry(gecko->tables, sample->thread))
         gecko_tasks_change(gecko, thread, time, sample->task);
 }
 
-/* ---- as markers ---- */
+/* ---- markers ---- */
 
 static const char *const colors[] = { "blue", "green", "orange", "purple", "teal", "magenta", "yellow", "ink" };
 
@@ -81,7 +81,7 @@ static void begin(struct gecko_marker_reader *reader)
     reader->over = !spool_next(&reader->changes, &reader->change);
 }
 
-/* A task runs from one change to the next, the last one to the end. */
+/* Gives the next marker. A task runs from one change to the next; the last task runs to the end. */
 static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
     while (!reader->over) {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VISIBLE_LINES 15 /* as many as the viewer shows when left to choose */
+#define VISIBLE_LINES 15 /* the viewer's own default */
 
-/* Counts how often each key was seen before. `= {0}` is empty. */
+/* Counts how often each key was seen. `= {0}` is empty. */
 struct again {
     struct intern keys;
     uint32_t *times; /* by the key's number */
@@ -32,7 +32,7 @@ static void again_free(struct again *again)
     free(again->times);
 }
 
-/* A process whose command line is not known is called after its executable. */
+/* The title of a process. Without a command line it is the name of the executable. */
 static char *title_of(const struct process_row *row)
 {
     const struct process *process = &row->process;
@@ -56,21 +56,23 @@ static const struct process_row *process_of(const struct gecko *gecko, uint32_t 
     return process ? &gecko->tables->processes[process] : &none;
 }
 
-/* Of the interpreters in a process only the first has the main thread; others may run in the same one of the system. */
+/* Whether the thread is the main thread of its process. Only the main interpreter has one, although other interpreters
+ * may run in the same thread of the system. */
 static bool is_main(const struct thread *thread)
 {
     return thread->main && thread->interpreter == 0;
 }
 
-/* Threads without samples have nothing to show. A main thread stays: it names the process and its other threads. */
+/* Whether a thread is shown. A thread without samples is hidden, but a main thread names the process and is always
+ * shown. */
 static bool is_shown(const struct gecko *gecko, uint32_t number)
 {
     const struct thread *thread = &gecko->tables->threads[number].thread;
     return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
 }
 
-/* By process, the main thread first, tasks last, else as they came. */
-static int by_place(const void *left, const void *right)
+/* Compares lines: by process, the main thread first, entries of tasks last, then by number. */
+static int by_order(const void *left, const void *right)
 {
     const struct gecko_line *a = left, *b = right;
     if (a->process != b->process)
@@ -82,7 +84,7 @@ static int by_place(const void *left, const void *right)
     return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-/* The viewer loses the threads of a process that has two main threads. */
+/* Keeps only one main thread per process: with two, the viewer loses threads. */
 static void keep_one_main(struct gecko *gecko)
 {
     for (size_t i = 1; i < gecko->lines_count; i++)
@@ -101,11 +103,11 @@ static void make_lines(struct gecko *gecko)
                 .thread = i, .process = thread->process, .main = is_main(thread), .task = thread->task != 0
             };
     }
-    qsort(gecko->lines, gecko->lines_count, sizeof(*gecko->lines), by_place);
+    qsort(gecko->lines, gecko->lines_count, sizeof(*gecko->lines), by_order);
     keep_one_main(gecko);
 }
 
-/* A profile without threads is an error page in the viewer, so a recording without samples gets an empty one. */
+/* Adds an empty line. A profile without threads is an error in the viewer, so a recording without samples needs one. */
 static void make_empty_line(struct gecko *gecko)
 {
     const uint32_t process = gecko->tables->processes_count > 1 ? 1 : 0;
@@ -120,7 +122,7 @@ static char *name_pid(const struct process *process, uint32_t before)
     return alloc_copy(text, (size_t)size);
 }
 
-/* The viewer takes what has the same pid for one process. */
+/* Names the processes. The viewer treats threads with the same pid as one process, so a reused pid gets a suffix. */
 static void name_processes(struct gecko *gecko)
 {
     gecko->processes_count = gecko->tables->processes_count ? gecko->tables->processes_count : 1;
@@ -153,7 +155,7 @@ void gecko_threads_free_lines(struct gecko *gecko)
     free(gecko->lines);
 }
 
-/* The viewer labels a process with the name of its main thread. */
+/* Writes the name of a line. The viewer labels a process with the name of its main thread. */
 static void emit_name(struct gecko *gecko, const struct gecko_line *line)
 {
     const struct thread *thread = thread_of(gecko, line);
@@ -174,8 +176,8 @@ static void emit_name(struct gecko *gecko, const struct gecko_line *line)
     free(full);
 }
 
-/* What tells the threads of a process apart: the system's number; a text when that is not enough, since one thread may
- * run several interpreters, and the number of one that has ended comes again. */
+/* Writes an id that is unique in the process: the system's thread number. A text where this number is not unique: one
+ * thread may run several interpreters, and a number may be reused after a thread has ended. */
 static void emit_tid(struct gecko *gecko, const struct gecko_line *line, struct again *tids)
 {
     const struct thread *thread = thread_of(gecko, line);
@@ -183,7 +185,7 @@ static void emit_tid(struct gecko *gecko, const struct gecko_line *line, struct 
         emit_integer(&gecko->json, "tid", process_of(gecko, line->process)->process.pid);
         return;
     }
-    if (line->task) { /* Its thread's number is that thread's. */
+    if (line->task) { /* the thread number of an entry is that of its owner */
         char text[48];
         const int size = snprintf(text, sizeof(text), "%" PRIu32 " task %" PRIu32, thread->tid, thread->task);
         emit_text(&gecko->json, "tid", (struct text){ text, (size_t)size });
@@ -226,19 +228,19 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_text(json, "pid", (struct text){ process->pid, strlen(process->pid) });
     emit_tid(gecko, line, tids);
     emit_life(json, "processStartupTime", process_row->process.start_ns, "processShutdownTime", process_row->end_ns);
-    /* A thread that was not seen to end, ended with its process at the latest. */
+    /* A thread whose end was not seen ended with its process, or before. */
     uint64_t end_ns = line->thread ? gecko->tables->threads[line->thread].end_ns : 0;
     if (end_ns == 0)
         end_ns = process_row->end_ns;
     emit_life(json, "registerTime", thread_of(gecko, line)->start_ns, "unregisterTime", end_ns);
     emit_literal(json, "pausedRanges", "[]");
-    /* One kind of them is for there, see gecko_state_markers.c. */
+    /* Only the markers "Waits for GIL" are shown there, see gecko_state_markers.c. */
     const bool waits = gecko_thread(gecko, line->thread)->seen & 1u << STATE_GIL_WAIT;
     emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }
 
-/* A recording that says where a thread was and not whether it ran has no column of CPU times. Without it the viewer
- * draws each thread at full height while it is sampled, which is what a wall-clock profile means. */
+/* Writes the samples. A recording without a status has no column of CPU times. Without this column the viewer draws a
+ * thread at full height while it is sampled, as is right for a wall-clock profile. */
 static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
@@ -280,9 +282,9 @@ void gecko_threads_emit(struct gecko *gecko)
 }
 
 struct ranked {
-    unsigned behind; /* threads, tasks, what tasks share */
+    unsigned behind; /* rank of the kind: threads, then tasks, then shared lines */
     uint64_t samples;
-    size_t place;
+    size_t index;
 };
 
 static int by_samples(const void *left, const void *right)
@@ -292,11 +294,10 @@ static int by_samples(const void *left, const void *right)
         return a->behind < b->behind ? -1 : 1;
     if (a->samples != b->samples)
         return a->samples > b->samples ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+    return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Places of the lines, the one with most samples first, threads ahead of tasks unless there is nothing to see of them.
- * The caller frees the array. */
+/* Ranks the lines: most samples first, threads before tasks unless they have no samples. The caller frees the array. */
 static struct ranked *rank_lines(const struct gecko *gecko)
 {
     struct ranked *ranked = alloc_zeroed(gecko->lines_count, sizeof(*ranked));
@@ -315,17 +316,18 @@ json_t *gecko_threads_visible_lines(const struct gecko *gecko)
     struct ranked *ranked = rank_lines(gecko);
     json_t *visible = json_array();
     for (size_t i = 0; i < gecko->lines_count && i < VISIBLE_LINES; i++)
-        json_array_append_new(visible, json_integer((json_int_t)ranked[i].place));
+        json_array_append_new(visible, json_integer((json_int_t)ranked[i].index));
     free(ranked);
     return visible;
 }
 
-/* The first line, the main thread of the program; when that was never seen running, the one with most samples. */
+/* Selects the first line, which is the main thread of the program; if this thread has no samples, the line with most
+ * samples. */
 json_t *gecko_threads_selected_lines(const struct gecko *gecko)
 {
     struct ranked *ranked = rank_lines(gecko);
     const bool first = gecko_samples(gecko, gecko->lines[0].thread)->count > 0;
-    json_t *selected = json_pack("[I]", first ? (json_int_t)0 : (json_int_t)ranked[0].place);
+    json_t *selected = json_pack("[I]", first ? (json_int_t)0 : (json_int_t)ranked[0].index);
     free(ranked);
     return selected;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How long samples stand for. The viewer adds up samples when each stands for one interval, and milliseconds when not:
- * of several recordings, or of one whose recorder left ticks out. */
+/* The times that samples stand for, as the weights of samples. If each sample stands for one interval, the viewer adds
+ * up samples; otherwise, milliseconds. Weights differ when recordings are merged, and when the recorder left ticks out.
+ */
 #include "formats/gecko/gecko_internal.h"
 
-/* The column has the time of all samples so far, so that samples which stand for the same time are a count. */
+/* The column has the total time of all samples so far. Then consecutive samples with the same weight have the same
+ * step, and the spool stores them as one count. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     const bool usual = sample->stands_ns == tables_interval_ns(gecko->tables, sample->thread);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How hash tables of numbers spread what they hold: each number times a factor of its own, and the upper bits of the
- * sum tell where to look. Those of a product depend on all bits of a number, and those of neighbours lie far apart.
+/* Hash functions for tables of numbers. A hash is the sum of the numbers, each multiplied by a factor of its own. The
+ * upper bits of the sum give the slot at which a search begins: the upper bits of a product depend on all bits of a
+ * number, and neighbouring numbers get distant slots.
  *
- * Numbers in a file may have been chosen to fall on one place. So a table that adds something far from its place takes
- * other factors, which nobody can have known. Some of those spread numbers that count up badly: the sum is mixed then,
- * which takes longer. Who looks for much that is not there, and does not add it, is not helped by all this. */
+ * A file may contain numbers that were chosen to collide in one slot. So a table that adds an entry far from its first
+ * slot changes to random factors, which the author of the file cannot know. Some random factors spread consecutive
+ * numbers badly, so the sum is then mixed, which takes longer. None of this speeds up many searches for absent numbers
+ * that are never added. */
 #ifndef PYREEL_FORMATS_INTERN_HASH_H
 #define PYREEL_FORMATS_INTERN_HASH_H
 
@@ -12,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_FAR 1024 /* places. Where things fall by chance no search is a quarter as long */
+#define HASH_FAR 1024 /* slots. Without chosen collisions, no search is a quarter as long */
 
 struct hash_factors {
     uint64_t a, b, c;
@@ -21,7 +23,7 @@ struct hash_factors {
 
 #define HASH_USUAL ((struct hash_factors){ 0x9E3779B97F4A7C15u, 0xD6E8FEB86659FD93u, 0xC2B2AE3D27D4EB4Fu, false })
 
-/* Spreads the bits of a word over the whole of it: multiply, fold, multiply. */
+/* Mixes the bits of a word, so that each bit of the result depends on all bits of the word. */
 static inline uint64_t hash_mix(uint64_t word)
 {
     word *= 0x9E3779B97F4A7C15u;
@@ -30,7 +32,7 @@ static inline uint64_t hash_mix(uint64_t word)
     return word ^ word >> 32;
 }
 
-/* Its upper bits tell where (a, b, c) is looked for. */
+/* The hash of three numbers. The upper bits give the slot at which the search for (a, b, c) begins. */
 static inline uint64_t hash_three(const struct hash_factors *spread, uint32_t a, uint32_t b, uint32_t c)
 {
     const uint64_t sum = a * spread->a + b * spread->b + c * spread->c;
@@ -42,7 +44,7 @@ static inline uint64_t hash_pair(const struct hash_factors *spread, uint32_t a, 
     return hash_three(spread, a, b, 0);
 }
 
-/* Others, by chance; the usual ones where there is none. */
+/* Random factors; the usual factors when the system has no random numbers. */
 struct hash_factors hash_anew(void);
 
 #endif

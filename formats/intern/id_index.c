@@ -8,7 +8,7 @@
 
 #define ROOM_LEAST_BITS 8
 
-/* How many places were looked at in vain. */
+/* Puts a number into the first free slot of its search. Returns how many taken slots the search passed. */
 static size_t take_in(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
 {
     const size_t mask = index->room - 1, first = hash(&index->spread, things, number) >> index->shift;
@@ -25,7 +25,7 @@ static void take_in_all(struct id_index *index, const void *things, uint32_t end
         take_in(index, things, i, hash);
 }
 
-/* Twice the room. */
+/* Empties the table and doubles its size. */
 static void grow(struct id_index *index)
 {
     free(index->slots);
@@ -37,7 +37,7 @@ static void grow(struct id_index *index)
     index->hashed_anew = false;
 }
 
-/* At most half of the slots are taken: searches stay short. */
+/* At most half of the slots are taken, so searches stay short. */
 void id_index_add(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
 {
     if ((size_t)number * 2 > index->room) {
@@ -46,7 +46,7 @@ void id_index_add(struct id_index *index, const void *things, uint32_t number, i
     }
     if (take_in(index, things, number, hash) < HASH_FAR || index->hashed_anew)
         return;
-    index->hashed_anew = true; /* once: if that does not help, nothing does */
+    index->hashed_anew = true; /* only once per size: if new factors do not help, no factors do */
     index->spread = hash_anew();
     memset(index->slots, 0, index->room * sizeof(*index->slots));
     take_in_all(index, things, number + 1, hash);

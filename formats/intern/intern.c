@@ -19,13 +19,13 @@ static uint64_t hash_bytes(uint64_t secret, const unsigned char *bytes, size_t s
     return hash_mix(hash ^ rest);
 }
 
-/* Tables are kept at most 5/8 full: probes stay short. */
+/* A table is at most 5/8 full, so searches stay short. */
 static bool crowded(uint32_t count, size_t room)
 {
     return (size_t)count * 8 >= room * 5;
 }
 
-/* Takes what it has into new slots. */
+/* Moves all pairs into new slots. */
 static void pairs_rebuild(struct intern_pairs *pairs, size_t room)
 {
     const struct intern_pairs old = *pairs;
@@ -46,10 +46,10 @@ static void pairs_grow(struct intern_pairs *pairs)
     pairs_rebuild(pairs, pairs->room ? pairs->room * 2 : 64);
 }
 
-/* Whether the slot is so far from where its pair is looked for first that other factors are worth a try. */
+/* Whether the slot is so far from the first slot of its pair that new factors are worth a try. */
 static bool is_far(const struct intern_pairs *pairs, const struct pair_slot *slot)
 {
-    const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_place(pairs, slot->a, slot->b);
+    const size_t steps = (size_t)(slot - pairs->slots) - intern_pairs_first_slot(pairs, slot->a, slot->b);
     return (steps & (pairs->room - 1)) >= HASH_FAR && !pairs->hashed_anew;
 }
 
@@ -62,7 +62,7 @@ void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32
     pairs->count++;
     if (!is_far(pairs, slot))
         return;
-    pairs->hashed_anew = true; /* once: if that does not help, nothing does */
+    pairs->hashed_anew = true; /* only once per size: if new factors do not help, no factors do */
     pairs->spread = hash_anew();
     pairs_rebuild(pairs, pairs->room);
 }
@@ -107,7 +107,7 @@ static void intern_rebuild(struct intern *intern, size_t room)
 
 static void intern_spread_anew(struct intern *intern)
 {
-    intern->hashed_anew = true; /* once: if that does not help, nothing does */
+    intern->hashed_anew = true; /* only once per size: if new factors do not help, no factors do */
     intern->secret = hash_anew().a;
     for (size_t i = 0; i < intern->room; i++) {
         struct intern_slot *slot = &intern->slots[i];

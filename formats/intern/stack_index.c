@@ -11,7 +11,7 @@ static uint64_t hash_of(const struct hash_factors *spread, const void *stacks, u
     return hash_pair(spread, stack->caller, stack->frame);
 }
 
-/* What is new is not zeroed: memory that nobody has touched costs nothing. */
+/* Doubles the array. New items are not zeroed: memory that nobody touches costs nothing. */
 static void make_room(struct stack **stacks, size_t *room)
 {
     const size_t before = *room;

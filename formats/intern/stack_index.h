@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a stack by its caller and its frame, see id_index.h. */
+/* Finds the number of a stack by the stack's caller and frame, see id_index.h. */
 #ifndef PYREEL_FORMATS_INTERN_STACK_INDEX_H
 #define PYREEL_FORMATS_INTERN_STACK_INDEX_H
 
 #include "formats/intern/id_index.h"
 
 struct stack {
-    uint32_t caller; /* stack, 0 at the root */
+    uint32_t caller; /* number of the caller's stack; 0 for a root frame */
     uint32_t frame;
 };
 
@@ -16,7 +16,7 @@ static inline bool stack_index_same(const void *stacks, uint32_t number, const v
     return stack->caller == other->caller && stack->frame == other->frame;
 }
 
-/* The number of the stack, 0 when there is none. */
+/* The number of the stack; 0 when the stack is absent. */
 static inline uint32_t stack_index_find(const struct id_index *index, const struct stack *stacks, uint32_t caller,
                                         uint32_t frame)
 {
@@ -25,8 +25,8 @@ static inline uint32_t stack_index_find(const struct id_index *index, const stru
     return index->room ? *id_index_slot(index, hash, stack_index_same, stacks, &wanted) : 0;
 }
 
-/* Makes `stack` the one with this number, which comes next, in an array that has *room and may move: it can be found
- * from now on, as all before it. Entry 0 is none. */
+/* Adds a stack with this number, which must be one above the last number added. *stacks is an array with room for *room
+ * stacks; the array may move. Entry 0 stands for "no stack". */
 void stack_index_add(struct id_index *index, struct stack **stacks, size_t *room, uint32_t number, struct stack stack);
 
 #endif

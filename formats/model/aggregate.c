@@ -36,7 +36,7 @@ static struct aggregate_row *add_row(struct aggregate *aggregate, const struct a
     return &aggregate->rows[aggregate->count - 1];
 }
 
-/* The row for what is given, which is made if there is none. */
+/* The row with the thread, task and stack of `given`; made if absent. */
 static struct aggregate_row *row_for(struct aggregate *aggregate, const struct aggregate_row *given)
 {
     const struct id_index *index = &aggregate->index;
@@ -58,7 +58,7 @@ void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *give
 
 /* ---- samples ---- */
 
-/* Samples that wait are counted in, in their order. By now it is known where to look for their rows, ... */
+/* Adds the waiting sums to their rows, in order. First all rows are prefetched ... */
 static void count_in(struct aggregate *aggregate)
 {
     for (size_t i = 0; i < aggregate->waiting_count; i++) {
@@ -67,12 +67,13 @@ static void count_in(struct aggregate *aggregate)
         if (number)
             __builtin_prefetch(&aggregate->rows[number - 1], 1);
     }
-    for (size_t i = 0; i < aggregate->waiting_count; i++) /* ... and here they are */
+    for (size_t i = 0; i < aggregate->waiting_count; i++) /* ... then the sums are added */
         aggregate_add(aggregate, &aggregate->waiting[i]);
     aggregate->waiting_count = 0;
 }
 
-/* What the sample is added to until it is counted in. A thread is mostly where it was, and then that is there. */
+/* The waiting row for a sample. A thread mostly has the stack that it had in its sample before, and then its latest
+ * waiting row is the right one. */
 static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct sample *sample)
 {
     uint32_t *const latest = &aggregate->latest[sample->thread % AGGREGATE_THREADS];
@@ -87,7 +88,7 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
     return &aggregate->waiting[*latest];
 }
 
-/* Where no status was recorded, its bits say nothing. */
+/* The bits of a status without STATUS_RECORDED mean nothing. */
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
 {
     const uint32_t status = sample->status;
@@ -116,7 +117,7 @@ bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)
 #define DIGIT_BITS 11
 #define DIGITS     (1u << DIGIT_BITS)
 
-/* What rows are sorted by, the most telling last, and where the row is. */
+/* The sort keys of a row, the most significant last, and the row's index. */
 enum sort_key { KEY_STACK, KEY_TASK, KEY_THREAD, SORT_KEYS };
 
 struct sorted {
@@ -129,7 +130,7 @@ static uint32_t digit_of(const struct sorted *sorted, enum sort_key key, uint32_
     return sorted->keys[key] >> shift & (DIGITS - 1);
 }
 
-/* Those with the same digit stay in their order. */
+/* Sorts by one digit. Stable: items with the same digit keep their order. */
 static void sort_by_digit(const struct sorted *from, struct sorted *to, size_t count, enum sort_key key, uint32_t shift)
 {
     size_t ends[DIGITS] = { 0 };
@@ -149,8 +150,8 @@ static uint32_t most_of(const struct sorted *sorted, size_t count, enum sort_key
     return most;
 }
 
-/* Digit by digit, the least telling one first. Numbers of a file are small, so that most have one or two. Where the
- * last one left them: in `sorted` or in `spare`. */
+/* Radix sort, the least significant digit first. Numbers of a file are small, so most keys have one or two digits.
+ * Returns the array that holds the result: `sorted` or `spare`. */
 static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare, size_t count)
 {
     for (enum sort_key key = 0; key < SORT_KEYS; key++) {
@@ -165,7 +166,7 @@ static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare
     return sorted;
 }
 
-/* Puts each row where `sorted` has it: along each ring of rows that take each other's places. */
+/* Puts the rows into the order of `sorted`, in place: a cycle of the permutation at a time. */
 static void move_rows(struct aggregate_row *rows, struct sorted *sorted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +175,7 @@ static void move_rows(struct aggregate_row *rows, struct sorted *sorted, size_t 
         while (sorted[at].row != i) {
             const size_t from = sorted[at].row;
             rows[at] = rows[from];
-            sorted[at].row = (uint32_t)at; /* done */
+            sorted[at].row = (uint32_t)at; /* marks the row as moved */
             at = from;
         }
         rows[at] = first;
@@ -206,49 +207,4 @@ void aggregate_free(struct aggregate *aggregate)
     id_index_free(&aggregate->index);
     free(aggregate->rows);
     *aggregate = (struct aggregate){ 0 };
-}
-
-/* ---- outlines ---- */
-
-uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t mark)
-{
-    const uint32_t known = stack_index_find(&outline->index, outline->nodes, parent, mark);
-    if (known)
-        return known;
-    const uint32_t node = ++outline->count;
-    stack_index_add(&outline->index, &outline->nodes, &outline->nodes_room, node, (struct stack){ parent, mark });
-    return node;
-}
-
-/* Up to a caller that has its place already, then down again, giving each stack on the way its own. */
-uint32_t outline_place(struct outline *outline, const struct tables *tables, const uint32_t *marks, uint32_t root,
-                       uint32_t stack)
-{
-    if (stack == 0)
-        return outline_child(outline, root, marks[0]);
-    outline->places = alloc_grow(outline->places, &outline->places_room, tables->stacks_count,
-                                 sizeof(*outline->places));
-    struct outline_place *places = outline->places;
-    size_t depth = 0;
-    while (stack && (places[stack].node == 0 || places[stack].root != root)) {
-        outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
-        outline->climb[depth++] = stack;
-        stack = tables->stacks[stack].caller;
-    }
-    uint32_t node = stack ? places[stack].node : root;
-    while (depth--) {
-        const uint32_t on_the_way = outline->climb[depth];
-        node = outline_child(outline, node, marks[tables->stacks[on_the_way].frame]);
-        places[on_the_way] = (struct outline_place){ root, node };
-    }
-    return node;
-}
-
-void outline_free(struct outline *outline)
-{
-    id_index_free(&outline->index);
-    free(outline->nodes);
-    free(outline->places);
-    free(outline->climb);
-    *outline = (struct outline){ 0 };
 }

@@ -11,13 +11,13 @@
 #define NAME_LIMIT  64
 #define WORDS_WIDTH 36 /* columns; longer words do not compile */
 
-/* How a figure reads: its words, and what it is compared with. */
+/* How a counter is shown: its wording, and the counters with which it is compared. */
 static const struct wording {
     const char *name;
     char words[WORDS_WIDTH + 1];
-    const char *part_of[3]; /* the sum of these, in percent */
-    const char *for_each;   /* so many to one of these ... */
-    const char *unit;       /* ... which is called so */
+    const char *part_of[3]; /* the value is shown in percent of the sum of these counters */
+    const char *for_each;   /* the value is shown divided by this counter ... */
+    const char *unit;       /* ... and followed by this unit */
 } wordings[] = {
     { .name = "samples", .words = "samples" },
     { "samples_exact", "  one proven moment", .part_of = { "samples" } },
@@ -73,7 +73,7 @@ static bool is_name(struct text name)
     return name.size > 0 && name.size <= NAME_LIMIT;
 }
 
-static struct figure *find(const struct counters *list, const char *name, size_t size)
+static struct counter *find(const struct counters *list, const char *name, size_t size)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->rows[i].name.size == size && memcmp(list->rows[i].name.bytes, name, size) == 0)
@@ -85,27 +85,27 @@ bool counters_set(struct counters *list, struct text name, uint64_t value, struc
 {
     if (!is_name(name))
         return fault(why, "a figure has no proper name");
-    struct figure *known = find(list, name.bytes, name.size);
+    struct counter *known = find(list, name.bytes, name.size);
     if (known) {
         known->value = value;
         return true;
     }
-    if (list->count == FIGURES_LIMIT)
-        return fault(why, "more than %d figures", FIGURES_LIMIT);
+    if (list->count == COUNTERS_LIMIT)
+        return fault(why, "more than %d figures", COUNTERS_LIMIT);
     list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
-    list->rows[list->count++] = (struct figure){ text_copy(name), value };
+    list->rows[list->count++] = (struct counter){ text_copy(name), value };
     return true;
 }
 
-const struct figure *counters_find(const struct counters *list, const char *name)
+const struct counter *counters_find(const struct counters *list, const char *name)
 {
     return find(list, name, strlen(name));
 }
 
 uint64_t counters_get(const struct counters *list, const char *name)
 {
-    const struct figure *figure = counters_find(list, name);
-    return figure ? figure->value : 0;
+    const struct counter *counter = counters_find(list, name);
+    return counter ? counter->value : 0;
 }
 
 static const struct wording *wording_of(const char *name)
@@ -116,7 +116,7 @@ static const struct wording *wording_of(const char *name)
     return NULL;
 }
 
-/* "98.0 %", "2.13 a sample"; nothing when there is nothing to compare with. */
+/* Writes "98.0 %" or "2.13 a sample"; nothing when the wording compares with no counter. */
 static void compare(char *room, size_t size, const struct counters *list, const struct wording *wording, uint64_t value)
 {
     double whole = 0;
@@ -131,14 +131,14 @@ static void compare(char *room, size_t size, const struct counters *list, const 
 
 char *counters_line(const struct counters *list, size_t row)
 {
-    const struct figure *figure = &list->rows[row];
-    const struct wording *wording = wording_of(figure->name.bytes);
+    const struct counter *counter = &list->rows[row];
+    const struct wording *wording = wording_of(counter->name.bytes);
     char compared[64] = "";
     char *line;
     if (wording)
-        compare(compared, sizeof(compared), list, wording, figure->value);
-    const int size = asprintf(&line, "%-*s %14" PRIu64 "%s", WORDS_WIDTH, wording ? wording->words : figure->name.bytes,
-                              figure->value, compared);
+        compare(compared, sizeof(compared), list, wording, counter->value);
+    const int size = asprintf(&line, "%-*s %14" PRIu64 "%s", WORDS_WIDTH,
+                              wording ? wording->words : counter->name.bytes, counter->value, compared);
     return size < 0 ? alloc_copy("", 0) : line;
 }
 

@@ -6,18 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MISSED_PERCENT 2 /* more than that is worth a sentence */
+#define MISSED_PERCENT 2 /* a larger share of missed time is reported */
 
 static double percent(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : -1;
 }
 
-/* The share that a figure is; -1 when it is not told. */
-static double share_told(const struct tables *tables, const char *name, double whole)
+/* The value of a counter in percent of `whole`; -1 when the recording lacks the counter. */
+static double share_counted(const struct tables *tables, const char *name, double whole)
 {
-    const struct figure *figure = counters_find(&tables->figures, name);
-    return figure ? percent((double)figure->value, whole) : -1;
+    const struct counter *counter = counters_find(&tables->counters, name);
+    return counter ? percent((double)counter->value, whole) : -1;
 }
 
 /* A share below 100 % stays below 100 % when it is rounded to four digits. */
@@ -27,27 +27,27 @@ static double at_most_all(double percent)
     return percent < most ? percent : most;
 }
 
-/* Samples as the recorder counted them: some may be lost, or not wanted. */
-static double samples_told(const struct tables *tables)
+/* The number of samples that the recorder counted. The tables may have fewer: some are lost or filtered out. */
+static double samples_counted(const struct tables *tables)
 {
-    const struct figure *told = counters_find(&tables->figures, "samples");
-    return (double)(told ? told->value : tables->samples);
+    const struct counter *counted = counters_find(&tables->counters, "samples");
+    return (double)(counted ? counted->value : tables->samples);
 }
 
 struct exactness exactness_of(const struct tables *tables)
 {
-    const struct figure *left_out = counters_find(&tables->figures, "ticks_left_out");
+    const struct counter *left_out = counters_find(&tables->counters, "ticks_left_out");
     const double duration_ns = (double)tables_end_ns(tables);
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
         .reached_hz = duration_ns > 0 && tables->missing == 0 ? (double)tables->ticks * 1e9 / duration_ns : -1,
-        .exact_percent = at_most_all(share_told(tables, "samples_exact", samples_told(tables))),
-        .taken_percent = share_told(tables, "taken_ns", duration_ns),
-        .budget_percent = share_told(tables, "disturb_limit_ppm", 1e6),
+        .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
+        .taken_percent = share_counted(tables, "taken_ns", duration_ns),
+        .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
         .missed_percent = at_most_all(percent((double)tables->missed_ns, duration_ns)),
         .left_out = left_out ? left_out->value : 0,
-        .tells_left_out = left_out != NULL,
+        .has_left_out = left_out != NULL,
     };
     exactness.due = looks + exactness.left_out;
     return exactness;

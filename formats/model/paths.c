@@ -24,7 +24,8 @@ static size_t count_digits(struct text text)
     return count;
 }
 
-/* The root folder holds everything and tells nothing; a relative one can't be compared. */
+/* Adds a folder. Skips the root folder, which contains every file, and a relative folder, which cannot be compared with
+ * a path. */
 static void add_folder(struct paths *paths, struct text folder)
 {
     while (folder.size > 0 && folder.bytes[folder.size - 1] == '/')
@@ -58,14 +59,16 @@ void paths_find(struct paths *paths, const struct tables *tables)
     }
 }
 
-/* How much of `path` is the name of a folder of packages, with the slashes around it; 0 when it begins otherwise. */
+/* The length of the packages folder's name, with the slashes around it, at the start of `path`; 0 when `path` starts
+ * with another name. */
 static size_t packages_name(struct text path)
 {
     const struct text name = TEXT("/site-packages/");
     return starts_with(path, name) || starts_with(path, TEXT("/dist-packages/")) ? name.size : 0;
 }
 
-/* The same for Python's own modules: /lib/python3.N/, where some write lib64 and free-threaded ones python3.Nt. */
+/* The length of the standard library's name at the start of `path`: /lib/python3.N/. Some systems write lib64, and
+ * free-threaded builds python3.Nt. 0 when `path` starts with another name. */
 static size_t library_name(struct text path)
 {
     const struct text lib = TEXT("/lib"), python = TEXT("/python3.");
@@ -83,7 +86,7 @@ static size_t library_name(struct text path)
     return digits && starts_with(rest, TEXT("/")) ? path.size - rest.size + 1 : 0;
 }
 
-/* What follows the last such name in `file`; nothing when there is none. */
+/* The part of `file` behind the last folder that `name` recognises; empty when there is none. */
 static struct text behind_last(struct text file, size_t (*name)(struct text path))
 {
     for (size_t i = file.size; i-- > 0;) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Files as a person calls them: told from where Python finds its modules instead of from the root of the file system.
- * The first of these that fits is taken, anything else stays whole:
+/* Short names of files for people: relative to the folder in which Python finds the module, instead of to the root of
+ * the file system. The first rule that fits is used; any other path stays whole:
  *
- *     behind the last `site-packages/` (or Debian's `dist-packages/`)        requests/api.py
- *     behind the last `lib/python3.N/`                                       json/decoder.py
- *     from the working folder of a process, the first that has it            app.py, tools/make.py
- *     from the folder of a program: of the file whose <module> nobody called  app.py */
+ *     behind the last `site-packages/` (or Debian's `dist-packages/`)         requests/api.py
+ *     behind the last `lib/python3.N/`                                        json/decoder.py
+ *     relative to the working folder of the first process that contains it    app.py, tools/make.py
+ *     relative to the folder of a program: of the file of a root <module>     app.py */
 #ifndef PYREEL_FORMATS_MODEL_PATHS_H
 #define PYREEL_FORMATS_MODEL_PATHS_H
 
@@ -16,17 +16,17 @@ struct paths {
     size_t count, room;
 };
 
-/* Finds the folders that files may be told from. The tables must outlive `paths`. */
+/* Collects the working folders and the folders of programs. The tables must outlive `paths`. */
 void paths_find(struct paths *paths, const struct tables *tables);
 
-/* Where the code in a file comes from. */
+/* The origin of the code in a file. */
 enum origin { ORIGIN_UNKNOWN, ORIGIN_PROGRAM, ORIGIN_LIBRARY, ORIGIN_PACKAGE };
 
-/* The origin of a file by its path. *rest is its path from the folder of installed packages or of Python's own
- * modules; it points into `file`, and is empty for other origins and for modules that are built in. */
+/* The origin of a file by its path. *rest is the path relative to the folder of installed packages or of Python's own
+ * modules; it points into `file`. *rest is empty for other origins and for built-in modules. */
 enum origin path_origin(struct text file, struct text *rest);
 
-/* The part of `file` that is enough for a person. It points into `file`. */
+/* The part of `file` that is enough for people. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
 
 void paths_free(struct paths *paths);

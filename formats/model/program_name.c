@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a command line runs. */
+/* The program that a command line starts. */
 struct program {
     struct text command; /* without its folder: "python3.15", "gunicorn" */
     enum { ITSELF, SCRIPT, MODULE, CODE } runs;
@@ -20,12 +20,12 @@ static bool is_blank(char c)
     return c == ' ';
 }
 
-/* The next argument; one in quotes without them. */
+/* Takes the next argument from the line, without quotes. */
 static struct text next_argument(struct text *line)
 {
     while (line->size > 0 && is_blank(*line->bytes))
         *line = (struct text){ line->bytes + 1, line->size - 1 };
-    if (line->size == 0) /* there may be no line at all */
+    if (line->size == 0) /* an empty line may have a NULL address */
         return (struct text){ 0 };
     const bool quoted = *line->bytes == '\'';
     const struct text from = { line->bytes + quoted, line->size - quoted };
@@ -51,7 +51,7 @@ static bool is_python(struct text name)
     return name.size >= 6 && memcmp(name.bytes, "python", 6) == 0;
 }
 
-/* What follows the interpreter: options, and then a script, -m MODULE or -c CODE. */
+/* Parses the line behind the interpreter: options, then a script, -m MODULE or -c CODE. */
 static void parse_python(struct program *program, struct text line)
 {
     for (struct text word = next_argument(&line); word.size > 0; word = next_argument(&line)) {
@@ -61,7 +61,7 @@ static void parse_python(struct program *program, struct text line)
             return;
         }
         const char first = word.size > 1 ? word.bytes[1] : '-', last = word.bytes[word.size - 1];
-        if (first == 'W' || first == 'X') { /* their value is glued to them or the next argument */
+        if (first == 'W' || first == 'X') { /* the value is in the same word or is the next argument */
             if (word.size == 2)
                 next_argument(&line);
         } else if (first != '-' && (last == 'm' || last == 'c')) { /* -um json.tool is two options in one word */
@@ -114,7 +114,7 @@ char *program_name(struct text command)
     if (name.size > 100)
         name.size = 100;
     char *result = copy(name);
-    for (char *c = result; *c; c++) /* letters that every file system takes */
+    for (char *c = result; *c; c++) /* keep only characters that every file system allows */
         if (!isalnum((unsigned char)*c) && !strchr("._+", *c))
             *c = '_';
     return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sink is anything that takes events, one after the other: the stream writer, the tables, each output format. */
+/* A sink takes events, one after the other: the stream writer, the tables, and each output format are sinks. */
 #ifndef PYREEL_FORMATS_MODEL_SINK_H
 #define PYREEL_FORMATS_MODEL_SINK_H
 
@@ -7,7 +7,7 @@
 #include "formats/model/event.h"
 
 struct sink {
-    /* Takes an event; false with a reason in `why` when it can't go on. `self` is the sink's own state. */
+    /* Takes an event. False with the reason in `why` when the sink cannot go on. `self` is the sink's own state. */
     bool (*take)(void *self, struct event *event, struct fault *why);
     void *self;
 };

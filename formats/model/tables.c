@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define JUMPS_LIMIT  4194304u /* numbers passed over in all, schemas/stream.md section 5 */
+#define JUMPS_LIMIT  4194304u /* skipped numbers in total, schemas/stream.md section 5 */
 #define STACKS_LIMIT (UINT32_MAX - 1)
 
-/* Counts `number` in, which must be the next one; after a loss it may be a later one, and the rows that were passed
- * over are zeroed: their .number is 0. */
+/* Checks that `number` is the next number, and counts it. After a loss, `number` may be a later one: the skipped rows
+ * are zeroed, so that their .number is 0. */
 static bool next_number(struct tables *tables, const char *kind, uint32_t number, size_t *count, struct fault *why)
 {
     const size_t expected = *count ? *count : 1;
@@ -53,7 +53,7 @@ static bool known_process(const struct tables *tables, uint32_t number)
     return number < tables->processes_count && tables->processes[number].process.number;
 }
 
-/* NULL: it is not known. */
+/* NULL: the thread is not known. */
 static struct thread_row *find_thread(const struct tables *tables, uint32_t number)
 {
     struct thread_row *row = number < tables->threads_count ? &tables->threads[number] : NULL;
@@ -70,7 +70,8 @@ static bool known_string(const struct tables *tables, uint32_t number)
     return number < tables->strings_count && tables->strings[number].bytes;
 }
 
-/* An event names something that is not defined: a mistake, or, once definitions were lost, a loss of its own. */
+/* An event names something undefined. That is a mistake in the file, unless definitions were lost: then the event is
+ * lost, too. */
 static bool is_loss(const struct tables *tables, const char *what, uint32_t number, struct fault *why)
 {
     return tables->forgiving || fault(why, "%s %" PRIu32 " names something that is not defined", what, number);
@@ -196,14 +197,15 @@ static bool take_frame(struct tables *tables, const struct frame *given, struct 
     return true;
 }
 
-/* A frame that is not defined. Only after a loss may one be missing between others. */
+/* Whether the frame is undefined. Gaps between defined frames exist only after a loss. */
 static bool is_lost_frame(const struct tables *tables, uint32_t frame)
 {
     return frame == 0 || frame >= tables->frames_count || (tables->forgiving && !tables->frames[frame].number);
 }
 
-/* The stack that `frame` called from `caller` makes. A new one on lost ground is lost, and not even looked for: what is
- * not found is not added, and so is never the reason to spread the others anew, however far it was looked for. */
+/* The number of the stack that consists of `caller` and `frame`. A stack on a lost caller or a lost frame is lost. A
+ * lost stack is not even looked up: only an added stack can trigger new hash factors, so long searches for absent
+ * stacks would never become faster. */
 static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
 {
     if (caller == STACK_LOST || is_lost_frame(tables, frame))
@@ -218,7 +220,7 @@ static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
     return number;
 }
 
-/* The stack of a sample is true whatever it ran: one whose task was lost has none. */
+/* Checks the task of a sample. A sample whose task was lost still has a true stack, so only the task is cleared. */
 static bool check_task(const struct tables *tables, struct sample *sample, struct fault *why)
 {
     if (sample->task == 0 || known_task(tables, sample->task))
@@ -227,7 +229,7 @@ static bool check_task(const struct tables *tables, struct sample *sample, struc
     return is_loss(tables, "the task of a sample of thread", sample->thread, why);
 }
 
-/* The samples of a run come behind later ones, and those of another recording may be older. */
+/* Notes the latest time. A run comes behind later samples, and another merged recording may be older. */
 static void note_time(struct tables *tables, uint64_t time_ns)
 {
     if (tables->last_ns < time_ns)
@@ -341,8 +343,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         tables->ticks += 1 + event->more_ticks;
         note_time(tables, event->tick_ns);
         return true;
-    case EVENT_FIGURE:
-        return counters_set(&tables->figures, event->figure.name, event->figure.value, why);
+    case EVENT_COUNTER:
+        return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
     case EVENT_END:
         tables->end = event->end;
         return true;
@@ -440,6 +442,6 @@ void tables_free(struct tables *tables)
     free(tables->tasks);
     free(tables->stacks);
     id_index_free(&tables->stack_index);
-    counters_free(&tables->figures);
+    counters_free(&tables->counters);
     *tables = (struct tables){ 0 };
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Every definition seen so far, by number, and the threads' stacks folded into a tree: a stack is its caller's stack
- * and one frame. An event passes through tables_take() on its way to an output; from then on everything it names can
- * be looked up here, and a sample carries the number of its whole stack.
+/* All definitions so far, by number, and all stacks as a tree: a stack is its caller's stack and one frame. Each event
+ * passes through tables_take() on its way to an output. After that the output can look up everything that the event
+ * names, and a sample has the number of its whole stack.
  *
  *     stack 3 = { caller 2, frame f:7 }       <module>:20 -> main:12 -> f:7
  *     stack 2 = { caller 1, frame main:12 }   <module>:20 -> main:12
  *     stack 1 = { caller 0, frame <module>:20 }
  *
- * Folding costs only the frames that changed, and memory grows with distinct stacks, never with samples.
- * Events come from a file and are not trusted: a definition that names something undefined, or whose number is not the
- * next one, is refused. Outputs may use the arrays directly; entry 0 of each is empty. */
+ * The time to find a stack's number grows with the frames that changed. Memory grows with distinct stacks, not with
+ * samples. Events come from a file and are not trusted: tables_take() refuses a definition that names something
+ * undefined, or whose number is not the next one. Outputs may read the arrays directly; entry 0 of each is empty. */
 #ifndef PYREEL_FORMATS_MODEL_TABLES_H
 #define PYREEL_FORMATS_MODEL_TABLES_H
 
@@ -17,73 +17,74 @@
 #include "formats/model/counters.h"
 #include "formats/model/sink.h"
 
-/* A stack that has lost a definition: it can't be shown, nor can any that is built on it. */
+/* The number of a stack that lacks a definition. The stack cannot be shown, and no stack that is built on it. */
 #define STACK_LOST UINT32_MAX
 
-/* What outputs show where a thread has no Python frames. */
+/* The frame that outputs show for a thread without Python frames. */
 #define NO_PYTHON_FRAMES "<no Python frames>"
 
 struct process_row {
     struct process process;
-    uint64_t end_ns;       /* 0 while it has not ended */
-    struct text recording; /* that it is from; empty when all are from one */
-    uint64_t interval_ns;  /* of its samples; 0: the recording's */
+    uint64_t end_ns;       /* 0: not ended */
+    struct text recording; /* name of the process's recording; empty when there is only one recording */
+    uint64_t interval_ns;  /* interval of the process's samples; 0: that of the recording */
 };
 
 struct task_row {
     struct task task;
-    uint64_t samples; /* of threads that ran it, or of its own entry; without the lost ones */
-    uint32_t thread;  /* that had the last of them */
+    uint64_t samples; /* samples of threads that ran the task, or of the task's own entry; without lost samples */
+    uint32_t thread;  /* the thread of the latest of these samples */
 };
 
 struct thread_row {
-    struct thread thread; /* name: its last one */
-    uint64_t end_ns;      /* 0 while it has not ended */
-    uint64_t samples;     /* without the lost ones */
-    uint64_t left_out;    /* ticks in which it was looked at and not sampled because of the mode */
-    uint64_t cpu_ns;      /* CPU time that it used, as far as it is known */
-    uint64_t wall_ns;     /* time that its samples stand for */
-    bool cpu_known;       /* from some samples */
-    uint32_t *stacks;     /* the stack down to each depth; stacks[depth - 1] is the whole one */
+    struct thread thread; /* .name is the latest name */
+    uint64_t end_ns;      /* 0: not ended */
+    uint64_t samples;     /* without lost samples */
+    uint64_t left_out;    /* ticks in which the thread was read and not sampled because of the mode */
+    uint64_t cpu_ns;      /* CPU time, as far as it is known */
+    uint64_t wall_ns;     /* time that the samples stand for */
+    bool cpu_known;       /* some samples had a CPU time */
+    uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;
     uint32_t depth;
 };
 
-/* An array by number with its bookkeeping; entry 0 is unused. */
+/* Arrays by number; entry 0 is unused. */
 struct tables {
     struct recording recording;
     struct text *strings;
-    struct function *functions; /* .number is 0 where a definition was lost; so in all of these */
+    struct function *functions; /* .number is 0 where a definition was lost; the same holds for the arrays below */
     struct frame *frames;
     struct process_row *processes;
     struct thread_row *threads;
     struct task_row *tasks;
     struct stack *stacks;
     size_t strings_count, functions_count, frames_count, processes_count, threads_count, tasks_count,
-        stacks_count; /* with entry 0 */
+        stacks_count; /* entry 0 counts */
     size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
     struct id_index stack_index;
-    bool forgiving;  /* definitions were lost: numbers may jump */
-    uint32_t jumped; /* numbers passed over so far */
+    bool forgiving;  /* definitions were lost, so a number may jump */
+    uint32_t jumped; /* numbers skipped so far */
     bool has_recording;
-    struct end end; /* .reason 0 until EVENT_END */
+    struct end end; /* .reason is 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
-    uint64_t missed_ns; /* the intervals of the missed ticks, each as long as the latest sample before it stood for */
-    uint64_t stands_ns; /* how long the latest sample stands for; 0: there was none yet */
-    uint64_t missing;   /* samples that were recorded and are not here, for whatever reason: set by who has read */
-    bool missing_estimated; /* nothing told how many there were */
-    bool cut;               /* one of several recordings has no end, or was left out */
+    uint64_t missed_ns;     /* the intervals of the missed ticks. An interval is as long as the latest sample before the
+                             * tick stood for */
+    uint64_t stands_ns;     /* how long the latest sample stands for; 0: no sample yet */
+    uint64_t missing;       /* samples that were recorded but are absent here, for whatever reason; set by the reader */
+    bool missing_estimated; /* `missing` is an estimate */
+    bool cut;               /* one of the merged recordings has no end, or was left out */
     uint64_t failures[FAILURE_KINDS];
-    uint64_t last_ns; /* the latest time seen */
-    struct counters figures;
+    uint64_t last_ns; /* latest time of any event */
+    struct counters counters;
 };
 
-/* Takes in an event, checks what it refers to and fills event->sample.stack and .stands_ns. False with the reason when
- * the event breaks a rule. When definitions were lost, one that builds on them is taken as lost itself: its row stays
- * empty. */
+/* Takes an event: checks its references, adds its contents, and fills sample.stack and sample.stands_ns. Returns false
+ * with the reason when the event breaks a rule. After definitions were lost, an event that refers to a lost definition
+ * counts as lost, too: its row stays empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
-/* The text of a string, of a function's name and file; an empty one for number 0. */
+/* The text of a string; the empty text for number 0. Below: the name and the file of a function. */
 struct text tables_string(const struct tables *tables, uint32_t string);
 
 static inline struct text tables_function_name(const struct tables *tables, uint32_t function)
@@ -96,28 +97,28 @@ static inline struct text tables_function_file(const struct tables *tables, uint
     return tables_string(tables, tables->functions[function].file);
 }
 
-/* A task; an empty row for number 0 and for one whose definition was lost. */
+/* The row of a task; an empty row for number 0 and for a task whose definition was lost. */
 const struct task_row *tables_task(const struct tables *tables, uint32_t task);
 
-/* What a person calls this thread: "MainThread" for a process's main thread (whose kernel name is that of the
- * program), else its name, else "Thread". */
+/* The name of a thread for people: "MainThread" for a process's main thread (whose kernel name is the program's), else
+ * the thread's name, else "Thread". */
 struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 
-/* Whether some frames tell at which instruction they stand. */
+/* Whether some frames have an instruction. */
 bool tables_have_instructions(const struct tables *tables);
-/* The interval of the recording that the thread is from, for which a sample stands unless it says otherwise; whether
- * that is not the same for all. */
+/* The interval of the thread's recording: a sample stands for this time unless it says otherwise. Below: whether merged
+ * recordings have different intervals. */
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread);
 bool tables_intervals_differ(const struct tables *tables);
 
-/* When the recording ends: as told, or with the last that it has. Recordings of Tachyon tell a time without a reason.
- */
+/* The end of the recording: the time of EVENT_END, or of the latest event if that is later. A Tachyon recording has a
+ * time of end without a reason. */
 static inline uint64_t tables_end_ns(const struct tables *tables)
 {
     return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
 }
 
-/* The program that was recorded: the first process; an empty one when there is none. */
+/* The program that was recorded: the first process; an empty process when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 
 void tables_free(struct tables *tables);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define BEGINS TEXT("<task ")
-#define NUMBER TEXT("Task-") /* asyncio.tasks.Task calls a task so that nobody named */
+#define NUMBER TEXT("Task-") /* asyncio names a task without a name Task-N */
 
 static bool takes(struct text *from, struct text beginning)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames that mark asyncio tasks in a stack: `<task NAME>` stands before the frames of the task's coroutines, or
- * `<task NAME (N parents)>` when several others wait for it (schemas/stream.md, "Tasks"). A mark has no file. */
+/* Task frames: synthetic frames for asyncio tasks. `<task NAME>` stands before the frames of the task's coroutines, or
+ * `<task NAME (N parents)>` when several tasks wait for it (schemas/stream.md, "Tasks"). A task frame has no file. */
 #ifndef PYREEL_FORMATS_MODEL_TASK_FRAME_H
 #define PYREEL_FORMATS_MODEL_TASK_FRAME_H
 
 #include "formats/model/event.h"
 
-/* Whether a function of this name, which has no file, marks a task. */
+/* Whether a function with this name and without a file is a task frame. */
 bool task_frame_is_name(struct text name);
 
-/* The mark without what only tells one task from the next: <task> for a task to which asyncio gave a number as its
- * name (Task-17), else the mark itself. */
+/* The name under which equal tasks are merged: <task> for a task with an automatic name (Task-17), else the name
+ * itself. */
 struct text task_frame_merged(struct text name);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What tells threads apart; one number may come again when its thread has ended. */
+/* The identity of a thread. A later thread may have the same identity as a thread that has ended. */
 struct identity {
     uint64_t interpreter;
     uint32_t process, tid;
@@ -19,12 +19,12 @@ static uint32_t number_of(struct intern *identities, const struct thread *thread
     return intern_number(identities, &identity, sizeof(identity), &added);
 }
 
-/* The latest thread of that identity ahead of the entry is the owner; one that comes behind it will do. */
+/* The owner is the latest thread before the entry that has the entry's identity, else a thread behind the entry. */
 void task_owner_find(struct task_owners *owners, const struct tables *tables)
 {
     const size_t count = tables->threads_count;
     struct intern identities = { 0 };
-    uint32_t *latest = alloc_zeroed(count + 1, sizeof(*latest)); /* by number of an identity */
+    uint32_t *latest = alloc_zeroed(count + 1, sizeof(*latest)); /* latest thread, by number of an identity */
     owners->threads = alloc_zeroed(count + 1, sizeof(*owners->threads));
     for (uint32_t i = 1; i < count; i++) {
         const struct thread *thread = &tables->threads[i].thread;

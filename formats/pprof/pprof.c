@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/exactness.h"
+#include "formats/model/outline.h"
 #include "formats/pprof/pprof_labels.h"
 
 #include <inttypes.h>
@@ -12,11 +13,11 @@
 #include <string.h>
 
 #define PACKET_SAMPLES      256
-#define PACKET_LOCATIONS    ((size_t)64 << 10) /* of all its samples, unless one alone has more */
+#define PACKET_LOCATIONS    ((size_t)64 << 10) /* locations of a packet, unless a single sample has more */
 #define COMMENT_SIZE        240
 #define COMMENTED_PROCESSES 8
 
-/* The values of a sample. Those of which nothing is known are left out. */
+/* The values of a sample. A value that no sample has is left out. */
 static const struct {
     const char *type, *unit;
     enum aggregate_sum sum;
@@ -28,10 +29,10 @@ static const struct {
     { "gil_wait", "nanoseconds", SUM_GIL_WAIT_NS },
 };
 #define COLUMNS countof(columns)
-#define WALL    1 /* among them */
+#define WALL    1 /* indexes in `columns` */
 #define CPU     2
 
-/* Samples that wait to be written together. */
+/* Samples that are written together. */
 struct packet {
     Perftools__Profiles__Sample samples[PACKET_SAMPLES];
     Perftools__Profiles__Sample *list[PACKET_SAMPLES];
@@ -39,7 +40,7 @@ struct packet {
     Perftools__Profiles__Label labels[PACKET_SAMPLES][PPROF_LABELS];
     Perftools__Profiles__Label *label_lists[PACKET_SAMPLES][PPROF_LABELS];
     size_t count;
-    uint64_t *locations; /* of all the stacks, one behind the other */
+    uint64_t *locations; /* locations of all stacks, one stack after the other */
     size_t locations_used, locations_room;
 };
 
@@ -50,9 +51,9 @@ struct pprof {
     const struct pprof_style *style;
 
     struct pprof_tables refers;
-    uint32_t *marks;        /* of frames: their places */
-    struct outline outline; /* under a node for each mapping */
-    struct aggregate rows;  /* by (what the labels say, node) */
+    uint32_t *frame_labels; /* by frame: its label, which is a row of function and line */
+    struct outline outline; /* each mapping has a node under the root */
+    struct aggregate rows;  /* by (number of the labels, node) */
     struct pprof_labels labels;
 
     struct packet packet;
@@ -91,17 +92,17 @@ static void write_columns(struct pprof *pprof)
     write_message(pprof, &head);
 }
 
-static void mark_frames(struct pprof *pprof)
+static void label_frames(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    pprof->marks = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->marks));
+    pprof->frame_labels = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->frame_labels));
     for (size_t i = 1; i < tables->frames_count; i++) {
         const struct frame *frame = &tables->frames[i];
         if (!frame->number)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
         const uint32_t line = pprof->style->functions ? first_line : frame->line;
-        pprof->marks[i] = pprof_tables_place(&pprof->refers, frame->function, line);
+        pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, frame->function, line);
     }
 }
 
@@ -111,7 +112,8 @@ static uint32_t process_mapping(struct pprof *pprof, uint32_t process)
     return pprof_tables_mapping(&pprof->refers, executable.size ? executable : TEXT("python"));
 }
 
-/* pprof takes the first mapping for the main program and wants to see one even when there are no samples. */
+/* Makes the mapping of the first process. pprof takes the first mapping for the main program, and wants one even
+ * without samples. */
 static void map_main_program(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
@@ -135,7 +137,7 @@ static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
     return pprof_labels_number(&pprof->labels, &said);
 }
 
-/* Stacks that differ in nothing we write become one, and their samples are counted together. */
+/* Merges rows that look the same in the profile. */
 static void merge_rows(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
@@ -144,9 +146,9 @@ static void merge_rows(struct pprof *pprof)
         const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
         struct aggregate_row merged = *row;
-        merged.thread = said_of(pprof, row); /* in a merged row the number of its labels stands there */
+        merged.thread = said_of(pprof, row); /* a merged row has the number of its labels here */
         merged.task = 0;
-        merged.stack = outline_place(&pprof->outline, tables, pprof->marks, root, row->stack);
+        merged.stack = outline_node(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
         aggregate_add(&pprof->rows, &merged);
     }
 }
@@ -162,7 +164,8 @@ static void write_packet(struct pprof *pprof)
     packet->locations_used = 0;
 }
 
-/* Room for the locations of one more sample. Those of others must not move, so it grows only while there are none. */
+/* Makes room for the locations of one more sample. Locations of waiting samples must not move, so the array grows only
+ * when no samples wait. */
 static uint64_t *take_locations(struct pprof *pprof, size_t depth)
 {
     struct packet *packet = &pprof->packet;
@@ -176,7 +179,7 @@ static uint64_t *take_locations(struct pprof *pprof, size_t depth)
     return taken;
 }
 
-/* The mapping's node above a stack, and how many frames down the stack ends. */
+/* The mapping's node above a stack. *depth is the depth of the stack below it. */
 static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_t *depth)
 {
     for (*depth = 0; outline->nodes[node].caller; ++*depth)
@@ -184,7 +187,7 @@ static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_
     return node;
 }
 
-/* The values of a merged row. Returns how many there are. */
+/* Fills in the values of a merged row. Returns their number. */
 static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct aggregate_row *row)
 {
     size_t count = 0;
@@ -232,7 +235,7 @@ static void write_samples(struct pprof *pprof)
     write_packet(pprof);
 }
 
-/* One line, and not too long a one: pprof prints comments above its tables. */
+/* Makes a comment one short line, because pprof prints comments above its tables. Returns the new size. */
 static size_t tidy(char *line, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -241,7 +244,7 @@ static size_t tidy(char *line, size_t size)
     if (size <= COMMENT_SIZE)
         return size;
     size = COMMENT_SIZE;
-    while (((unsigned char)line[size] & 0xC0) == 0x80) /* not in the middle of a character */
+    while (((unsigned char)line[size] & 0xC0) == 0x80) /* do not cut a character in two */
         size--;
     return size;
 }
@@ -269,18 +272,18 @@ static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *p
             (int)process->command.size, process->command.bytes);
 }
 
-/* How exact they are, where the recorder says so. */
+/* Adds comments about the exactness, if the recorder counted it. */
 static void comment_exactness(struct pprof *pprof, Perftools__Profiles__Profile *profile)
 {
     const struct exactness exactness = exactness_of(pprof->tables);
     char room[EXACTNESS_ROOM];
-    if (exactness.tells_left_out && exactness_rate(room, &exactness)[0])
+    if (exactness.has_left_out && exactness_rate(room, &exactness)[0])
         comment(pprof, profile, "rate: %s", room);
     if (exactness_share(room, &exactness)[0])
         comment(pprof, profile, "%s", room);
 }
 
-/* What a person wants to know about the numbers, in few lines. */
+/* Adds comments about the recording, in few lines. */
 static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
 {
     const struct tables *tables = pprof->tables;
@@ -308,7 +311,7 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
         comment(pprof, profile, "the recording was cut off");
 }
 
-/* What all samples refer to, and what is said once. */
+/* Writes the tables to which samples refer, and the members that occur once. */
 static void write_rest(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
@@ -338,7 +341,7 @@ static void drop(struct pprof *pprof)
     outline_free(&pprof->outline);
     aggregate_free(&pprof->rows);
     pprof_labels_free(&pprof->labels);
-    free(pprof->marks);
+    free(pprof->frame_labels);
     free(pprof->packet.locations);
     free(pprof->packed);
     free(pprof);
@@ -356,7 +359,7 @@ size_t pprof_write(struct output *to, const struct tables *tables, const struct 
 
     write_columns(pprof);
     map_main_program(pprof);
-    mark_frames(pprof);
+    label_frames(pprof);
     merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* An aggregate as a pprof profile (schemas/profile.proto): each row a sample with a count and times, the stack as
- * locations, and labels that name the thread and what it ran.
+/* Writes an aggregate as a pprof profile (schemas/profile.proto). Each row becomes a sample with a count and times, the
+ * stack as locations, and labels for the thread and its task.
  *
- *     samples/count, wall/nanoseconds (shown first: the time that they stand for)
- *     cpu/nanoseconds, if it is known of some samples
- *     gil/nanoseconds, gil_wait/nanoseconds (of those that held or wanted the lock), if the status is known of some
+ *     samples/count, wall/nanoseconds (the default: the time that the samples stand for)
+ *     cpu/nanoseconds, if some samples have a CPU time
+ *     gil/nanoseconds, gil_wait/nanoseconds (time with the lock, and waiting for it), if some samples have a status
  *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more in formats/pprof/pprof_labels.h
  *
- * The message is never in memory as a whole. Samples are packed a few hundred at a time, each packet a small Profile of
- * its own: profiles one after the other are one profile. What they refer to is numbered at first use and follows at the
- * end, with the single values, which may be said only once.
+ * The whole message is never in memory. Samples are packed a few hundred at a time, each packet as a small Profile
+ * message: concatenated Profile messages are one profile. Strings, mappings, functions and locations are numbered at
+ * first use and follow at the end, with the members that may occur only once.
  *
- * A location is a function and a line (columns are merged) in an interpreter. The interpreter's executable is the
- * mapping; there is one for each distinct executable. Ids count from 1 without gaps, texts occur once, and nothing is
- * written that nothing refers to, but for the first process's mapping, which pprof takes for the main program. A stack
- * without Python frames is a function of that name, so that each sample has a row. A function's system name is left
- * out, since pprof would read it as C++ and swallow names like <module>. */
+ * A location is a function and a line (columns are merged) in a mapping. A mapping is an interpreter's executable;
+ * there is one for each distinct executable. Ids count from 1 without gaps and texts occur once. Nothing unused is
+ * written, except for the mapping of the first process, which pprof takes for the main program. A stack without Python
+ * frames has a function <no Python frames>, so that each sample has a location. A function's system name is left out,
+ * because pprof would demangle it as C++ and drop names such as <module>. */
 #ifndef PYREEL_FORMATS_PPROF_PPROF_H
 #define PYREEL_FORMATS_PPROF_PPROF_H
 
@@ -23,13 +23,13 @@
 #include "formats/model/aggregate.h"
 
 struct pprof_style {
-    bool functions; /* a location is a whole function, on its first line */
-    bool cpu_first; /* show CPU time first, not wall-clock time, if it is known */
-    bool opcodes;   /* samples say the instruction of the leaf */
+    bool functions; /* a location is a whole function, with its first line */
+    bool cpu_first; /* the default is CPU time, if known, instead of wall-clock time */
+    bool opcodes;   /* samples have labels for the leaf's instruction */
 };
 
-/* Writes the profile; returns how many samples (distinct stacks with their labels) it has. The aggregate has been
- * sorted. Failures of writing stay in `to`. */
+/* Writes the profile. Returns the number of its samples (distinct stacks with their labels). The aggregate must be
+ * sorted. Write errors are kept in `to`. */
 size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                    const struct pprof_style *style);
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The labels of a sample in the making. */
+/* The labels that are being made. */
 struct making {
     struct pprof_tables *refers;
     Perftools__Profiles__Label *made;
@@ -31,14 +31,14 @@ static Perftools__Profiles__Label *next_label(struct making *making, struct text
     return label;
 }
 
-/* An empty text would be none. */
+/* Adds a label with a text. pprof ignores a label with an empty text. */
 static void text_label(struct making *making, struct text key, struct text text)
 {
     Perftools__Profiles__Label *label = next_label(making, key);
     label->str = pprof_tables_string(making->refers, text.size ? text : TEXT("<unknown>"));
 }
 
-/* The unit makes a 0, the main interpreter's number, a label like any other; without one it would be none. */
+/* Adds a label with a number. pprof ignores a label 0 without a unit, and 0 is the number of the main interpreter. */
 static void number_label(struct making *making, struct text key, uint64_t number)
 {
     Perftools__Profiles__Label *label = next_label(making, key);

@@ -10,7 +10,7 @@ void pprof_tables_start(struct pprof_tables *to, const struct tables *tables)
 {
     *to = (struct pprof_tables){ .tables = tables };
     to->function_ids = alloc_zeroed(tables->functions_count + 1, sizeof(*to->function_ids));
-    to->places = alloc_grow(to->places, &to->places_room, 1, sizeof(*to->places));
+    to->positions = alloc_grow(to->positions, &to->positions_room, 1, sizeof(*to->positions));
     pprof_tables_string(to, TEXT(""));
 }
 
@@ -30,7 +30,7 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     Perftools__Profiles__Mapping *mapping = &to->mappings[id - 1];
     perftools__profiles__mapping__init(mapping);
     mapping->id = id;
-    /* Without its folder: what pprof can open, it disassembles, at addresses that are none. */
+    /* Without the folder: pprof would open the executable and disassemble it, at addresses that are not code. */
     const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
     const size_t folder = slash ? (size_t)(slash + 1 - executable.bytes) : 0;
     mapping->filename = pprof_tables_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
@@ -66,21 +66,21 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     return (uint32_t)id;
 }
 
-uint32_t pprof_tables_place(struct pprof_tables *to, uint32_t function, uint32_t line)
+uint32_t pprof_tables_position(struct pprof_tables *to, uint32_t function, uint32_t line)
 {
     bool added;
-    const uint32_t number = intern_pairs_number(&to->place_numbers, function, line, &added);
+    const uint32_t number = intern_pairs_number(&to->position_numbers, function, line, &added);
     if (added) {
-        to->places = alloc_grow(to->places, &to->places_room, (size_t)number + 1, sizeof(*to->places));
-        to->places[number] = (struct pprof_place){ function, line };
+        to->positions = alloc_grow(to->positions, &to->positions_room, (size_t)number + 1, sizeof(*to->positions));
+        to->positions[number] = (struct pprof_position){ function, line };
     }
     return number;
 }
 
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t mapping)
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping)
 {
     bool added;
-    const uint32_t id = intern_pairs_number(&to->location_ids, place, mapping, &added);
+    const uint32_t id = intern_pairs_number(&to->location_ids, position, mapping, &added);
     if (!added)
         return id;
     to->locations = alloc_grow(to->locations, &to->locations_room, id, sizeof(*to->locations));
@@ -89,8 +89,8 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t
     location->message.id = id;
     location->message.mapping_id = mapping;
     perftools__profiles__line__init(&location->line);
-    location->line.function_id = function_id(to, to->places[place].function);
-    location->line.line = to->places[place].line;
+    location->line.function_id = function_id(to, to->positions[position].function);
+    location->line.line = to->positions[position].line;
     return id;
 }
 
@@ -103,7 +103,7 @@ static char **list_strings(const struct intern *strings)
     return list;
 }
 
-/* Pointers to `count` messages of `size` bytes that lie one behind the other, as protobuf-c wants them. */
+/* A list of pointers to `count` messages of `size` bytes in an array, as protobuf-c wants it. */
 static void *list_messages(void *messages, size_t count, size_t size)
 {
     void **list = alloc_zeroed(count, sizeof(*list));
@@ -114,7 +114,7 @@ static void *list_messages(void *messages, size_t count, size_t size)
 
 void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile)
 {
-    /* Only now, when the locations no longer move. */
+    /* The pointers are set only now, because the locations no longer move. */
     for (size_t i = 0; i < from->location_ids.count; i++) {
         struct pprof_location *location = &from->locations[i];
         location->lines[0] = &location->line;
@@ -143,10 +143,10 @@ void pprof_tables_free(struct pprof_tables *tables)
 {
     intern_free(&tables->strings);
     intern_free(&tables->executables);
-    intern_pairs_free(&tables->place_numbers);
+    intern_pairs_free(&tables->position_numbers);
     intern_pairs_free(&tables->location_ids);
     free(tables->mappings);
-    free(tables->places);
+    free(tables->positions);
     free(tables->locations);
     free(tables->function_ids);
     free(tables->functions);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the samples of a pprof profile refer to: texts, mappings, functions, locations. Each gets its id when it is
- * first asked for, from 1 without gaps, and all are written at the end: nothing is written that nothing refers to.
+/* The tables of a pprof profile: texts, mappings, functions and locations. Each row gets its id at first use, from 1
+ * without gaps, and all are written at the end. So nothing unused is written.
  *
- * A place is a location before it is known which interpreter it is in: a function and a line. */
+ * A position is a function and a line. A location is a position in a mapping. */
 #ifndef PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 #define PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 
@@ -10,8 +10,8 @@
 #include "formats/model/tables.h"
 #include "profile.pb-c.h"
 
-struct pprof_place {
-    uint32_t function; /* of the tables; 0: the one that stands for a stack without frames */
+struct pprof_position {
+    uint32_t function; /* number in the tables; 0: the function that stands for a stack without frames */
     uint32_t line;
 };
 
@@ -21,45 +21,45 @@ struct pprof_location {
     Perftools__Profiles__Line *lines[1];
 };
 
-/* Arrays of messages begin with the one of id 1. */
+/* Arrays of messages begin with the message of id 1. */
 struct pprof_tables {
     const struct tables *tables;
-    struct intern strings; /* number 1 is the empty text, which pprof calls 0 */
+    struct intern strings; /* number 1 is the empty text, whose index in the profile is 0 */
 
-    struct intern executables; /* their numbers are the ids of the mappings */
+    struct intern executables; /* the number of an executable is the id of its mapping */
     Perftools__Profiles__Mapping *mappings;
     size_t mappings_room;
 
-    struct intern_pairs place_numbers; /* of (function, line) */
-    struct pprof_place *places;        /* by number; entry 0 is the place of a stack without frames */
-    size_t places_room;
+    struct intern_pairs position_numbers; /* (function, line) -> number */
+    struct pprof_position *positions;     /* by number; entry 0 is the position of a stack without frames */
+    size_t positions_room;
 
-    struct intern_pairs location_ids; /* (place, mapping) -> id */
+    struct intern_pairs location_ids; /* (position, mapping) -> id */
     struct pprof_location *locations;
     size_t locations_room;
 
-    uint32_t *function_ids; /* by number in the tables, 0 while not asked for */
+    uint32_t *function_ids; /* by number in the tables; 0: no id yet */
     Perftools__Profiles__Function *functions;
     size_t functions_count, functions_room;
 };
 
-/* Starts empty tables for what `tables` define; they must live as long and not grow any more. */
+/* Starts empty tables. `tables` must live as long, and must not grow any more. */
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables);
 
-/* What a text is called in the profile. */
+/* The index of a text in the profile. */
 int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 
 /* The id of the mapping of an interpreter's executable. */
 uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
-/* The number of a place. Places are not written, so one may ask for those that nothing refers to. */
-uint32_t pprof_tables_place(struct pprof_tables *to, uint32_t function, uint32_t line);
+/* The number of a position. Positions are not written, so unused ones do no harm. */
+uint32_t pprof_tables_position(struct pprof_tables *to, uint32_t function, uint32_t line);
 
-/* The id of a place in a mapping. */
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t place, uint32_t mapping);
+/* The id of the location of a position in a mapping. */
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping);
 
-/* Gives `profile` lists of everything that has an id. They hold until pprof_tables_free_lists(), which frees just the
- * lists; no other function may be called in between. */
+/* Puts lists of all rows into `profile`. The lists are valid until pprof_tables_free_lists(), which frees only the
+ * lists. Call no other function in between. */
 void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile);
 void pprof_tables_free_lists(Perftools__Profiles__Profile *profile);
 

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far we look for a block that is due: so many blocks, or bytes of their payloads and one block more, may wait. */
+/* Limits of the search for a missing block: the number of held blocks, and the bytes of their payloads; one more block
+ * may exceed the bytes. */
 #define HELD_MOST  64
 #define HELD_BYTES ((size_t)32 << 20)
 
-/* ---- marks ---- */
+/* ---- recording ids ---- */
 
-/* Behind the base; a later version may put other notes in front. */
-static uint32_t mark_of_events(struct cursor payload)
+/* The id is in a note behind the base. A later format version may have other notes before it. */
+static uint32_t recording_id_of_events(struct cursor payload)
 {
     take_number(&payload);
     while (cursor_left(&payload) > 0 && !payload.bad) {
@@ -21,35 +22,36 @@ static uint32_t mark_of_events(struct cursor payload)
         if ((tag & 7) != RECORD_NOTE)
             return 0;
         struct cursor fields = take_part(&payload, take_number(&payload));
-        if (tag >> 3 == NOTE_MARK)
+        if (tag >> 3 == NOTE_RECORDING_ID)
             return payload.bad ? 0 : take_number32(&fields);
     }
     return 0;
 }
 
-uint32_t block_order_mark(enum stream_block kind, struct cursor payload)
+uint32_t block_order_recording_id(enum stream_block kind, struct cursor payload)
 {
     switch (kind) {
     case BLOCK_HEADER:
-        return block_read_field(payload, HEADER_MARK);
+        return block_read_field(payload, HEADER_RECORDING_ID);
     case BLOCK_EVENTS:
-        return mark_of_events(payload);
+        return recording_id_of_events(payload);
     case BLOCK_END:
-        return block_read_field(payload, END_MARK);
+        return block_read_field(payload, END_RECORDING_ID);
     }
     return 0;
 }
 
-/* What is in a block of a kind that is not known can't be wrong. */
+/* Whether the block belongs to this recording. A block of an unknown kind counts as one of this recording. */
 static bool is_ours(const struct block_order *order, const struct block *block)
 {
     return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
-           block_order_mark(block->kind, block->payload) == order->mark;
+           block_order_recording_id(block->kind, block->payload) == order->recording_id;
 }
 
 /* ---- order ---- */
 
-/* What was passed over before a block that is not wanted may still be the lost end of the recording. */
+/* Skips a block of another recording. The bytes that were skipped before it may still be the lost end of this
+ * recording, so they stay in `tail`. */
 static void pass_over_strange(struct block_reader *blocks, const struct block *block)
 {
     blocks->damage.bytes += block->size;
@@ -72,7 +74,7 @@ static bool is_held(const struct block_order *order, uint32_t sequence)
     return false;
 }
 
-/* The next block that is ours and did not come before. */
+/* Reads the next block of this recording that was not given before. */
 static enum block_found read_newer(struct block_order *order, struct block_reader *blocks, struct block *block)
 {
     for (;;) {
@@ -88,8 +90,8 @@ static enum block_found read_newer(struct block_order *order, struct block_reade
     }
 }
 
-/* Blocks that are held came too early when this one, which is behind them in the file, is of a lower sequence. Ahead of
- * the first of them no block was missing then, as it had seemed. */
+/* Marks held blocks as early when a block of a lower sequence follows them in the file. Then no block was missing
+ * before the first of them, contrary to the damage noted. */
 static void note_early(struct block_order *order, struct block_reader *blocks, uint32_t sequence)
 {
     for (size_t i = 0; i < order->held_count; i++) {
@@ -112,20 +114,20 @@ static void note_missing(struct block_order *order, struct block_reader *blocks,
     block_read_note_damage(blocks, "missing blocks ahead of the one", block->at);
 }
 
-/* Puts a copy of a block where it belongs among those that are held. */
+/* Inserts a copy of a block into the held blocks, by sequence. */
 static void hold(struct block_order *order, const struct block *block)
 {
     const size_t size = cursor_left(&block->payload);
     order->held = alloc_grow(order->held, &order->held_room, order->held_count + 1, sizeof(*order->held));
-    size_t place = order->held_count++;
-    for (; place > 0 && order->held[place - 1].block.sequence > block->sequence; place--)
-        order->held[place] = order->held[place - 1];
-    order->held[place] = (struct held_block){ .block = *block };
-    put_bytes(&order->held[place].payload, block->payload.at, size);
+    size_t index = order->held_count++;
+    for (; index > 0 && order->held[index - 1].block.sequence > block->sequence; index--)
+        order->held[index] = order->held[index - 1];
+    order->held[index] = (struct held_block){ .block = *block };
+    put_bytes(&order->held[index].payload, block->payload.at, size);
     order->held_bytes += size;
 }
 
-/* The block that is due, or the next one that there is, of those that are held. False: none is. */
+/* Takes the first held block: the next block in sequence, or the next one that exists. False when no block is held. */
 static bool take_held(struct block_order *order, struct block *block)
 {
     if (order->held_count == 0)
@@ -144,7 +146,8 @@ static bool can_hold_more(const struct block_order *order)
     return order->held_count < HELD_MOST && order->held_bytes < HELD_BYTES;
 }
 
-/* Reads on until the block comes that is due. False: it is held already, or no more can be read or held. */
+/* Reads until the next block in sequence comes. False when that block is held already, or when no more can be read or
+ * held. */
 static bool read_due(struct block_order *order, struct block_reader *blocks, struct block *block)
 {
     while (order->ending == BLOCK_FOUND && can_hold_more(order)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocks of one recording in their order. Good blocks may still be wrong where they stand: they came before, or
- * come too early, or are of another recording, whose mark is not this one's. That is damage (schemas/stream.md section
- * 5). One that comes too early waits for those that belong before it:
+/* Puts the blocks of one recording into order. In a damaged file a good block may stand in the wrong place: it came
+ * before, it comes too early, or it belongs to another recording, as its recording id shows. All three are damage
+ * (schemas/stream.md section 5). A block that comes too early is held until the blocks before it have come:
  *
  *     in the file   1  4  2  3  4  7  8  ...           given   1  2  3  4  7  8  ...
- *     held             4  4  4     7  7, 8  ...        until the end, or no more can be held: then 5 and 6 are missing
+ *     held             4  4  4     7  7, 8  ...        until the end, or until no more can be held: 5 and 6 are missing
  */
 #ifndef PYREEL_FORMATS_STREAM_BLOCK_ORDER_H
 #define PYREEL_FORMATS_STREAM_BLOCK_ORDER_H
@@ -14,28 +14,29 @@
 struct held_block {
     struct block block;
     struct bytes payload;
-    bool early; /* one that belongs before it was found behind it */
+    bool early; /* a block of a lower sequence was found behind it */
 };
 
 struct block_order {
-    uint64_t next; /* the sequence of the block that is due */
-    uint32_t mark; /* that all blocks have; 0: none has one */
+    uint64_t next;         /* sequence of the next block to give */
+    uint32_t recording_id; /* of all blocks; 0: the recording has no id */
 
-    struct held_block *held; /* blocks that were read too early, by sequence. Each has a number above `next`; only the
-                              * first may have the number `next`: then it is due */
+    struct held_block *held; /* blocks that came too early, by sequence. All have a sequence above `next`, but the first
+                              * may have the sequence `next`: then it is given next */
     size_t held_count, held_room;
-    size_t held_bytes;   /* of their payloads */
-    uint64_t missing_at; /* the block ahead of which others seem to be missing, if that was the first damage; or 0 */
-    struct bytes given;  /* payload of one that was held */
-    enum block_found ending; /* what reading came to; what is held is given first */
-    struct fault failure;    /* why it can't go on */
+    size_t held_bytes;       /* bytes of their payloads */
+    uint64_t missing_at;     /* sequence of the block before which blocks seemed to be missing, if that was the first
+                              * damage; else 0 */
+    struct bytes given;      /* payload of the given block, if it was held */
+    enum block_found ending; /* result of the last read; after the last good block, the held blocks are still given */
+    struct fault failure;    /* why reading failed */
 };
 
-/* The mark in the payload of a HEADER, an EVENTS or an END block; 0: it has none. */
-uint32_t block_order_mark(enum stream_block kind, struct cursor payload);
+/* The recording id in the payload of a HEADER, an EVENTS or an END block; 0: none. */
+uint32_t block_order_recording_id(enum stream_block kind, struct cursor payload);
 
-/* The next good block of the recording. Blocks are missing before it when its sequence is not the one that was due,
- * which *skipped says. It is valid until the next one is asked for. A failure is told behind all good blocks. */
+/* Gives the next good block of the recording, valid until the next call. *skipped: blocks are missing before it. A
+ * failure to read is reported after all good blocks. */
 enum block_found block_order_next(struct block_order *order, struct block_reader *blocks, struct block *block,
                                   bool *skipped, struct fault *why);
 

@@ -7,31 +7,31 @@
 #include <stdlib.h>
 
 #define SLOTS      32
-#define BYTES_MOST ((size_t)1 << 20) /* of payloads that wait: some of the largest that a writer makes */
-#define ROOM_MOST  BYTES_MOST        /* of a payload that is kept to be used again */
+#define BYTES_MOST ((size_t)1 << 20) /* limit of waiting payloads: a few of the largest blocks that a writer makes */
+#define ROOM_MOST  BYTES_MOST        /* limit of a payload's memory that is kept for reuse */
 
 /* One result of block_order_next(). */
 struct slot {
     enum block_found found;
     struct block block;
-    struct bytes payload; /* of the block */
+    struct bytes payload; /* owns the block's payload */
     bool skipped;
     struct fault why;
     struct block_progress progress;
 };
 
 struct block_prefetch {
-    struct block_reader blocks; /* these two are the thread's */
+    struct block_reader blocks; /* `blocks` and `order` belong to the thread */
     struct block_order order;
-    uint64_t lost; /* blocks that `progress` of the block given last has told of */
+    uint64_t lost; /* lost blocks in the `progress` of the block given last */
 
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot slots[SLOTS];
-    uint64_t found, given;      /* how many; the one given last is still in use */
-    size_t bytes;               /* of those that wait */
-    struct bytes spares[SLOTS]; /* room for payloads: what was used last is used next */
+    uint64_t found, given;      /* numbers of slots filled and given; the slot given last is still in use */
+    size_t bytes;               /* bytes of the waiting payloads */
+    struct bytes spares[SLOTS]; /* memory for payloads; the memory used last is reused first */
     size_t spares_count;
     bool stopped;
 };
@@ -50,14 +50,14 @@ static void fill(struct block_prefetch *ahead, struct slot *slot)
     slot->block.payload = cursor_of(slot->payload.at, slot->payload.size);
 }
 
-/* Whether so many slots, and so many bytes, may still be filled. */
+/* Whether `slots` more slots with `bytes` more bytes may be filled. */
 static bool has_room(const struct block_prefetch *ahead, size_t slots, size_t bytes)
 {
     const uint64_t waiting = ahead->found - ahead->given;
     return waiting == 0 || (waiting + slots < SLOTS && ahead->bytes + bytes <= BYTES_MOST);
 }
 
-/* A slot to be filled; NULL: no more are wanted. */
+/* Waits for a slot to fill. NULL: the thread has to stop. */
 static struct slot *wait_for_room(struct block_prefetch *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -79,7 +79,8 @@ static void tell_found(struct block_prefetch *ahead, size_t bytes)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-/* To wake a thread costs as much as to decode a small block: there has to be something to do for a while. */
+/* Frees a slot and wakes the thread when half of the slots are free. Waking a thread costs as much as decoding a small
+ * block, so there must be work for a while. */
 static void tell_given(struct block_prefetch *ahead, size_t bytes)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -103,7 +104,7 @@ static void *find_blocks(void *self)
     return NULL;
 }
 
-/* ---- who decodes ---- */
+/* ---- the caller's side ---- */
 
 struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct block_order *order)
 {
@@ -118,13 +119,14 @@ struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct 
         return NULL;
     }
     const struct block_progress progress = block_read_progress(blocks);
-    *order = (struct block_order){ .next = order->next, .mark = order->mark };
+    *order = (struct block_order){ .next = order->next, .recording_id = order->recording_id };
     block_reader_open(blocks, blocks->fd);
     block_read_show_progress(blocks, &progress);
     return ahead;
 }
 
-/* Who decodes counts blocks as lost, too, and the first thing that was wrong is the first in the file. */
+/* Shows the thread's progress in the caller's reader. The decoder counts lost blocks in the caller's reader, too, so
+ * only the thread's new losses are added. The first damage of the file stays the first. */
 static void show_progress(struct block_prefetch *ahead, struct block_reader *blocks, struct block_progress progress)
 {
     const uint64_t lost = progress.damage.blocks;
@@ -135,8 +137,8 @@ static void show_progress(struct block_prefetch *ahead, struct block_reader *blo
     block_read_show_progress(blocks, &progress);
 }
 
-/* What was given last is not used any more. A file can be made whose blocks are all very large: that much memory is not
- * kept. */
+/* Frees the slot that was given last and waits for the next block. A payload's memory above ROOM_MOST is not kept,
+ * because all blocks of a crafted file may be very large. */
 static struct slot *wait_for_block(struct block_prefetch *ahead)
 {
     pthread_mutex_lock(&ahead->lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocks of one recording in their order (block_order.h), found ahead of who decodes them: to read, check and
- * decompress a block takes about as long as to decode it, so a thread does it while the block before is decoded.
+/* Prefetches the blocks of one recording in order (block_order.h). Reading, checking and decompressing a block takes
+ * about as long as decoding it. So a thread prepares the next blocks while the caller decodes one.
  *
  *     the thread  --->  slot  slot ... slot  --->  stream reader
- *                       each a block that is whole, and how far the file was read when it was found
+ *                       each with a whole block, and the progress in the file when the block was found
  *
- * Who decodes sees what the reader of blocks would show if it had gone no further than this block. */
+ * The caller sees the progress of a reader that has read no further than the given block. */
 #ifndef PYREEL_FORMATS_STREAM_BLOCK_PREFETCH_H
 #define PYREEL_FORMATS_STREAM_BLOCK_PREFETCH_H
 
@@ -13,17 +13,17 @@
 
 struct block_prefetch;
 
-/* Takes the place of `blocks` and `order`: both stay behind to show how far the blocks are that were given, and are not
- * to be read with any more. NULL, and nothing has changed, when there can be no more threads. Not for a pipe, where
- * block_prefetch_end() might wait for ever. */
+/* Starts the thread, which takes over `blocks` and `order`. The caller's copies then only show the progress up to the
+ * given block and must not be read with. Returns NULL, with nothing changed, when no thread can be started. Not for a
+ * pipe: block_prefetch_end() might wait for ever. */
 struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct block_order *order);
 
-/* As block_order_next(). */
+/* Gives the next block, as block_order_next() does. */
 enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_order *order,
                                      struct block_reader *blocks, struct block *block, bool *skipped,
                                      struct fault *why);
 
-/* Ends the thread, wherever it is, and frees it all. NULL is none. */
+/* Ends the thread, whatever it does, and frees everything. NULL is allowed. */
 void block_prefetch_end(struct block_prefetch *ahead);
 
 #endif

@@ -11,9 +11,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define READ_SIZE    ((size_t)64 << 10)   /* four times as much is slower for short recordings */
-#define WASTE_LIMIT  ((uint64_t)64 << 20) /* bytes whose checksum was looked at in vain, and ... */
-#define WASTE_FACTOR 16                   /* ... so many for each byte of the file */
+#define READ_SIZE    ((size_t)64 << 10)   /* a four times larger size is slower for short recordings */
+#define WASTE_LIMIT  ((uint64_t)64 << 20) /* limit of `wasted`: this many bytes, or ... */
+#define WASTE_FACTOR 16                   /* ... this many times the bytes read from the file */
 
 void block_reader_open(struct block_reader *reader, int fd)
 {
@@ -41,7 +41,7 @@ void block_reader_close(struct block_reader *reader)
     *reader = (struct block_reader){ .fd = -1 };
 }
 
-/* Reads until `size` bytes wait in the window or the file ends. False when the file can't be read. */
+/* Reads until `size` bytes wait in the window or the file ends. False when the file cannot be read. */
 static bool fill(struct block_reader *reader, size_t size, struct fault *why)
 {
     if (reader->start > 0 && reader->start == reader->end)
@@ -70,8 +70,8 @@ static size_t waiting(const struct block_reader *reader)
     return reader->end - reader->start;
 }
 
-/* How far the file is used. */
-static uint64_t place(const struct block_reader *reader)
+/* The offset in the file up to which bytes were used. */
+static uint64_t bytes_used(const struct block_reader *reader)
 {
     return reader->bytes_read - waiting(reader);
 }
@@ -79,7 +79,7 @@ static uint64_t place(const struct block_reader *reader)
 struct block_progress block_read_progress(const struct block_reader *reader)
 {
     return (struct block_progress){ .bytes_read = reader->bytes_read,
-                                    .place = place(reader),
+                                    .bytes_used = bytes_used(reader),
                                     .good = reader->good,
                                     .good_plain = reader->good_plain,
                                     .damage = reader->damage };
@@ -89,7 +89,7 @@ void block_read_show_progress(struct block_reader *reader, const struct block_pr
 {
     reader->bytes_read = progress->bytes_read;
     reader->start = 0;
-    reader->end = progress->bytes_read - progress->place;
+    reader->end = progress->bytes_read - progress->bytes_used;
     reader->good = progress->good;
     reader->good_plain = progress->good_plain;
     reader->damage = progress->damage;
@@ -125,11 +125,12 @@ static const char *take_zstd(struct block_reader *reader, struct cursor stored, 
     return wrong;
 }
 
-/* How large the grouped payload is, only its zstd frame says. */
+/* Decompresses and ungroups a payload. Only the header of the zstd frame has the size of the grouped payload. */
 static const char *take_grouped(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
 {
     const unsigned long long grouped = ZSTD_getFrameContentSize(stored.at, cursor_left(&stored));
-    if (grouped > GROUP_MOST(size)) /* also if it isn't known: the two codes for that are above all sizes */
+    if (grouped >
+        GROUP_MOST(size)) /* also when the size is unknown: zstd's two codes for that are larger than any size */
         return no_zstd;
     const char *wrong = decompress(reader, stored, (size_t)grouped);
     if (wrong)
@@ -170,7 +171,7 @@ static const char *(*const codecs[])(struct block_reader *, struct cursor stored
     [CODEC_PREDICTED] = take_predicted,
 };
 
-/* Whether the format has such blocks, in the version that the file is of. */
+/* Whether the file's format version has this codec for this kind of block. */
 static bool is_coded_well(const struct block_reader *reader, const unsigned char *header)
 {
     const unsigned char codec = header[STREAM_CODEC_AT];
@@ -181,10 +182,10 @@ static bool is_coded_well(const struct block_reader *reader, const unsigned char
     return reader->version == 0 || reader->version >= STREAM_VERSION_OF(codec);
 }
 
-/* What is wrong with a block that the file ends in. */
+/* The damage of a block in which the file ends. */
 static const char cut_block[] = "a cut block";
 
-/* Tries to read a block where the window starts, and steps over it. Otherwise returns what is wrong with it. */
+/* Reads a block at the start of the window and steps over it. Returns NULL, or the damage of the block. */
 static const char *parse_block(struct block_reader *reader, struct block *block, struct fault *why)
 {
     if (!fill(reader, STREAM_BLOCK_HEADER, why))
@@ -212,7 +213,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     header = reader->window + reader->start;
     const unsigned char *stored = header + STREAM_BLOCK_HEADER;
     const uint32_t sum = (uint32_t)crc32_z(crc32(0, header, STREAM_CHECKSUM_AT), stored, stored_size);
-    reader->wasted += size; /* until it turns out to be good */
+    reader->wasted += size; /* taken back below if the block is good */
     if (sum != checksum)
         return "a block with a wrong checksum";
     reader->wasted += plain_size;
@@ -221,12 +222,12 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (wrong)
         return wrong;
     reader->wasted -= size + plain_size;
-    *block = (struct block){ header[4], sequence, payload, place(reader), size, reader->damage.tail };
+    *block = (struct block){ header[4], sequence, payload, bytes_used(reader), size, reader->damage.tail };
     reader->start += size;
     return NULL;
 }
 
-/* Steps to the next place where a block may begin. */
+/* Skips to the next sync bytes, where a block may begin. */
 static void skip_to_sync(struct block_reader *reader)
 {
     const size_t before = reader->start;
@@ -235,14 +236,15 @@ static void skip_to_sync(struct block_reader *reader)
     if (found)
         reader->start = (size_t)((const unsigned char *)found - reader->window);
     else if (waiting(reader) > 3 && !reader->at_end)
-        reader->start = reader->end - 3; /* a sync may be half read */
+        reader->start = reader->end - 3; /* a part of the sync bytes may be there */
     else if (waiting(reader) > 0 && reader->at_end)
         reader->start = reader->end;
     reader->damage.bytes += reader->start - before;
     reader->damage.tail += reader->start - before;
 }
 
-/* A file made of false blocks would keep us busy for the square of its size. */
+/* Gives up on the rest of the file. Without a limit, a file of bad blocks would take time that grows with the square of
+ * its size. */
 static void pass_over_rest(struct block_reader *reader)
 {
     reader->damage.bytes += waiting(reader);
@@ -274,7 +276,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         }
         if (!first_wrong) {
             first_wrong = wrong;
-            block_read_note_damage(reader, wrong, place(reader));
+            block_read_note_damage(reader, wrong, bytes_used(reader));
             reader->damage.cut = wrong == cut_block;
         }
         if (reader->wasted > WASTE_LIMIT + WASTE_FACTOR * reader->bytes_read)

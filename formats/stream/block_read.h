@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the good blocks of a stream, in a file or a pipe. Nothing in it is trusted: sizes are bounded before they are
- * used, and a block counts only when its checksum is right. What lies between good blocks is passed over and noted
- * as damage (schemas/stream.md section 5). */
+/* Finds the good blocks of a stream, in a file or a pipe. The stream is not trusted: sizes are checked before they are
+ * used, and a block is good only if its checksum is right. Bytes between good blocks are skipped and noted as damage
+ * (schemas/stream.md section 5). */
 #ifndef PYREEL_FORMATS_STREAM_BLOCK_READ_H
 #define PYREEL_FORMATS_STREAM_BLOCK_READ_H
 
@@ -15,38 +15,38 @@ struct block_reader {
     int fd;
     unsigned char *window; /* bytes read and not yet used: window[start .. end) */
     size_t start, end, room;
-    bool at_end;               /* the file gave no more */
-    uint32_t version;          /* of the format, as the header says; 0: not known */
-    uint64_t bytes_read;       /* from the file */
-    uint64_t good, good_plain; /* good blocks, and bytes of their payloads */
+    bool at_end;               /* the file has no more bytes */
+    uint32_t version;          /* format version from the header; 0: unknown */
+    uint64_t bytes_read;       /* bytes read from the file */
+    uint64_t good, good_plain; /* good blocks, and the plain bytes of their payloads */
     unsigned char *plain;      /* the decompressed block */
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
     struct grouping grouping;
     struct prediction prediction;
-    struct bytes joined; /* a payload that was grouped or predicted */
-    uint64_t wasted;     /* bytes of false blocks whose checksum was computed */
+    struct bytes joined; /* a payload after ungrouping or after prediction was undone */
+    uint64_t wasted;     /* bytes of bad blocks whose checksum was computed */
     struct damage damage;
 };
 
-/* How far a file was read. */
+/* The progress in a file. */
 struct block_progress {
-    uint64_t bytes_read, place; /* from the file; and those of them up to the end of the last block */
+    uint64_t bytes_read, bytes_used; /* bytes read from the file; the part up to the end of the last block */
     uint64_t good, good_plain;
     struct damage damage;
 };
 
-/* A good block, its payload decompressed; valid until the next one is read. */
+/* A good block with its payload decompressed. Valid until the next block is read. */
 struct block {
     enum stream_block kind;
     uint32_t sequence;
     struct cursor payload;
-    uint64_t at;   /* where it begins in the file, ... */
-    size_t size;   /* ... and how much of it it takes */
-    uint64_t tail; /* the damage's, before it was found */
+    uint64_t at;   /* offset of the block in the file, ... */
+    size_t size;   /* ... and its size there */
+    uint64_t tail; /* damage.tail before the block was found */
 };
 
-/* `fd` stays the caller's. */
+/* The caller keeps `fd` and closes it. */
 void block_reader_open(struct block_reader *reader, int fd);
 /* Gives a reader that was just opened what its caller has read from the file already. */
 void block_reader_begin(struct block_reader *reader, struct text head);
@@ -58,19 +58,19 @@ bool block_read_recognised(const void *bytes, size_t size);
 /* Steps over the file's magic. False with the reason when the file does not begin with it. */
 bool block_read_magic(struct block_reader *reader, struct fault *why);
 
-/* The number in a field of a HEADER or an END block; 0 when there is none that fits. */
+/* The number in a field of a HEADER or an END block; 0 when the field is absent or above 32 bits. */
 uint32_t block_read_field(struct cursor payload, uint32_t field);
 
 enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
 
-/* The next good block. BLOCK_UNREADABLE, with the reason, when the file could not be read. */
+/* Reads the next good block. BLOCK_UNREADABLE with the reason when the file could not be read. */
 enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why);
 
 struct block_progress block_read_progress(const struct block_reader *reader);
-/* Makes a reader that reads nothing itself show how far another one is. */
+/* Copies another reader's progress to a reader that only shows progress. */
 void block_read_show_progress(struct block_reader *reader, const struct block_progress *progress);
 
-/* Remembers what was wrong, and at which byte of the file, if it is the first thing that was. */
+/* Notes the damage and its offset in the file, if it is the first damage. */
 void block_read_note_damage(struct block_reader *reader, const char *what, uint64_t at);
 
 #endif

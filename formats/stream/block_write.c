@@ -10,16 +10,18 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define PREDICT_PAUSE 16   /* blocks of which one is predicted at least, though it may not pay */
-#define PREDICT_LEAST 1024 /* bytes that are worth the while: of a grouped block, or saved of the first one */
+#define PREDICT_PAUSE 16 /* prediction is tried at least once in this many blocks, even if it does not pay */
+/* smallest grouped block, and smallest saving in the first block, for which prediction is worth its time, in * bytes.
+ */
+#define PREDICT_LEAST 1024
 
-#define END_ROOM 128 /* bytes below the limit that only the end may have: more than it ever takes */
+#define END_ROOM 128 /* bytes below the limit that are reserved for END, which is always smaller */
 
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
 {
     *writer = (struct block_writer){ .fd = fd, .codec = codec, .level = level };
     if (level && codec == CODEC_PREDICTED)
-        writer->codec = CODEC_GROUPED; /* whose level it is */
+        writer->codec = CODEC_GROUPED; /* a fixed level belongs to the codec below */
     if (codec != CODEC_PLAIN)
         writer->zstd = ZSTD_createCCtx();
 }
@@ -43,8 +45,8 @@ uint64_t block_write_room(const struct block_writer *writer)
     return taken < writer->limit ? writer->limit - taken : 0;
 }
 
-/* Takes back the part of a block that was written before the disk was full, if the file ends there: what somebody else
- * has added to it is not ours, and a pipe gives nothing back. */
+/* Truncates the file to remove the written part of a block when the disk is full. Does nothing when the file does not
+ * end there, because somebody else has appended to it, or for a pipe. */
 static bool take_back(struct block_writer *writer, size_t part)
 {
     struct stat file;
@@ -75,8 +77,9 @@ static bool write_all(struct block_writer *writer, const struct bytes *bytes, st
     return true;
 }
 
-/* Whoever samples waits for a block to be compressed, and misses ticks meanwhile: the level goes by the size, so that
- * it takes about a millisecond, two for the largest. A second takes 1 to 6 KiB at 1 kHz, 10 to 40 at 10 kHz. */
+/* The recorder compresses a block between ticks, and misses ticks when that takes long. So the level depends on the
+ * size: compression takes about a millisecond, two for the largest blocks. A second of samples has 1 to 6 KiB at 1 kHz,
+ * 10 to 40 KiB at 10 kHz. */
 static int level_by_size(size_t size)
 {
     static const struct {
@@ -89,7 +92,7 @@ static int level_by_size(size_t size)
     return 3;
 }
 
-/* Appends the bytes compressed to writer->stored. False when they would not be fewer than `most`. */
+/* Compresses the bytes and appends them to writer->stored. False when the result is not smaller than `most`. */
 static bool store_compressed(struct block_writer *writer, const struct bytes *bytes, size_t most)
 {
     struct bytes *stored = &writer->stored;
@@ -103,7 +106,7 @@ static bool store_compressed(struct block_writer *writer, const struct bytes *by
     return true;
 }
 
-/* Where predicting did not pay several times it is tried less and less often. */
+/* Whether to try prediction. When it did not pay several times, it is tried less and less often. */
 static bool is_time_to_predict(struct block_writer *writer)
 {
     if (writer->pause == 0)
@@ -112,8 +115,9 @@ static bool is_time_to_predict(struct block_writer *writer)
     return false;
 }
 
-/* A predicted block takes much longer to read than a grouped one: it has to be smaller by a third. For the first one of
- * events, which has most of the definitions and is only one, a KiB will do. */
+/* Whether prediction pays. A predicted block takes much longer to read than a grouped one, so it must be smaller by a
+ * third. The first EVENTS block has most of the definitions and comes only once, so there PREDICT_LEAST bytes are
+ * enough. */
 static bool pays(const struct block_writer *writer, size_t predicted, size_t grouped)
 {
     const size_t saved = predicted < grouped ? grouped - predicted : 0;
@@ -126,7 +130,8 @@ static void remember_whether_it_paid(struct block_writer *writer, bool paid)
     writer->pause = writer->unpaid > 1 ? writer->unpaid - 1 : 0;
 }
 
-/* Puts the payload predicted where it was appended grouped to writer->stored, if that is wanted and pays. */
+/* Replaces the grouped payload at the end of writer->stored by the predicted one, if the codec allows that and it pays.
+ */
 static bool store_predicted(struct block_writer *writer, const struct bytes *payload, size_t before)
 {
     const size_t grouped = writer->stored.size - before;
@@ -143,8 +148,7 @@ static bool store_predicted(struct block_writer *writer, const struct bytes *pay
     return true;
 }
 
-/* Appends the payload to writer->stored, grouped and compressed, or predicted, if that is wanted and pays. Returns how.
- */
+/* Appends the payload to writer->stored, in the form that pays. Returns the codec. */
 static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
     const size_t before = writer->stored.size;
@@ -165,7 +169,7 @@ static void patch_u32(struct bytes *bytes, size_t at, uint32_t value)
         bytes->at[at + i] = (unsigned char)(value >> 8 * i);
 }
 
-/* Puts the block into writer->stored. */
+/* Makes the whole block in writer->stored. */
 static void make_block(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
     struct bytes *stored = &writer->stored;
@@ -177,7 +181,7 @@ static void make_block(struct block_writer *writer, enum stream_block kind, cons
     put_bytes(stored, STREAM_SYNC, 4);
     put_u32(stored, kind);
     put_u32(stored, writer->sequence);
-    put_u32(stored, 0); /* codec, stored size and checksum are put in when they are known */
+    put_u32(stored, 0); /* codec, stored size and checksum are filled in below */
     put_u32(stored, (uint32_t)payload->size);
     put_u32(stored, 0);
     stored->at[header + STREAM_CODEC_AT] = (unsigned char)store_payload(writer, kind, payload);

@@ -4,7 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_due.h"
 
-/* Threads may be named that were defined in a lost block, but not so far ahead that it costs much memory. */
+/* A record may name a thread whose definition was lost. The number is limited, so that it costs little memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
 
 struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number)
@@ -15,7 +15,7 @@ struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_
     return &reader->threads[number];
 }
 
-/* ---- the threads that a tick samples ---- */
+/* ---- expected threads ---- */
 
 static void join_expected(struct stream_reader *reader, uint32_t number)
 {
@@ -54,9 +54,9 @@ static uint64_t units_of(const struct stream_reader *reader, uint64_t tick)
     return reader->ticks[tick - reader->first_tick];
 }
 
-/* The status of a thread, which is the same in ticks `first` to `last`, and the CPU time that it has used since its
- * last sample; when that is not known because something was lost, what it has used between these ticks. Nothing of all
- * that if nobody asks. */
+/* Returns the thread's status, which is the same in ticks `first` to `last`. *cpu_units is the CPU time since the
+ * thread's last sample; when a loss makes that unknown, the CPU time between these ticks. Both are 0 when the reader
+ * ignores the status. */
 static uint32_t take_status(struct stream_reader *reader, struct reader_thread *thread, uint64_t first, uint64_t last,
                             uint64_t *cpu_units)
 {
@@ -75,14 +75,14 @@ static uint32_t take_status(struct stream_reader *reader, struct reader_thread *
     return status->bits | STATUS_RECORDED;
 }
 
-/* A sample for each tick from `first` to `last`, in all of which it is the same. */
+/* Gives one sample that stands for each tick from `first` to `last`. */
 static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first, uint64_t last)
 {
     struct stream_reader *reader = d->reader;
     struct reader_thread *thread = &reader->threads[number];
     uint64_t cpu_units;
     const uint32_t status = take_status(reader, thread, first, last, &cpu_units);
-    struct event event; /* only what is told of it is set: this is done millions of times */
+    struct event event; /* only the used fields are set: this runs millions of times */
     event.kind = EVENT_SAMPLE;
     event.sample = (struct sample){ .thread = number,
                                     .keep = keep,
@@ -125,20 +125,20 @@ struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t num
     return thread;
 }
 
-/* Its run begins with the tick after this one. */
+/* Begins a new run of the thread in the next tick. */
 static void restart(struct decoding *d, uint32_t number)
 {
     join_expected(d->reader, number);
     d->reader->threads[number].since = d->reader->tick + 1;
     d->named++;
-    /* Its definition was lost, or is still to come: its samples are lost up to there. */
+    /* an undefined thread: its samples are lost until its definition comes */
     d->unsure |= number > d->reader->last_thread;
 }
 
 void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 {
     restart(d, number);
-    /* Its stack may never be told. */
+    /* the block may never give its stack */
     d->unsure |= d->reader->threads[number].block != d->reader->block;
 }
 
@@ -172,7 +172,7 @@ bool stream_decode_fail_tick(struct decoding *d)
     return good;
 }
 
-/* Looks at each expected thread in the tick that was closed just now. */
+/* Gives the sample of each expected thread in the tick that was just closed. */
 static bool give_each(struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
@@ -182,7 +182,7 @@ static bool give_each(struct decoding *d)
         if (thread->tick == reader->tick)
             continue;
         if (thread->block != reader->block)
-            return broken(d); /* sampled, but its stack was never told */
+            return broken(d); /* a sample without any stack in this block */
         if (d->samples_left-- == 0)
             return broken(d);
         if (!stream_decode_give_run(d, number))
@@ -191,7 +191,7 @@ static bool give_each(struct decoding *d)
     return true;
 }
 
-/* Threads that are where they were: their runs go on, if runs are wanted and nothing is wrong. */
+/* Continues the runs of the threads without a record, if runs are given and no rule can be broken. */
 static bool pass_unmoved(struct decoding *d)
 {
     const uint32_t unmoved = d->reader->expected_count - d->named;
@@ -221,14 +221,14 @@ bool stream_decode_close_tick(struct decoding *d)
         return true;
     d->in_tick = false;
     if (!d->all_failed && !pass_unmoved(d)) {
-        d->in_tick = true; /* it was not closed */
+        d->in_tick = true; /* the tick was not closed */
         return false;
     }
     d->ticks_closed++;
     return reader->gives_runs || give_ticks(d);
 }
 
-/* When the next tick is due. Most of them come on time, and then it is one step later. */
+/* The time at which the next tick is due. Most ticks come on time, and then the next one is due a step later. */
 static uint64_t next_due(struct stream_reader *reader)
 {
     const uint64_t units = reader->tick_units, step = reader->step_units;
@@ -239,7 +239,7 @@ static uint64_t next_due(struct stream_reader *reader)
     return reader->due_units;
 }
 
-/* Room for the times of so many more ticks. */
+/* Makes room for the times of `count` more ticks. */
 static uint64_t *room_for_ticks(struct stream_reader *reader, size_t count)
 {
     const size_t known = (size_t)(reader->tick + 1 - reader->first_tick);
@@ -247,7 +247,7 @@ static uint64_t *room_for_ticks(struct stream_reader *reader, size_t count)
     return reader->ticks + known;
 }
 
-/* Goes on to a tick at this time. False when there is no such time. */
+/* Adds a tick at this time. False when the time is impossible. */
 static bool add_tick(struct stream_reader *reader, uint64_t time)
 {
     if (time < reader->tick_units || time > reader->most_units)
@@ -258,7 +258,7 @@ static bool add_tick(struct stream_reader *reader, uint64_t time)
     return true;
 }
 
-/* Behind a tick that came when it was due the next ones are a step apart. How many there can be. */
+/* After a tick that was on time, due ticks are a step apart. Returns how many more are possible. */
 static uint64_t steps_left(const struct stream_reader *reader)
 {
     return reader->step_units ? (reader->most_units - reader->due_units) / reader->step_units : 0;
@@ -274,7 +274,7 @@ static void add_steps(struct stream_reader *reader, uint64_t count)
     reader->tick += count;
 }
 
-/* Goes on to so many ticks, each when it is due. */
+/* Adds `count` ticks, each when it is due. */
 static bool add_ticks(struct stream_reader *reader, uint64_t count)
 {
     while (count-- > 0) {
@@ -309,7 +309,7 @@ bool stream_decode_end(struct decoding *d)
     return give_ticks(d) && given;
 }
 
-/* Whether so many ticks in which nothing changes are only more of the runs that go on, and break no rule. */
+/* Whether `count` ticks without a change only continue the current runs, and break no rule. */
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
     const uint32_t threads = d->reader->expected_count;

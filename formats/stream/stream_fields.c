@@ -9,7 +9,7 @@
 struct field {
     uint32_t number;
     enum { TEXT_FIELD, NUMBER_FIELD } holds;
-    size_t offset, size; /* of the member it is kept in */
+    size_t offset, size; /* of the struct member that holds the field */
 };
 
 #define FIELD(number, holds, type, member)                                                                             \
@@ -34,10 +34,10 @@ static const struct field recording_fields[] = {
     FIELD(14, NUMBER_FIELD, struct recording, processors),
     FIELD(15, TEXT_FIELD, struct recording, processor),
     FIELD(16, NUMBER_FIELD, struct recording, memory_bytes),
-    FIELD(18, NUMBER_FIELD, struct recording, weighted), /* the last: left away when it is 0 */
+    FIELD(18, NUMBER_FIELD, struct recording, weighted), /* the last field; not written when it is 0 */
 };
 
-/* What END says, as numbers only: the members of struct end have other types and units. */
+/* The fields of END as numbers: the members of struct end have other types and units. */
 struct end_numbers {
     uint64_t reason, time_units, ticks, samples, missed, failed, wait_status_plus_1;
 };
@@ -71,7 +71,7 @@ static void put_fields(struct bytes *to, const struct field *fields, size_t coun
             put_text(to, *(const struct text *)member);
             continue;
         }
-        uint64_t value = 0; /* little-endian: a smaller member fills its low bytes */
+        uint64_t value = 0; /* little-endian: a smaller member fills the low bytes */
         memcpy(&value, member, field->size);
         stream_fields_put_number(to, field->number, value);
     }
@@ -88,7 +88,7 @@ static void take_field(struct cursor from, const struct field *field, void *to)
     }
     uint64_t value = take_number(&from);
     if (field->size < sizeof(value) && value >> 8 * field->size)
-        value = UINT64_MAX; /* too large for what we keep is too large, not something else */
+        value = UINT64_MAX; /* a number that does not fit the member becomes the largest number */
     memcpy(member, &value, field->size);
 }
 

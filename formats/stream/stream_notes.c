@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 
-/* What the fields are put to or taken from, and the unit of their times. */
+/* Where fields are written to or read from, and the unit of their times. */
 struct writing {
     struct bytes *to;
     uint64_t unit_ns;
@@ -151,7 +151,7 @@ static void take_thread(struct reading *r, struct event *event)
     thread->start_ns = take_time(r);
     thread->name = take_text(&r->from);
     if (!r->from.bad && cursor_left(&r->from) > 0)
-        thread->task = take_number32(&r->from); /* else it is a thread proper */
+        thread->task = take_number32(&r->from); /* an absent field means a real thread */
 }
 
 static void put_task(struct writing *w, const struct event *event)
@@ -206,16 +206,16 @@ static void take_missed(struct reading *r, struct event *event)
     event->missed = take_number(&r->from);
 }
 
-static void put_figure(struct writing *w, const struct event *event)
+static void put_counter(struct writing *w, const struct event *event)
 {
-    put_text(w->to, event->figure.name);
-    put_number(w->to, event->figure.value);
+    put_text(w->to, event->counter.name);
+    put_number(w->to, event->counter.value);
 }
 
-static void take_figure(struct reading *r, struct event *event)
+static void take_counter(struct reading *r, struct event *event)
 {
-    event->figure.name = take_text(&r->from);
-    event->figure.value = take_number(&r->from);
+    event->counter.name = take_text(&r->from);
+    event->counter.value = take_number(&r->from);
 }
 
 static void put_left_out(struct writing *w, const struct event *event)
@@ -250,7 +250,7 @@ static const struct {
     [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, put_name, take_name },
     [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },
     [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
-    [NOTE_FIGURE] = { EVENT_FIGURE, put_figure, take_figure },
+    [NOTE_COUNTER] = { EVENT_COUNTER, put_counter, take_counter },
     [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
     [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
 };

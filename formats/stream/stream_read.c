@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define INTERVAL_LEAST_NS 1000       /* no recorder is faster */
-#define SAMPLES_LIMIT     100000000  /* of a block, a second: far more than any recorder reaches */
+#define INTERVAL_LEAST_NS 1000       /* a recorder with a shorter interval does not exist */
+#define SAMPLES_LIMIT     100000000  /* samples of a block per second of its time: far more than any recorder reaches */
 #define PREFETCH_LEAST    (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
 
 void stream_reader_stop(struct stream_reader *reader)
@@ -32,7 +32,7 @@ void stream_reader_close(struct stream_reader *reader)
     *reader = (struct stream_reader){ 0 };
 }
 
-/* Frames that repeat those a little before them. False: the file is broken. */
+/* Adds a repetition: frames that are copies of the frames `distance` before them. False: the file is broken. */
 static bool repeat_frames(struct decoding *d, uint32_t *at, uint32_t count)
 {
     uint32_t *frames = d->reader->frames;
@@ -155,7 +155,7 @@ static bool read_stands(struct decoding *d, struct cursor fields)
     return true;
 }
 
-/* A definition that the sink has taken. */
+/* Notes a thread's definition that the sink has accepted. */
 static void learn_thread(struct stream_reader *reader, const struct thread *thread)
 {
     if (thread->number > reader->last_thread)
@@ -178,7 +178,7 @@ static bool give_note(struct decoding *d, uint64_t note)
     if (d->from.bad || taken == NOTE_BROKEN)
         return broken(d);
     if (taken == NOTE_UNKNOWN)
-        return true; /* of a later version of pyreel */
+        return true; /* a note of a later version of pyreel */
     if (!sink_take(d->to, &event, d->why))
         return false;
     if (event.kind == EVENT_THREAD)
@@ -213,11 +213,12 @@ static bool read_record(struct decoding *d)
     }
 }
 
-/* Gives the events of a block. False when the sink refused; a broken payload is damage, not a failure. */
+/* Gives the events of a block. False when the sink refused an event. A broken payload is damage, not a failure. */
 static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     stream_decode_begin(reader);
-    /* A writer closes a block each second: more ticks than fit in two are a lie that would keep us busy for long. */
+    /* A writer closes a block each second. So a block with more ticks than fit in two seconds is false, and the limit
+     * keeps it from taking long. */
     struct decoding d = { .reader = reader,
                           .from = payload,
                           .to = to,
@@ -297,7 +298,7 @@ bool stream_reader_open(struct stream_reader *reader, int fd, struct text head, 
     if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
         return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
     reader->order.next = 1;
-    reader->order.mark = block_order_mark(BLOCK_HEADER, block.payload);
+    reader->order.recording_id = block_order_recording_id(BLOCK_HEADER, block.payload);
     return give_recording(reader, block.payload, to, why);
 }
 
@@ -305,7 +306,7 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
 {
     if (reader->goes_ahead && !reader->ahead) {
         reader->ahead = block_prefetch_begin(&reader->blocks, &reader->order);
-        reader->goes_ahead = reader->ahead != NULL; /* where no thread can be had it is asked for once */
+        reader->goes_ahead = reader->ahead != NULL; /* when no thread can be started, it is not tried again */
     }
     if (reader->ahead)
         return block_prefetch_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/stream/stream_records.h"
 
-#define PERIOD_MOST    4 /* frames of a recursion's round ... */
-#define REPEATED_LEAST 8 /* ... that is worth being looked for */
+#define PERIOD_MOST    4 /* longest cycle of a recursion, in frames, ... */
+#define REPEATED_LEAST 8 /* ... and fewest repeated frames, that are written as a repetition */
 
 void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument)
 {
@@ -20,7 +20,7 @@ void stream_records_put_numbers_note(struct bytes *to, enum stream_note note, co
         put_number(to, numbers[i]);
 }
 
-/* How many frames from `at` on are those `distance` before them. */
+/* How many frames from index `at` on are equal to the frames `distance` before them. */
 static uint32_t repeated(const uint32_t *frames, uint32_t count, uint32_t at, uint32_t distance)
 {
     uint32_t length = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The records of a block as bytes, for who writes them: schemas/stream.md, section 4. */
+/* Writes the records of a block: schemas/stream.md, section 4. */
 #ifndef PYREEL_FORMATS_STREAM_STREAM_RECORDS_H
 #define PYREEL_FORMATS_STREAM_STREAM_RECORDS_H
 
@@ -8,10 +8,11 @@
 
 void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument);
 
-/* A note whose fields are numbers. */
+/* Appends a note whose fields are numbers. */
 void stream_records_put_numbers_note(struct bytes *to, enum stream_note note, const uint64_t *numbers, size_t count);
 
-/* How many frames, and the frames, root first. A recursion repeats a few frames many times: they are told once. */
+/* Appends the number of frames, then the frames, root first. Where a recursion repeats a few frames many times, they
+ * are written once, with a repetition behind them. */
 void stream_records_put_frames(struct bytes *to, const uint32_t *frames, uint32_t count);
 
 #endif

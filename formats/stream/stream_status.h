@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What a block has told of a thread's status, the same for who writes it and who reads it: schemas/stream.md,
- * "Status". Only changes are told, so both work out the CPU time between them in the same way. */
+/* The status of a thread as the block has it so far, kept the same way by writer and reader: schemas/stream.md,
+ * "Status". A block has only changes of the status, so both compute the CPU time between changes in the same way. */
 #ifndef PYREEL_FORMATS_STREAM_STREAM_STATUS_H
 #define PYREEL_FORMATS_STREAM_STREAM_STATUS_H
 
 #include "formats/model/event.h"
 
-/* Of a thread. `= {0}`: no block has told it yet. */
+/* `= {0}`: no block has the thread's status yet. */
 struct stream_status {
-    uint64_t block;      /* that told it last */
-    uint32_t bits;       /* of enum status, without STATUS_RECORDED */
-    uint64_t cpu_units;  /* CPU time then, ... */
-    uint64_t told_units; /* ... at this tick */
+    uint64_t block;      /* the block that has the latest status */
+    uint32_t bits;       /* bits of enum status, without STATUS_RECORDED */
+    uint64_t cpu_units;  /* CPU time at the latest status, ... */
+    uint64_t told_units; /* ... and the time of its tick */
 };
 
-/* The CPU time at a tick that is not before the one that told it. */
+/* The CPU time at a tick that is not before the latest status. */
 static inline uint64_t stream_status_cpu(const struct stream_status *status, uint64_t now_units)
 {
     return status->cpu_units + (status->bits & STATUS_CPU ? now_units - status->told_units : 0);

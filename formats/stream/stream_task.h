@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What a block has told of the asyncio task that a thread runs, the same for who writes it and who reads it:
+/* The asyncio task that a thread runs, as the block has it so far, kept the same way by writer and reader:
  * schemas/stream.md, "Tasks". */
 #ifndef PYREEL_FORMATS_STREAM_STREAM_TASK_H
 #define PYREEL_FORMATS_STREAM_STREAM_TASK_H
 
 #include <stdint.h>
 
-/* Of a thread. `= {0}`: a thread proper that no block has told of yet. */
+/* `= {0}`: a real thread without a task. */
 struct stream_task {
-    uint32_t entry; /* the task that the thread stands for, with which each block begins; 0 for a thread proper */
-    uint32_t task;  /* the one told last, ... */
-    uint64_t block; /* ... in this block */
+    uint32_t entry; /* the task of a virtual thread, which it runs at the start of each block; 0: a real thread */
+    uint32_t task;  /* the latest task, ... */
+    uint64_t block; /* ... valid in this block */
 };
 
-/* The task that holds now in a block. */
+/* The task that the thread runs at this point of the block. */
 static inline uint32_t stream_task_now(const struct stream_task *runs, uint64_t block)
 {
     return runs->block == block ? runs->task : runs->entry;

@@ -12,15 +12,16 @@
 #include <string.h>
 #include <zlib.h>
 
-#define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is written */
-#define BLOCK_NS    1000000000u         /* so is one this old */
+#define BLOCK_LARGE ((size_t)256 << 10) /* an open block of this size is closed */
+#define BLOCK_NS    1000000000u         /* an open block of this age is closed */
 
-#define CLOSING_ROOM 4096 /* below the limit, for what is told at the end: who has ended, and some 50 figures */
-#define LITTLE_ROOM  512  /* a block of a tick or two */
+/* bytes below the limit for the events at the end: ends of threads and processes, and some 50 counters. */
+#define CLOSING_ROOM 4096
+#define LITTLE_ROOM  512 /* bytes for a block of one or two ticks */
 
-#define CPU_SLACK_NS 1000000 /* that the CPU time may be off, besides an interval */
+#define CPU_SLACK_NS 1000000 /* allowed error of the CPU time, in addition to an interval */
 
-/* A record must leave the block below its limit, however deep the stack. */
+/* The bytes of a record, at most: a record must leave the block below its limit, however deep the stack is. */
 #define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames)*5)
 
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level)
@@ -53,14 +54,14 @@ void stream_writer_close(struct stream_writer *writer)
 
 /* ---- ticks ---- */
 
-/* The base goes in front of the first record, which says whose block this is. */
+/* Begins a block, if none is open: the base and the recording id come before the first record. */
 static void begin_block(struct stream_writer *writer)
 {
     if (writer->open.size > 0)
         return;
     writer->block_units = writer->last_units;
     put_number(&writer->open, writer->last_units);
-    stream_records_put_numbers_note(&writer->open, NOTE_MARK, (const uint64_t[]){ writer->mark }, 1);
+    stream_records_put_numbers_note(&writer->open, NOTE_RECORDING_ID, (const uint64_t[]){ writer->recording_id }, 1);
 }
 
 static void write_idle_ticks(struct stream_writer *writer)
@@ -82,7 +83,7 @@ static uint64_t due(const struct stream_writer *writer)
     return stream_due(writer->last_units, writer->interval_ns, writer->unit_ns);
 }
 
-/* Starts the tick that a record is about to be put into. */
+/* Begins a tick, if none is open. Call it before a record of the tick. */
 static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
 {
     if (writer->tick_open)
@@ -113,7 +114,7 @@ static void join_expected(struct stream_writer *writer, uint32_t number)
     writer->threads[number].listed = writer->expected_count;
 }
 
-/* Threads that the tick should have sampled and did not are told to be absent. */
+/* Writes an ABSENT record for each expected thread without a sample in the tick. */
 static void close_expected(struct stream_writer *writer, uint64_t time_ns)
 {
     for (uint32_t i = writer->expected_count; i > 0; i--) {
@@ -143,22 +144,23 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     return good;
 }
 
-/* Whether the open block, were it not compressed, would take all that is left. Nobody knows what it takes when it is:
- * it is written now, and the next one has what is left then. */
+/* Whether the open block would take all remaining room if it were not compressed. Its compressed size is unknown, so it
+ * is written now, and the next block gets the room that remains. */
 static bool room_is_short(const struct stream_writer *writer)
 {
     return block_write_room(&writer->blocks) < STREAM_BLOCK_HEADER + writer->open.size + CLOSING_ROOM;
 }
 
-/* How much later than after an interval the next tick may come: drawn in an interval that is longer than asked for. */
+/* How much later than an interval the next tick may come. When the budget makes intervals longer than asked for, the
+ * recorder draws the moment of a tick within the interval. */
 static uint64_t may_be_late_ns(const struct stream_writer *writer)
 {
     const uint64_t stands_ns = writer->stands_ns, asked_ns = writer->interval_ns;
     return stands_ns > asked_ns ? 2 * stands_ns - asked_ns : 0;
 }
 
-/* Whether one more interval would keep the block's first samples in memory for longer than a second, or be more than
- * the block may hold. */
+/* Whether to close the block: one more interval would keep its first samples in memory for longer than a second, or
+ * would exceed the block's limits. */
 static bool block_due(const struct stream_writer *writer)
 {
     if (room_is_short(writer) || writer->named > STREAM_FRAMES_LIMIT / 2)
@@ -222,7 +224,7 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
     stream_records_put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
 }
 
-/* Tells which task the thread runs when that is another one than the block says. */
+/* Writes a RUNS note if the thread's task differs from the one that the block has. */
 static void follow_runs(struct stream_writer *writer, const struct sample *sample)
 {
     struct stream_task *runs = &writer->threads[sample->thread].runs;
@@ -234,7 +236,7 @@ static void follow_runs(struct stream_writer *writer, const struct sample *sampl
     stream_records_put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
 }
 
-/* Tells how long the samples of the tick stand for when that is not what the block says. */
+/* Writes a STANDS note if the tick's samples stand for another time than the block says. */
 static bool follow_stands(struct stream_writer *writer, const struct sample *sample, struct fault *why)
 {
     const uint64_t stands_ns = sample->stands_ns ? sample->stands_ns : writer->interval_ns;
@@ -253,7 +255,7 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     return true;
 }
 
-/* Tells what a reader would not find out by itself. */
+/* Writes a STATUS note if a reader would not compute the sample's status from the notes before. */
 static void follow_status(struct stream_writer *writer, const struct sample *sample)
 {
     struct stream_thread *thread = &writer->threads[sample->thread];
@@ -274,7 +276,7 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
                told->block == writer->block && cpu < told->cpu_units ? told->cpu_units : cpu);
 }
 
-/* Brings the thread's stack up to date. Returns whether anything changed. */
+/* Updates the thread's stack. Returns whether anything changed. */
 static bool follow_stack(struct stream_thread *thread, const struct sample *sample)
 {
     const bool changed = sample->keep != thread->depth || sample->pushed > 0;
@@ -294,7 +296,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     const bool changed = follow_stack(thread, sample);
     if (writer->open.size + RECORD_ROOM(thread->depth) > STREAM_BLOCK_LIMIT ||
         writer->named + thread->depth > STREAM_FRAMES_LIMIT) {
-        thread->block = 0; /* whoever reads the block does not know this stack */
+        thread->block = 0; /* a reader of this block does not know the stack */
         put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
         return true;
     }
@@ -325,7 +327,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     return true;
 }
 
-/* Its stack is not needed again. */
+/* Frees a thread's stack: the thread has ended. */
 static void forget_thread(struct stream_writer *writer, uint32_t number)
 {
     struct stream_thread *thread = thread_row(writer, number);
@@ -342,7 +344,7 @@ static void put_note(struct stream_writer *writer, const struct event *event)
 {
     begin_block(writer);
     if (!writer->tick_open)
-        write_idle_ticks(writer); /* they came before it */
+        write_idle_ticks(writer); /* the idle ticks came before the note */
     struct bytes *fields = &writer->note;
     fields->size = 0;
     stream_notes_put_fields(fields, event, writer->unit_ns);
@@ -368,8 +370,8 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
 
     struct bytes fields = { 0 };
     stream_fields_put_recording(&fields, &complete);
-    writer->mark = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
-    stream_fields_put_number(&fields, HEADER_MARK, writer->mark);
+    writer->recording_id = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
+    stream_fields_put_number(&fields, HEADER_RECORDING_ID, writer->recording_id);
     const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
     bytes_free(&fields);
     return good;
@@ -381,14 +383,14 @@ static bool write_end(struct stream_writer *writer, const struct end *end, struc
     const struct totals *totals = all_written ? &writer->kept : &writer->now;
     struct end complete = *end;
     if (!all_written)
-        complete.reason = END_UNWRITTEN; /* there may be room for that, since a torn block was taken back */
+        complete.reason = END_UNWRITTEN; /* there may be room for END, because the torn block was removed */
     complete.ticks = totals->ticks;
     complete.samples = totals->samples;
     complete.missed = totals->missed;
     complete.failed = totals->failed;
     struct bytes fields = { 0 };
     stream_fields_put_end(&fields, &complete, writer->unit_ns);
-    stream_fields_put_number(&fields, END_MARK, writer->mark);
+    stream_fields_put_number(&fields, END_RECORDING_ID, writer->recording_id);
     const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
     return good && all_written;

@@ -1,84 +1,86 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of the binary format of Tachyon, the sampling profiler that comes with CPython 3.15 (profiling.sampling):
- * what its reader and its writer here share. The source is CPython's InternalDocs/profiling_binary_format.md and files
- * that 3.15.2 has written.
+/* Constants and types of the binary format of Tachyon, the sampling profiler of CPython 3.15 (profiling.sampling),
+ * which the reader and the writer here share. The sources are CPython's InternalDocs/profiling_binary_format.md and
+ * files that 3.15.2 has written.
  *
- *     header       64 bytes: where the tables begin, how many samples, how it was recorded; written last
- *     samples      records, as they are or in zstd frames
- *     strings      size and bytes of each; its number is its place, from 0
- *     frames       file, function, position, opcode of each; its number is its place, from 0
- *     statistics   how long, how often, what was missed; may be missing
- *     footer       32 bytes: how many strings and frames, the size of the file
+ *     header       64 bytes: offsets of the tables, number of samples, how it was recorded; written last
+ *     samples      records, plain or in zstd frames
+ *     strings      size and bytes of each; a string's index counts from 0
+ *     frames       file, function, position, opcode of each; a frame's index counts from 0
+ *     statistics   duration, rate, missed ticks; optional
+ *     footer       32 bytes: numbers of strings and frames, size of the file
  *
- * Numbers of fixed size are in the byte order of the machine that wrote the file, which the magic tells; others are
- * coded as in schemas/stream.md. There is no checksum. */
+ * Numbers of fixed size are in the byte order of the machine that wrote the file, which the magic shows. Other numbers
+ * are coded as in schemas/stream.md. There is no checksum. */
 #ifndef PYREEL_FORMATS_TACHYON_TACHYON_H
 #define PYREEL_FORMATS_TACHYON_TACHYON_H
 
 #include "formats/base/bytes.h"
 #include "formats/base/fault.h"
 
-#define TACHYON_MAGIC      0x54414348u /* "TACH" */
-#define TACHYON_MAGIC_SIZE 4
-#define TACHYON_VERSION    1
-#define TACHYON_HEADER     64 /* sizes */
-#define TACHYON_FOOTER     32
-#define TACHYON_STATISTICS 56
-#define TACHYON_DEPTH      256 /* frames of a stack: its readers take no more */
-#define TACHYON_NO_OPCODE  255
-#define TACHYON_NO_PLACE   (-1) /* a line or column that is not known */
-#define TACHYON_NO_FILE    "~"  /* of a frame that has none */
+#define TACHYON_MAGIC       0x54414348u /* "TACH" */
+#define TACHYON_MAGIC_SIZE  4
+#define TACHYON_VERSION     1
+#define TACHYON_HEADER      64 /* sizes in bytes */
+#define TACHYON_FOOTER      32
+#define TACHYON_STATISTICS  56
+#define TACHYON_DEPTH       256 /* frames of a stack: Tachyon's readers accept no more */
+#define TACHYON_NO_OPCODE   255
+#define TACHYON_NO_POSITION (-1) /* value of an unknown line or column */
+#define TACHYON_NO_FILE     "~"  /* name of an unknown file */
 
 enum tachyon_codec { TACHYON_PLAIN, TACHYON_ZSTD };
 
-/* A record: the thread's number (64 bits), its interpreter (32 bits), the kind (a byte). REPEAT: a count, then so often
- * time and status. Else time, status and the stack: all of it; how much of the one before is kept from the root and
- * what is pushed; how much is popped and what is pushed. A time is what has passed since the thread's sample before, in
- * microseconds. Frames are told from the leaf. */
+/* The kinds of records. A record begins with the thread's number (64 bits), its interpreter (32 bits) and the kind (a
+ * byte). REPEAT: a count, then `count` times a time and a status. The others: a time, a status, then the stack. FULL
+ * has the whole stack. SUFFIX has how many frames stay from the root, and the pushed frames. POP_PUSH has how many
+ * frames are popped from the leaf, and the pushed frames. A time is the time since the thread's previous sample, in
+ * microseconds. Frames are written from the leaf. */
 enum tachyon_record { TACHYON_REPEAT, TACHYON_FULL, TACHYON_SUFFIX, TACHYON_POP_PUSH };
 
-/* The status byte is as in `enum status` (which has its numbers), and this: the main thread of its interpreter. */
+/* The status byte has the bits of `enum status` (which has Tachyon's numbers), and this bit: the thread is the main
+ * thread of its interpreter. */
 #define TACHYON_MAIN_THREAD (1u << 5)
 
-/* What the header says, and the counts of the footer. */
+/* The contents of the header, and the counts of the footer. */
 struct tachyon_header {
-    bool big; /* the byte order */
+    bool big; /* big-endian */
     uint8_t python[3];
-    uint64_t start_us; /* on a clock that begins anywhere */
+    uint64_t start_us; /* on a clock with an arbitrary start */
     uint64_t interval_us;
     uint64_t samples;
     uint32_t threads;
-    uint64_t strings_at, frames_at; /* in the file */
+    uint64_t strings_at, frames_at; /* offsets in the file */
     enum tachyon_codec codec;
-    struct text mode;    /* empty when it is not told */
-    struct text capture; /* of which threads: "all", "main"; empty when it is not told */
+    struct text mode;    /* empty: unknown */
+    struct text capture; /* recorded threads: "all", "main"; empty: unknown */
     uint32_t strings, frames;
 };
 
-/* What the profiler measured of its own work. */
+/* What Tachyon measured of its own work. */
 struct tachyon_statistics {
     bool known, failed_known, missed_known;
     double duration_s, rate_hz, failed_percent, missed_percent;
 };
 
-/* Whether these are the first bytes of such a file, be it finished or not: one that was not begins with zeros. */
+/* Whether these are the first bytes of a Tachyon file. An unfinished file begins with zeros and is recognised, too. */
 bool tachyon_header_recognised(const void *bytes, size_t size);
 
-/* Takes the header and the footer (TACHYON_HEADER and TACHYON_FOOTER bytes) of a file of this size, and judges them.
- * False with the reason. */
+/* Parses and checks the header and the footer (TACHYON_HEADER and TACHYON_FOOTER bytes) of a file of `size` bytes.
+ * Returns false with the reason. */
 bool tachyon_header_take(struct tachyon_header *header, const unsigned char *bytes, const unsigned char *footer,
                          uint64_t size, struct fault *why);
 
-/* Takes what stands between the frames and the footer: statistics or nothing. False when it is something else. */
+/* Parses the bytes between the frames and the footer: statistics, or nothing. False for anything else. */
 bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const unsigned char *bytes, size_t size,
                                     bool big);
 
-/* The other way, in the byte order of this machine. */
+/* Write the header, the statistics and the footer, in the byte order of this machine. */
 void tachyon_header_put(struct bytes *to, const struct tachyon_header *header);
 void tachyon_header_put_statistics(struct bytes *to, const struct tachyon_statistics *statistics);
 void tachyon_header_put_footer(struct bytes *to, const struct tachyon_header *header, uint64_t size);
 
-/* Numbers of fixed size in a byte order. */
+/* Take and put numbers of fixed size. `big` is the byte order; put uses the order of this machine. */
 uint32_t tachyon_take_u32(struct cursor *from, bool big);
 uint64_t tachyon_take_u64(struct cursor *from, bool big);
 void tachyon_put_u64(struct bytes *to, uint64_t value);

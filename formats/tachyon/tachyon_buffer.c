@@ -8,9 +8,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define PLAIN_SIZE  ((size_t)256 << 10) /* that is compressed at once */
-#define PACKED_SIZE ((size_t)1 << 20)   /* that is kept in memory */
-#define LEVEL       5                   /* as Tachyon's own files */
+#define PLAIN_SIZE  ((size_t)256 << 10) /* bytes that are compressed at once */
+#define PACKED_SIZE ((size_t)1 << 20)   /* compressed bytes that stay in memory */
+#define LEVEL       5                   /* the level of Tachyon's own files */
 #define COPY_SIZE   ((size_t)64 << 10)
 
 static void write_packed(struct tachyon_buffer *store)
@@ -26,7 +26,7 @@ static void write_packed(struct tachyon_buffer *store)
     store->packed.size = 0;
 }
 
-/* Compresses what waits; with ZSTD_e_end also what zstd holds back. */
+/* Compresses the waiting bytes. ZSTD_e_end also flushes zstd's own buffers. */
 static void compress(struct tachyon_buffer *store, ZSTD_EndDirective how)
 {
     if (!store->zstd) {
@@ -84,7 +84,7 @@ static bool copy_file(struct tachyon_buffer *store, bool compressed, struct outp
 bool tachyon_buffer_write(struct tachyon_buffer *store, bool compressed, struct output *output, struct fault *why)
 {
     if (!compressed && store->failure.text[0] == '\0')
-        write_packed(store); /* it is decompressed from the file */
+        write_packed(store); /* the file is the input of the decompression */
     if (store->failure.text[0])
         return fault(why, "%s", store->failure.text);
     if (store->on_disk && !copy_file(store, compressed, output, why))

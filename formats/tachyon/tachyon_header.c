@@ -9,19 +9,19 @@
 
 #define INTERVAL_MOST_US 1000000000000u /* eleven days */
 
-/* The header's last number: the mode + 1, 0 when it is not told; what was captured, if it is. */
+/* Bits of the header's last number: the mode + 1 (0: unknown), and the captured threads, if known. */
 #define CONFIG_MODE        7u
 #define CONFIG_CAPTURE     (1u << 3)
 #define CONFIG_ALL_THREADS (1u << 4)
 
-/* By CONFIG_MODE. `all` keeps all samples and looks at everything: as our recorder does in its mode `wall`. */
+/* Names of modes by CONFIG_MODE. Tachyon's mode `all` (4) keeps all samples, as pyreel's mode `wall` does. */
 static const struct text modes[CONFIG_MODE + 1] = {
     [1] = { "wall", 4 }, [2] = { "cpu", 3 }, [3] = { "gil", 3 }, [4] = { "wall", 4 }, [5] = { "exception", 9 },
 };
 
 #define STATISTICS_SIGNATURE "TACHSTAT"
 #define STATISTICS_VERSION   1
-#define STATISTICS_FIRST     32 /* size of the first form, which has the duration and the rate only */
+#define STATISTICS_FIRST     32 /* size of the oldest form, which has only the duration and the rate */
 #define STATISTICS_FAILED    (1u << 0)
 #define STATISTICS_MISSED    (1u << 1)
 
@@ -59,7 +59,7 @@ static void put_double(struct bytes *to, double value)
     tachyon_put_u64(to, bits);
 }
 
-/* The recorder writes the header when all else is written; until then there are zeros. */
+/* Whether the file is unfinished. Tachyon writes the header last; until then it has zeros. */
 static bool unfinished(const unsigned char *bytes, size_t size)
 {
     static const unsigned char zeros[TACHYON_HEADER];
@@ -100,7 +100,7 @@ static void take_config(struct tachyon_header *header, uint32_t config)
         header->capture = config & CONFIG_ALL_THREADS ? TEXT("all") : TEXT("main");
 }
 
-/* Whether the parts that the header tells of lie one behind the other in a file of this size. */
+/* Checks that the parts of the file, by the offsets of the header, follow each other in a file of this size. */
 static bool check_parts(const struct tachyon_header *header, uint64_t told_size, uint64_t size, struct fault *why)
 {
     if (header->frames_at > size - TACHYON_FOOTER || told_size != size)
@@ -143,12 +143,12 @@ bool tachyon_header_take(struct tachyon_header *header, const unsigned char *byt
     return true;
 }
 
-static bool sane_figure(double figure)
+static bool sane(double value)
 {
-    return isfinite(figure) && figure >= 0 && figure <= 1e12;
+    return isfinite(value) && value >= 0 && value <= 1e12;
 }
 
-/* Later versions may have more in front of what we know. */
+/* Checks the signature. A later version may have more bytes before the known ones. */
 static bool check_signature(const unsigned char *bytes, size_t size, bool big)
 {
     if (size < STATISTICS_FIRST)
@@ -170,14 +170,14 @@ bool tachyon_header_take_statistics(struct tachyon_statistics *statistics, const
     struct cursor from = cursor_of(bytes, size - 16);
     statistics->duration_s = take_double(&from, big);
     statistics->rate_hz = take_double(&from, big);
-    statistics->known = sane_figure(statistics->duration_s) && sane_figure(statistics->rate_hz);
+    statistics->known = sane(statistics->duration_s) && sane(statistics->rate_hz);
     if (!statistics->known || size < TACHYON_STATISTICS)
         return true;
     statistics->failed_percent = take_double(&from, big);
     statistics->missed_percent = take_double(&from, big);
     const uint32_t present = tachyon_take_u32(&from, big);
-    statistics->failed_known = present & STATISTICS_FAILED && sane_figure(statistics->failed_percent);
-    statistics->missed_known = present & STATISTICS_MISSED && sane_figure(statistics->missed_percent);
+    statistics->failed_known = present & STATISTICS_FAILED && sane(statistics->failed_percent);
+    statistics->missed_known = present & STATISTICS_MISSED && sane(statistics->missed_percent);
     return true;
 }
 

@@ -10,8 +10,8 @@
 #include <zstd.h>
 
 #define READ_SIZE    ((size_t)128 << 10)
-#define WINDOW_LOG   25                  /* of a frame: 32 MiB. Tachyon's have 2 */
-#define DECOMPRESSED ((uint64_t)1 << 36) /* bytes in all, which no recording reaches: 64 GiB */
+#define WINDOW_LOG   25                  /* limit of a frame's window: 32 MiB. Tachyon's frames have 2 MiB */
+#define DECOMPRESSED ((uint64_t)1 << 36) /* limit of all decompressed bytes, 64 GiB: larger than any recording */
 
 void tachyon_input_open(struct tachyon_input *feed, int fd, uint64_t at, uint64_t end, bool zstd)
 {
@@ -31,7 +31,7 @@ void tachyon_input_close(struct tachyon_input *feed)
     *feed = (struct tachyon_input){ 0 };
 }
 
-/* Reads what comes next of the file, at most `room` bytes and at least one. Returns 0 when it could not. */
+/* Reads the next bytes of the file, at least one and at most `room`. Returns 0 on failure. */
 static size_t read_some(struct tachyon_input *feed, unsigned char *to, size_t room)
 {
     const uint64_t left = feed->end - feed->at;
@@ -47,7 +47,8 @@ static size_t read_some(struct tachyon_input *feed, unsigned char *to, size_t ro
     return (size_t)got;
 }
 
-/* Puts at most `room` more bytes at `to`; 0 at the end and when it fails. May have to be asked again: *more. */
+/* Decompresses at most `room` bytes to `to`. Returns 0 at the end and on failure. *more: call again, even after 0
+ * bytes. */
 static size_t decompress(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
 {
     if (feed->stored_at == feed->stored_size && feed->at < feed->end) {
@@ -73,7 +74,7 @@ static size_t decompress(struct tachyon_input *feed, unsigned char *to, size_t r
     return out.pos;
 }
 
-/* The same for either coding. */
+/* Produces bytes as decompress() does, for plain and for compressed input. */
 static size_t produce(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
 {
     if (feed->zstd)

@@ -10,37 +10,37 @@
 #define REPLAY_MAJOR 3
 #define REPLAY_MINOR 15
 
-#define NAMED_MARK(mark) (UINT32_MAX - (uint32_t)(mark))
+#define NAMED_SYNTHETIC(synthetic) (UINT32_MAX - (uint32_t)(synthetic))
 
-static const struct text marks[TACHYON_MARKS] = {
+static const struct text synthetics[TACHYON_SYNTHETICS] = {
     [TACHYON_LEFT_OUT] = { TACHYON_LEFT_OUT_NAME, sizeof(TACHYON_LEFT_OUT_NAME) - 1 },
     [TACHYON_NO_FRAMES] = { NO_PYTHON_FRAMES, sizeof(NO_PYTHON_FRAMES) - 1 },
 };
 
-/* The place of what was named before; of something new the next one. */
-static uint32_t place_at(struct tachyon_intern *names, uint32_t *place, uint32_t named)
+/* The index of a frame; a frame that is named for the first time gets the next index. */
+static uint32_t index_of(struct tachyon_intern *names, uint32_t *index, uint32_t named)
 {
-    if (*place == 0) {
+    if (*index == 0) {
         names->named = alloc_grow(names->named, &names->named_room, (size_t)names->frames_count + 1,
                                   sizeof(*names->named));
         names->named[names->frames_count++] = named;
-        *place = names->frames_count;
+        *index = names->frames_count;
     }
-    return *place - 1;
+    return *index - 1;
 }
 
-uint32_t tachyon_intern_place(struct tachyon_intern *names, uint32_t frame)
+uint32_t tachyon_intern_frame(struct tachyon_intern *names, uint32_t frame)
 {
-    names->places = alloc_grow(names->places, &names->places_room, (size_t)frame + 1, sizeof(*names->places));
-    return place_at(names, &names->places[frame], frame);
+    names->indexes = alloc_grow(names->indexes, &names->indexes_room, (size_t)frame + 1, sizeof(*names->indexes));
+    return index_of(names, &names->indexes[frame], frame);
 }
 
-uint32_t tachyon_intern_mark(struct tachyon_intern *names, enum tachyon_mark mark)
+uint32_t tachyon_intern_synthetic(struct tachyon_intern *names, enum tachyon_synthetic synthetic)
 {
-    return place_at(names, &names->marks[mark], NAMED_MARK(mark));
+    return index_of(names, &names->synthetics[synthetic], NAMED_SYNTHETIC(synthetic));
 }
 
-static uint32_t string_place(struct tachyon_intern *names, struct text text)
+static uint32_t string_index(struct tachyon_intern *names, struct text text)
 {
     bool added;
     const uint32_t number = intern_number(&names->texts, text.size ? text.bytes : "", text.size, &added);
@@ -61,7 +61,7 @@ static uint8_t opcode_named(struct text name)
     return TACHYON_NO_OPCODE;
 }
 
-/* The opcode of an instruction. `known` has those looked up so far, by string, + 1. */
+/* The opcode of an instruction. `known` caches results, by string, as opcode + 1. */
 static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tables, uint32_t instruction,
                          uint16_t *known)
 {
@@ -74,29 +74,30 @@ static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tabl
     return opcode;
 }
 
-/* Without a line there is no place at all. */
-static void put_place(struct bytes *to, const struct frame *frame)
+/* Writes the position of a frame. Without a line the whole position is unknown. */
+static void put_position(struct bytes *to, const struct frame *frame)
 {
     const bool has_line = frame->line > 0 && frame->line <= INT32_MAX;
     const bool has_column = has_line && frame->column >= 0;
     const bool has_end_line = has_line && frame->end_line > frame->line && frame->end_line <= INT32_MAX;
-    put_signed(to, has_line ? (int64_t)frame->line : TACHYON_NO_PLACE);
+    put_signed(to, has_line ? (int64_t)frame->line : TACHYON_NO_POSITION);
     put_signed(to, has_end_line ? (int64_t)frame->end_line - frame->line : 0);
-    put_signed(to, has_column ? frame->column : TACHYON_NO_PLACE);
+    put_signed(to, has_column ? frame->column : TACHYON_NO_POSITION);
     put_signed(to, has_column && frame->end_column >= 0 ? (int64_t)frame->end_column - frame->column : 0);
 }
 
 static void put_frame(struct tachyon_intern *names, const struct tables *tables, uint32_t number, uint16_t *known)
 {
     static const struct frame nowhere = { .column = -1, .end_column = -1 };
-    const bool is_mark = number > NAMED_MARK(TACHYON_MARKS);
-    const struct frame *frame = is_mark ? &nowhere : &tables->frames[number];
-    const struct text name = is_mark ? marks[UINT32_MAX - number] : tables_function_name(tables, frame->function);
-    const struct text file = is_mark ? (struct text){ 0 } : tables_function_file(tables, frame->function);
+    const bool is_synthetic = number > NAMED_SYNTHETIC(TACHYON_SYNTHETICS);
+    const struct frame *frame = is_synthetic ? &nowhere : &tables->frames[number];
+    const struct text name = is_synthetic ? synthetics[UINT32_MAX - number]
+                                          : tables_function_name(tables, frame->function);
+    const struct text file = is_synthetic ? (struct text){ 0 } : tables_function_file(tables, frame->function);
     const uint8_t opcode = opcode_of(names, tables, frame->instruction, known);
-    put_number(&names->frames, string_place(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
-    put_number(&names->frames, string_place(names, name));
-    put_place(&names->frames, frame);
+    put_number(&names->frames, string_index(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
+    put_number(&names->frames, string_index(names, name));
+    put_position(&names->frames, frame);
     put_bytes(&names->frames, &opcode, 1);
 }
 
@@ -119,7 +120,7 @@ void tachyon_intern_version(const struct tachyon_intern *names, const struct tab
 
 void tachyon_intern_free(struct tachyon_intern *names)
 {
-    free(names->places);
+    free(names->indexes);
     free(names->named);
     intern_free(&names->texts);
     bytes_free(&names->strings);

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #define COPY_SIZE   ((size_t)256 << 10)
-#define AT_ONCE     65536    /* samples that one call tells */
-#define TICKS_LIMIT 10000000 /* that are believed to have failed or been missed */
+#define AT_ONCE     65536    /* samples that one call emits */
+#define TICKS_LIMIT 10000000 /* limit of the failed or missed ticks that the statistics may claim */
 
 /* ---- the file ---- */
 
-/* What comes through a pipe is needed from both ends: it is put in a file first. */
+/* Copies a pipe to a temporary file, because the file is read from both ends. */
 static bool copy_pipe(struct tachyon_reader *reader, int from, struct text head, struct fault *why)
 {
     reader->fd = tempfile_create(why);
@@ -107,7 +107,7 @@ static bool give_process(struct tachyon_reader *reader, const struct sink *to, s
     return sink_take(to, &event, why);
 }
 
-/* All threads are known by now. Their numbers are those of a Linux kernel, which fit; of others the lower half. */
+/* Emits all threads. Thread numbers of a Linux kernel fit 32 bits; other numbers are cut to their lower half. */
 static bool give_threads(const struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
     for (uint32_t i = 0; i < reader->samples.threads_count; i++) {
@@ -150,7 +150,7 @@ static void sink_down(struct tachyon_reader *reader, uint32_t at)
     }
 }
 
-/* Steps to the thread's next sample and its status. False when there is none. */
+/* Goes to the thread's next sample and its status. False when there is none. */
 static bool next_sample(struct tachyon_line *line)
 {
     if (!spool_next(&line->samples, &line->next))
@@ -183,7 +183,7 @@ static void queue_all(struct tachyon_reader *reader)
 
 /* ---- samples ---- */
 
-/* Depth of the callers that two stacks have in common. */
+/* The depth of the callers that two stacks share. */
 static uint32_t common_depth(const struct tachyon_samples *samples, uint32_t a, uint32_t b)
 {
     const uint32_t *depths = samples->depths;
@@ -195,7 +195,8 @@ static uint32_t common_depth(const struct tachyon_samples *samples, uint32_t a, 
     return depths[a];
 }
 
-/* Since the sample before: where ticks are drawn within their intervals, up to two intervals. */
+/* The CPU time since the previous sample: at most two intervals, because ticks may be drawn at random within their
+ * intervals. */
 static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon_line *line)
 {
     const uint64_t step_us = line->next.time - line->last_us, most_us = 2 * reader->header.interval_us;
@@ -235,7 +236,7 @@ static bool end_tick(struct tachyon_reader *reader, const struct sink *to, struc
     return sink_take(to, &event, why);
 }
 
-/* The earliest sample of all. */
+/* Emits the earliest sample of all threads. */
 static bool give_next(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
     const uint32_t thread = reader->queue[0];
@@ -254,14 +255,14 @@ static bool give_next(struct tachyon_reader *reader, const struct sink *to, stru
 
 /* ---- the end ---- */
 
-/* A share of so many ticks, as a number that can be believed. */
+/* `percent` of `ticks`; 0 when the result cannot be believed. */
 static uint64_t ticks_of(double ticks, double percent)
 {
     const double share = ticks * percent / 100 + 0.5;
     return share > 0 && share < TICKS_LIMIT ? (uint64_t)share : 0;
 }
 
-/* Which ticks were missed or failed is not told, only how many, so they are told here. */
+/* Emits the missed and failed ticks. The file has only their numbers, not their times, so they come at the end. */
 static bool give_statistics(const struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
     const struct tachyon_statistics *statistics = &reader->statistics;

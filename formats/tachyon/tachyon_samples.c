@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #define THREADS_LIMIT (1u << 20)
-#define TIME_LIMIT_US ((uint64_t)1 << 50) /* since the start: 35 years */
+#define TIME_LIMIT_US ((uint64_t)1 << 50) /* limit of a time since the start: 35 years */
 #define STACKS_LIMIT  (UINT32_MAX - 1)
-#define HEAD_SIZE     13 /* of a record: thread, interpreter, kind */
-#define HEAD_MOST     64 /* and what stands before frames: three numbers and a status at most */
+#define HEAD_SIZE     13 /* start of a record: thread, interpreter, kind */
+#define HEAD_MOST     64 /* bytes of a record before its frames, at most: three more numbers and a status */
 #define TAKEN_FRAMES  TACHYON_DEPTH
 
 struct decoding {
@@ -19,8 +19,8 @@ struct decoding {
     const struct tachyon_header *header;
     const struct tachyon_tables *tables;
     struct tachyon_input feed;
-    struct intern keys; /* of threads */
-    uint64_t read;      /* samples so far */
+    struct intern keys; /* finds a thread by its number and interpreter */
+    uint64_t read;      /* samples read so far */
     uint32_t frames[TAKEN_FRAMES];
     struct fault *why;
 };
@@ -35,7 +35,8 @@ static bool damaged(struct decoding *d, const char *what)
 
 /* ---- threads ---- */
 
-/* The thread of a record, which is known by its number and its interpreter. NULL: more than the header tells of. */
+/* The thread of a record, found by its number and its interpreter. NULL: the file has more threads than its header
+ * says. */
 static struct tachyon_thread *take_thread(struct decoding *d)
 {
     struct {
@@ -75,17 +76,17 @@ static uint32_t fold(struct tachyon_samples *samples, uint32_t caller, uint32_t 
     return number;
 }
 
-/* Takes `count` frames from the leaf and puts them on the `keep` that the thread's stack has nearest the root. */
+/* Takes `count` frames, leaf first, and pushes them on the `keep` frames nearest the root of the thread's stack. */
 static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint32_t keep, uint32_t count)
 {
     if (keep > thread->depth || count > TAKEN_FRAMES || keep + count > TACHYON_DEPTH)
         return damaged(d, "a stack that cannot be");
     for (uint32_t i = count; i-- > 0;) {
         tachyon_input_has(&d->feed, NUMBER_MOST);
-        const uint64_t place = take_number(&d->feed.from);
-        if (d->feed.from.bad || place >= d->tables->frames)
+        const uint64_t index = take_number(&d->feed.from);
+        if (d->feed.from.bad || index >= d->tables->frames)
             return damaged(d, "a frame that is not there");
-        d->frames[i] = (uint32_t)place + 1;
+        d->frames[i] = (uint32_t)index + 1;
     }
     if (d->samples->stacks_count > STACKS_LIMIT - count)
         return fault(d->why, "it has more stacks than can be counted");
@@ -103,8 +104,8 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
 
 /* ---- records ---- */
 
-/* A stack of hidden frames only is no sample of the program. One without any frames is that of a thread that has none.
- */
+/* Stores a sample. A stack with only hidden frames is no sample of the program and is dropped. A stack without any
+ * frames is the sample of a thread without frames. */
 static bool put_sample(struct decoding *d, struct tachyon_thread *thread, uint64_t step_us, uint8_t status)
 {
     if (d->feed.from.bad || step_us > TIME_LIMIT_US - thread->last_us)

@@ -11,18 +11,18 @@
 
 #define STRINGS_LIMIT (1u << 22)
 #define FRAMES_LIMIT  (1u << 24)
-#define FRAME_MOST    64 /* bytes of a frame: six numbers and a byte */
+#define FRAME_MOST    64 /* bytes of a frame, at most: six numbers and a byte */
 #define LAUNCHER      "_sync_coordinator.py"
 #define PYTHON_MAJOR  3
 
-enum file_mark { A_FILE, NO_FILE, LAUNCHER_FILE };
+enum file_kind { A_FILE, NO_FILE, LAUNCHER_FILE };
 
-/* Reading both tables: where the bytes come from and where the events go. */
+/* The state while the tables are read. */
 struct telling {
     struct tachyon_tables *tables;
     struct tachyon_input feed;
-    const struct opcode_name *opcodes; /* NULL: of a version that we do not know */
-    uint32_t strings;                  /* in the file */
+    const struct opcode_name *opcodes; /* NULL: opcodes of an unknown version of Python */
+    uint32_t strings;                  /* number of strings in the file */
     const struct sink *to;
     struct fault *why;
 };
@@ -48,7 +48,7 @@ static bool ends_in(const char *bytes, size_t size, const char *end)
     return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
 }
 
-static enum file_mark mark_of(const char *bytes, size_t size)
+static enum file_kind kind_of(const char *bytes, size_t size)
 {
     if (size == strlen(TACHYON_NO_FILE) && memcmp(bytes, TACHYON_NO_FILE, size) == 0)
         return NO_FILE;
@@ -63,7 +63,7 @@ static bool read_string(struct telling *t)
         return damaged(t, "names");
     const struct cursor part = take_part(&t->feed.from, size);
     const char *bytes = (const char *)part.at;
-    t->tables->file_marks[t->tables->strings] = mark_of(bytes, (size_t)size);
+    t->tables->file_kinds[t->tables->strings] = kind_of(bytes, (size_t)size);
     if (utf8_valid(bytes, (size_t)size))
         return give_string(t, bytes, (size_t)size);
     size_t clean_size;
@@ -75,7 +75,7 @@ static bool read_string(struct telling *t)
 
 /* ---- frames ---- */
 
-/* The number of the string with an instruction's name, which is told when it is first needed. 0: it has none. */
+/* The number of the string with an opcode's name; emits the string at first use. 0: the opcode has no name. */
 static uint32_t instruction(struct telling *t, uint8_t opcode)
 {
     uint32_t *number = &t->tables->instructions[opcode];
@@ -95,20 +95,21 @@ static bool give_function(struct telling *t, uint32_t name, uint32_t file, uint3
     return !added || sink_take(t->to, &event, t->why);
 }
 
-/* A line or a column as it is told: -1 and what cannot be one becomes `unknown`. */
-static int64_t place(int64_t value, int64_t least, int64_t unknown)
+/* A line or a column of an event: -1 and impossible values become `unknown`. */
+static int64_t value_or(int64_t value, int64_t least, int64_t unknown)
 {
     return value >= least && value <= INT32_MAX ? value : unknown;
 }
 
-static void set_place(struct frame *frame, int64_t line, int64_t end_line_step, int64_t column, int64_t end_column_step)
+static void set_position(struct frame *frame, int64_t line, int64_t end_line_step, int64_t column,
+                         int64_t end_column_step)
 {
-    line = place(line, 1, 0);
-    column = place(column, 0, -1);
+    line = value_or(line, 1, 0);
+    column = value_or(column, 0, -1);
     frame->line = (uint32_t)line;
-    frame->end_line = line ? (uint32_t)place(line + end_line_step, line, line) : 0;
+    frame->end_line = line ? (uint32_t)value_or(line + end_line_step, line, line) : 0;
     frame->column = (int32_t)column;
-    frame->end_column = column < 0 ? -1 : (int32_t)place(column + end_column_step, 0, -1);
+    frame->end_column = column < 0 ? -1 : (int32_t)value_or(column + end_column_step, 0, -1);
 }
 
 static bool read_frame(struct telling *t)
@@ -125,14 +126,14 @@ static bool read_frame(struct telling *t)
     if (from->bad || file >= t->strings || name >= t->strings)
         return damaged(t, "frames");
 
-    const enum file_mark mark = t->tables->file_marks[file];
+    const enum file_kind kind = t->tables->file_kinds[file];
     struct event event = { .kind = EVENT_FRAME, .frame = { .number = ++t->tables->frames } };
     struct frame *frame = &event.frame;
-    set_place(frame, line, end_line_step, column, end_column_step);
+    set_position(frame, line, end_line_step, column, end_column_step);
     frame->instruction = instruction(t, *opcode.at);
     frame->base = frame->instruction ? instruction(t, t->opcodes[*opcode.at].base) : 0;
-    t->tables->hidden[frame->number] = mark == LAUNCHER_FILE;
-    return give_function(t, name + 1, mark == NO_FILE ? 0 : file + 1, &frame->function) &&
+    t->tables->hidden[frame->number] = kind == LAUNCHER_FILE;
+    return give_function(t, name + 1, kind == NO_FILE ? 0 : file + 1, &frame->function) &&
            sink_take(t->to, &event, t->why);
 }
 
@@ -154,7 +155,7 @@ static bool read_frames(struct telling *t, uint32_t count)
     return true;
 }
 
-/* What stands behind the frames, up to the footer. */
+/* Reads the bytes between the frames and the footer. */
 static bool read_statistics(struct telling *t, struct tachyon_statistics *statistics, bool big)
 {
     tachyon_input_has(&t->feed, TACHYON_PIECE_MOST);
@@ -165,11 +166,11 @@ static bool read_statistics(struct telling *t, struct tachyon_statistics *statis
 bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tachyon_header *header, uint64_t size,
                          struct tachyon_statistics *statistics, const struct sink *to, struct fault *why)
 {
-    /* Each takes a byte at least. */
+    /* Each string and each frame takes at least a byte. */
     if (header->strings > STRINGS_LIMIT || header->strings > header->frames_at - header->strings_at ||
         header->frames > FRAMES_LIMIT || header->frames > size - header->frames_at)
         return fault(why, "it is damaged: it claims to have more names or frames than fit in it");
-    tables->file_marks = alloc_zeroed(header->strings + 1, 1);
+    tables->file_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
     struct telling telling = { .tables = tables, .strings = header->strings, .to = to, .why = why };
     if (header->python[0] == PYTHON_MAJOR)
@@ -186,7 +187,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
 
 void tachyon_tables_free(struct tachyon_tables *tables)
 {
-    free(tables->file_marks);
+    free(tables->file_kinds);
     free(tables->hidden);
     intern_pairs_free(&tables->functions);
     *tables = (struct tachyon_tables){ 0 };

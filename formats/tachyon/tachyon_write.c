@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PENDING_SIZE ((size_t)4 << 10) /* of a thread's repeats, before they are written */
-#define ROOT_SHOWN   127               /* frames of a stack that is too deep, ... */
-#define LEAF_SHOWN   128               /* ... and one between them that says so */
+#define PENDING_SIZE ((size_t)4 << 10) /* bytes of a thread's repeated samples that wait to be written */
+#define ROOT_SHOWN   127               /* frames that remain of a stack that is too deep: at the root, ... */
+#define LEAF_SHOWN   128               /* ... and at the leaf, with a synthetic frame between both */
 
-/* What the file knows as one thread: a number and an interpreter. Threads of a recording may share it, one after the
- * other. */
+/* A thread of the file: a number and an interpreter. Several threads of a recording may be one thread of the file, one
+ * after the other. */
 struct line {
     uint64_t tid;
     uint32_t interpreter;
-    uint64_t last_us; /* time of its last sample */
-    uint32_t stack;   /* of that, in the tables (STACK_LOST: none yet), ... */
-    uint32_t depth;   /* ... and as it is shown: places of frames in the file, root first */
+    uint64_t last_us; /* time of the last sample */
+    uint32_t stack;   /* its stack in the tables (STACK_LOST: no sample yet), ... */
+    uint32_t depth;   /* ... and its depth and frames as written: indexes in the file, root first */
     uint32_t shown[TACHYON_DEPTH];
-    struct bytes pending; /* samples with the same stack, not yet written */
+    struct bytes pending; /* samples with the same stack that are not written yet */
     uint64_t pending_count;
 };
 
@@ -32,14 +32,14 @@ struct tachyon_writer {
     struct tachyon_style style;
     struct tachyon_buffer store;
     struct tachyon_intern names;
-    struct intern keys; /* of lines */
+    struct intern keys; /* finds a line by its number and interpreter */
     struct line **lines;
     size_t lines_room;
     uint32_t *line_of; /* by thread: its line, from 1 */
     size_t line_of_room;
-    struct bytes record; /* the one being made */
+    struct bytes record; /* the record that is being made */
     uint64_t samples, cut;
-    uint64_t stands_ns; /* time that all samples stand for */
+    uint64_t stands_ns; /* total time that all samples stand for */
 };
 
 struct tachyon_writer *tachyon_writer_start(const struct tables *tables, struct output *output,
@@ -61,7 +61,7 @@ uint64_t tachyon_writer_cut(const struct tachyon_writer *writer)
 
 /* ---- threads ---- */
 
-/* A thread's line. NULL, with the reason, when the format has no room for it. */
+/* The line of a thread. NULL, with the reason, when the format has no room for the thread. */
 static struct line *find_line(struct tachyon_writer *writer, const struct thread *thread, struct fault *why)
 {
     writer->line_of = alloc_grow(writer->line_of, &writer->line_of_room, (size_t)thread->number + 1,
@@ -124,7 +124,7 @@ static void put_repeat(struct tachyon_writer *writer, struct line *line, uint64_
         write_pending(writer, line);
 }
 
-/* The stack as it is shown, root first; returns its depth. */
+/* Makes the stack as written, root first. Returns its depth. */
 static uint32_t show_stack(struct tachyon_writer *writer, const struct thread_row *row, uint32_t *shown)
 {
     const bool whole = row->depth <= TACHYON_DEPTH;
@@ -133,13 +133,13 @@ static uint32_t show_stack(struct tachyon_writer *writer, const struct thread_ro
     writer->cut += !whole;
     for (uint32_t i = 0; i < depth; i++) {
         const uint32_t at = i <= ROOT_SHOWN ? i : i + skipped;
-        shown[i] = tachyon_intern_place(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
+        shown[i] = tachyon_intern_frame(&writer->names, writer->tables->stacks[row->stacks[at]].frame);
     }
     if (!whole)
-        shown[ROOT_SHOWN] = tachyon_intern_mark(&writer->names, TACHYON_LEFT_OUT);
+        shown[ROOT_SHOWN] = tachyon_intern_synthetic(&writer->names, TACHYON_LEFT_OUT);
     if (depth > 0)
         return depth;
-    shown[0] = tachyon_intern_mark(&writer->names, TACHYON_NO_FRAMES);
+    shown[0] = tachyon_intern_synthetic(&writer->names, TACHYON_NO_FRAMES);
     return 1;
 }
 
@@ -171,7 +171,8 @@ static uint8_t status_of(const struct sample *sample, const struct thread *threa
     return (uint8_t)(known | (thread->main ? TACHYON_MAIN_THREAD : 0));
 }
 
-/* Two stacks of the tables may look the same when their middle is left out; that is a record of no changes. */
+/* Writes a sample. Two different stacks may look the same after their middle is left out; then the record has no
+ * changes. */
 static bool put_sample(struct tachyon_writer *writer, const struct sample *sample, struct fault *why)
 {
     const struct thread_row *row = &writer->tables->threads[sample->thread];
@@ -215,8 +216,8 @@ static struct tachyon_statistics measured(const struct tables *tables)
     };
 }
 
-/* The format has no weights: to Tachyon a sample stands for the interval. So that is what samples stand for on average,
- * and the times of all together are right where ticks were left out. */
+/* The interval in the file. The format has no weights: in Tachyon a sample stands for the interval. So the interval is
+ * the mean of the times that samples stand for, and total times are right even where ticks were left out. */
 static uint64_t interval_us(const struct tachyon_writer *writer)
 {
     const uint64_t asked_ns = writer->tables->recording.interval_ns;

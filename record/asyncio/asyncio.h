@@ -14,8 +14,8 @@
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 
-#include "formats/model/emitter.h"
 #include "record/asyncio/asyncio_tasks.h"
+#include "record/emit/emitter.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 

@@ -12,7 +12,7 @@
 #ifndef PYREEL_RECORD_PYTHON_CODE_H
 #define PYREEL_RECORD_PYTHON_CODE_H
 
-#include "formats/model/definitions.h"
+#include "record/emit/definitions.h"
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 #include "record/python/opcode_bases.h"

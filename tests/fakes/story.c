@@ -175,8 +175,8 @@ static void note_event(struct journal *journal, const struct event *event)
         add_line(notes, "thread %" PRIu32 " left out %" PRIu64 " until %" PRIu64 " cpu %" PRIu64,
                  event->left_out.thread, event->left_out.ticks, event->left_out.time_ns, event->left_out.cpu_ns);
         break;
-    case EVENT_FIGURE:
-        add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->figure.name), event->figure.value);
+    case EVENT_COUNTER:
+        add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->counter.name), event->counter.value);
         break;
     case EVENT_SAMPLE:
         if (event->sample.stack != STACK_LOST)

@@ -47,7 +47,7 @@
 #define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns } }
 #define MISSED(count) { EVENT_MISSED, .missed = count }
 #define TICK(ns) { EVENT_TICK, .tick_ns = ns }
-#define FIGURE(name, value) { EVENT_FIGURE, .figure = { T(name), value } }
+#define COUNTER(name, value) { EVENT_COUNTER, .counter = { T(name), value } }
 /* How a story may begin: a tick each 100 ms, and thread 1 of a program that knows frame 1 and the file `a.py`. */
 #define ONE_THREAD_BEGINS \
     { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } }, \

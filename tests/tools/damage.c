@@ -319,7 +319,8 @@ static const struct original *another(const struct subject *subjects, size_t cou
     size_t other = which;
     do
         other = (other + 1) % count;
-    while (subjects[other].told.reader.order.mark == subjects[which].told.reader.order.mark && other != which);
+    while (subjects[other].told.reader.order.recording_id == subjects[which].told.reader.order.recording_id &&
+           other != which);
     return &subjects[other].original;
 }
 

@@ -176,7 +176,7 @@ struct bytes made_recording(uint32_t kind)
     const uint64_t block = making.writer.block;
     while (making.writer.block == block)
         tell_tick(&making);
-    tell(&making, (struct event){ EVENT_FIGURE, .figure = { TEXT("samples"), making.samples } });
+    tell(&making, (struct event){ EVENT_COUNTER, .counter = { TEXT("samples"), making.samples } });
     tell(&making, (struct event){ EVENT_END, .end = { END_TARGET, making.now_ns, 0, 0, 0, 0, 0 } });
     stream_writer_close(&making.writer);
     lseek(fd, 0, SEEK_SET);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/model/aggregate.h"
 
+#include "formats/model/outline.h"
 #include "tests/fakes/chosen.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -239,31 +240,31 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
     aggregate_free(&aggregate);
 }
 
-/* Frames 1 and 2 look alike (mark 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */
+/* Frames 1 and 2 look alike (label 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */
 static void stacks_that_look_alike_are_one_node(void **state)
 {
     (void)state;
     static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 3 }, { 2, 3 }, { 4, 1 } };
-    static const uint32_t marks[] = { 99, 7, 7, 8 };
+    static const uint32_t labels[] = { 99, 7, 7, 8 };
     const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
     struct outline outline = { 0 };
     const uint32_t root = outline_child(&outline, 0, 50), other = outline_child(&outline, 0, 51);
     assert_int_equal(outline_child(&outline, 0, 50), root);
-    const uint32_t deep = outline_place(&outline, &tables, marks, root, 5);
-    const uint32_t pair = outline_place(&outline, &tables, marks, root, 3);
-    assert_int_equal(outline_place(&outline, &tables, marks, root, 4), pair);
-    assert_int_equal(outline_place(&outline, &tables, marks, root, 1),
-                     outline_place(&outline, &tables, marks, root, 2));
+    const uint32_t deep = outline_node(&outline, &tables, labels, root, 5);
+    const uint32_t pair = outline_node(&outline, &tables, labels, root, 3);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 4), pair);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 1),
+                     outline_node(&outline, &tables, labels, root, 2));
     assert_int_equal(outline.nodes[deep].caller, pair);
     assert_int_equal(outline.nodes[deep].frame, 7);
     assert_int_equal(outline.nodes[pair].frame, 8);
     assert_int_equal(outline.nodes[outline.nodes[outline.nodes[pair].caller].caller].frame, 50);
-    const uint32_t none = outline_place(&outline, &tables, marks, root, 0);
+    const uint32_t none = outline_node(&outline, &tables, labels, root, 0);
     assert_int_equal(outline.nodes[none].caller, root);
     assert_int_equal(outline.nodes[none].frame, 99);
-    const uint32_t elsewhere = outline_place(&outline, &tables, marks, other, 3);
+    const uint32_t elsewhere = outline_node(&outline, &tables, labels, other, 3);
     assert_int_not_equal(elsewhere, pair);
-    assert_int_equal(outline_place(&outline, &tables, marks, root, 3), pair);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 3), pair);
     for (uint32_t node = 1; node <= outline.count; node++)
         assert_true(outline.nodes[node].caller < node);
     outline_free(&outline);

@@ -44,10 +44,10 @@ static void put_small_block(struct making *making, uint32_t sequence)
     put_block(making, UNKNOWN_KIND, sequence, &payload, 1);
 }
 
-/* Of a recording with this mark. */
-static void put_events(struct making *making, uint32_t sequence, unsigned char mark)
+/* A block of the recording with this id. */
+static void put_events(struct making *making, uint32_t sequence, unsigned char id)
 {
-    const unsigned char payload[] = { 0, NOTE_MARK << 3 | RECORD_NOTE, 1, mark };
+    const unsigned char payload[] = { 0, NOTE_RECORDING_ID << 3 | RECORD_NOTE, 1, id };
     put_block(making, BLOCK_EVENTS, sequence, payload, sizeof(payload));
 }
 
@@ -248,7 +248,7 @@ static void the_lost_end_goes_up_to_the_end_of_the_file(void **state)
     (void)state;
     static const struct {
         uint32_t sequence;
-        unsigned char mark;
+        unsigned char id;
     } strange[] = { { 2, 6 }, { 1, 5 } }; /* of another recording, and one that came before */
     for (size_t i = 0; i < countof(strange); i++) {
         for (unsigned ours_follows = 0; ours_follows < 2; ours_follows++) {
@@ -259,20 +259,20 @@ static void the_lost_end_goes_up_to_the_end_of_the_file(void **state)
             put_events(&making, 1, 5);
             const uint64_t good_size = making.writer.written;
             assert_int_equal(write(making.fd, "rubbish", 7), 7);
-            put_events(&making, strange[i].sequence, strange[i].mark);
-            put_events(&making, strange[i].sequence, strange[i].mark);
+            put_events(&making, strange[i].sequence, strange[i].id);
+            put_events(&making, strange[i].sequence, strange[i].id);
             assert_int_equal(write(making.fd, "more", 4), 4);
             const uint64_t strange_size = making.writer.written - good_size;
             if (ours_follows)
                 put_events(&making, 2, 5);
             struct bytes file = end_file(&making);
             begin_reading(&reading, memory_file(file.at, file.size));
-            reading.order.mark = 5;
+            reading.order.recording_id = 5;
             for (unsigned given = 0; given <= ours_follows; given++)
                 assert_int_equal(read_next(&reading, &block), BLOCK_FOUND);
             assert_int_equal(read_next(&reading, &block), BLOCK_NO_MORE);
             const struct damage *damage = &reading.blocks.damage;
-            const bool other = strange[i].mark != 5;
+            const bool other = strange[i].id != 5;
             assert_int_equal(damage->bytes, 7 + 4 + (other ? strange_size : 0));
             assert_int_equal(damage->tail, ours_follows ? 0 : damage->bytes);
             assert_int_equal(damage->duplicates, other ? 0 : 2);

@@ -66,7 +66,7 @@ static void assert_same(const void *bytes, size_t size)
     const struct block_progress a = block_read_progress(&ahead.reader.blocks),
                                 b = block_read_progress(&at_once.reader.blocks);
     assert_int_equal(a.bytes_read, b.bytes_read);
-    assert_int_equal(a.place, b.place);
+    assert_int_equal(a.bytes_used, b.bytes_used);
     assert_int_equal(a.good, b.good);
     assert_int_equal(a.good_plain, b.good_plain);
     assert_int_equal(a.damage.bytes, b.damage.bytes);

@@ -82,14 +82,14 @@ static void there_are_not_too_many(void **state)
     struct counters list = { 0 };
     struct fault why = { 0 };
     char name[16];
-    for (int i = 0; i < FIGURES_LIMIT; i++) {
+    for (int i = 0; i < COUNTERS_LIMIT; i++) {
         snprintf(name, sizeof(name), "f%d", i);
         set(&list, name, 7);
     }
     assert_false(counters_set(&list, TEXT("one_more"), 7, &why));
     assert_string_equal(why.text, "more than 128 figures");
     set(&list, "f127", 8); /* a known one can be told again */
-    assert_int_equal(list.count, FIGURES_LIMIT);
+    assert_int_equal(list.count, COUNTERS_LIMIT);
     counters_free(&list);
 }
 

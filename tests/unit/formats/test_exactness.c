@@ -16,8 +16,8 @@ static const struct {
       .interval_ns = MS,
       .ticks = 6200,
       .duration_ns = 10000 * (uint64_t)MS,
-      .figures = { FIGURE("samples", 1000), FIGURE("samples_exact", 999), FIGURE("ticks_left_out", 3800),
-                   FIGURE("taken_ns", 94000000), FIGURE("disturb_limit_ppm", 10000) },
+      .figures = { COUNTER("samples", 1000), COUNTER("samples_exact", 999), COUNTER("ticks_left_out", 3800),
+                   COUNTER("taken_ns", 94000000), COUNTER("disturb_limit_ppm", 10000) },
       .rate = "1000 Hz asked, 620 reached: 3800 of 10000 ticks were left out to stay within the budget of 1 %",
       .share = "99.9 % of samples were one proven moment; sampling took 0.94 % of a processor from the program",
       .missed_words = "" },
@@ -26,7 +26,7 @@ static const struct {
       .ticks = 98,
       .missed = 2,
       .duration_ns = 1000 * MS,
-      .figures = { FIGURE("samples_exact", 0), FIGURE("ticks_left_out", 0) },
+      .figures = { COUNTER("samples_exact", 0), COUNTER("ticks_left_out", 0) },
       .rate = "100 Hz asked, 98 reached",
       .share = "", /* of no samples */
       .missed_words = "" },
@@ -35,7 +35,7 @@ static const struct {
       .ticks = 970,
       .missed = 30,
       .duration_ns = 10000 * (uint64_t)MS,
-      .figures = { FIGURE("samples", 100000), FIGURE("samples_exact", 99999), FIGURE("ticks_left_out", 7) },
+      .figures = { COUNTER("samples", 100000), COUNTER("samples_exact", 99999), COUNTER("ticks_left_out", 7) },
       .rate = "100 Hz asked, 97 reached: 7 of 1007 ticks were left out to stay within the budget",
       .share = "99.9 % of samples were one proven moment",
       .missed_words = "3.0 % of the time was missed: nobody saw what the program did then, and shares may be off by as "
@@ -50,7 +50,8 @@ static const struct {
     { .what = "one that took much and makes no sense",
       .ticks = 1,
       .duration_ns = 1000 * MS,
-      .figures = { FIGURE("taken_ns", 1500 * (uint64_t)MS), FIGURE("samples", 1), FIGURE("samples_exact", UINT64_MAX) },
+      .figures = { COUNTER("taken_ns", 1500 * (uint64_t)MS), COUNTER("samples", 1),
+                   COUNTER("samples_exact", UINT64_MAX) },
       .rate = "",
       .share = "100.0 % of samples were one proven moment; sampling took 150.00 % of a processor from the program",
       .missed_words = "" },
@@ -91,12 +92,12 @@ static void shares_are_known_or_not(void **state)
     struct tables tables = tables_of(0);
     struct exactness exactness = exactness_of(&tables);
     assert_true(exactness.reached_hz == 620 && exactness.exact_percent == 99.9 && exactness.taken_percent == 0.94);
-    assert_true(exactness.budget_percent == 1 && exactness.missed_percent == 0 && exactness.tells_left_out);
+    assert_true(exactness.budget_percent == 1 && exactness.missed_percent == 0 && exactness.has_left_out);
     tables_free(&tables);
     tables = tables_of(countof(rows) - 1);
     exactness = exactness_of(&tables);
     assert_true(exactness.reached_hz < 0 && exactness.exact_percent < 0 && exactness.taken_percent < 0);
-    assert_true(exactness.budget_percent < 0 && exactness.missed_percent < 0 && !exactness.tells_left_out);
+    assert_true(exactness.budget_percent < 0 && exactness.missed_percent < 0 && !exactness.has_left_out);
     tables_free(&tables);
 }
 

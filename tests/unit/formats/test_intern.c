@@ -61,7 +61,7 @@ static size_t steps_of_pairs(const struct intern_pairs *pairs)
     for (size_t i = 0; i < pairs->room; i++) {
         const struct pair_slot *slot = &pairs->slots[i];
         if (slot->number)
-            steps += (i - intern_pairs_place(pairs, slot->a, slot->b)) & (pairs->room - 1);
+            steps += (i - intern_pairs_first_slot(pairs, slot->a, slot->b)) & (pairs->room - 1);
     }
     return steps;
 }

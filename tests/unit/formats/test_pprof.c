@@ -66,8 +66,8 @@ static const struct event weighed_story[] = {
     STATUS_SAMPLE(1 * MS, 1, 0, REC | STATUS_GIL, 0, 1),
     { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .stands_ns = 1700003, .more = 2 } },
     { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .stands_ns = 20 } },
-    FIGURE("samples_exact", 4),
-    FIGURE("ticks_left_out", 0),
+    COUNTER("samples_exact", 4),
+    COUNTER("ticks_left_out", 0),
 };
 
 /* A thread that runs two tasks, and one at two instructions; an entry of a task, and one of an orphan without a name.

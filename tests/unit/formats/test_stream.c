@@ -77,10 +77,10 @@ static const struct event everything[] = {
     TICK(180 * MS),
     { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 } } },
     { EVENT_PROCESS_END, .change = { 2, 181 * MS, { 0 } } },
-    FIGURE("samples", 18),
-    FIGURE("cache_full", 0),
-    FIGURE("a_later_version_counts_2_things", UINT64_MAX),
-    FIGURE("cache_full", 12),
+    COUNTER("samples", 18),
+    COUNTER("cache_full", 0),
+    COUNTER("a_later_version_counts_2_things", UINT64_MAX),
+    COUNTER("cache_full", 12),
     { EVENT_END, .end = { END_TARGET, 190 * MS, 15, 18, 3, 2, 256 } },
 };
 

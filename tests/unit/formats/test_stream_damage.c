@@ -296,11 +296,11 @@ static void bytes_that_are_no_block_are_passed_over(void **state)
 }
 
 /* What each block of the recording says of whose it is. */
-static uint32_t mark_of(const struct parts *parts)
+static uint32_t recording_id_of(const struct parts *parts)
 {
     const struct cursor header = cursor_of(parts->file.at + parts->blocks[0].at + STREAM_BLOCK_HEADER,
                                            parts->blocks[0].size - STREAM_BLOCK_HEADER);
-    return block_order_mark(BLOCK_HEADER, header);
+    return block_order_recording_id(BLOCK_HEADER, header);
 }
 
 /* They are good, of the right sequence, and yet not of this recording: its own are read as if they were not there. */
@@ -353,7 +353,7 @@ static void blocks_of_unknown_kinds_are_skipped(void **state)
         put_new_block(&file, kinds[i], 4, "\xFF\xFF\xFF", 3);
         struct bytes end = { 0 };
         stream_fields_put_end(&end, &story[countof(story) - 1].end, 2 * MS);
-        stream_fields_put_number(&end, END_MARK, mark_of(&parts));
+        stream_fields_put_number(&end, END_RECORDING_ID, recording_id_of(&parts));
         put_new_block(&file, BLOCK_END, 5, end.at, end.size);
         playback_read(&playback, file.at, file.size);
         assert_true(playback_whole(&playback));

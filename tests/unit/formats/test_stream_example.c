@@ -41,7 +41,7 @@ static const struct event story[] = {
     { EVENT_FRAME, .frame = { 2, 2, 1, 1, 9, 13, 0, 0 } },
     SAMPLE(30400000, 1, 1, 2),
     TICK(30400000),
-    FIGURE("samples", 3),
+    COUNTER("samples", 3),
     { EVENT_END, .end = { END_TARGET, 31 * MS, 3, 3, 0, 0, 0 } },
 };
 

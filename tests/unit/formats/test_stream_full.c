@@ -68,7 +68,7 @@ static bool tick(struct making *making, uint32_t times)
 
 static bool end(struct making *making, enum end_reason reason)
 {
-    const struct event figure = FIGURE("samples", 1);
+    const struct event figure = COUNTER("samples", 1);
     const struct event event = { EVENT_END, .end = { .reason = reason, .time_ns = 5000 * (uint64_t)MS } };
     const bool good = stream_write(&making->writer, &figure, &making->why) &&
                       stream_write(&making->writer, &event, &making->why);
@@ -97,7 +97,7 @@ static void the_file_stays_below_its_limit(void **state)
         assert_int_equal(tables->end.reason, END_SIZE);
         assert_int_equal(tables->samples, tables->end.samples);
         assert_int_equal(tables->ticks, making.ticks); /* nothing was dropped */
-        assert_int_equal(counters_get(&tables->figures, "samples"), 1);
+        assert_int_equal(counters_get(&tables->counters, "samples"), 1);
         playback_free(&playback);
         bytes_free(&file);
         stream_writer_close(&making.writer);

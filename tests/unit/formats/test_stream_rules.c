@@ -134,13 +134,13 @@ static const struct rule rules[] = {
       "10000000 tick\n",
       false },
     { "a figure, and bytes behind it",
-      { NOTE(NOTE_FIGURE), 5, 2, '_', '9', 7, 0xFF, TICK_ON_TIME },
+      { NOTE(NOTE_COUNTER), 5, 2, '_', '9', 7, 0xFF, TICK_ON_TIME },
       8,
       "10000000 tick\n",
       false },
-    { "a figure without a name", { NOTE(NOTE_FIGURE), 2, 0, 7, TICK_ON_TIME }, 5, "", true },
-    { "a figure with a name that is none", { NOTE(NOTE_FIGURE), 3, 1, 'A', 7, TICK_ON_TIME }, 6, "", true },
-    { "a figure without a value", { NOTE(NOTE_FIGURE), 2, 1, 'a', TICK_ON_TIME }, 5, "", true },
+    { "a figure without a name", { NOTE(NOTE_COUNTER), 2, 0, 7, TICK_ON_TIME }, 5, "", true },
+    { "a figure with a name that is none", { NOTE(NOTE_COUNTER), 3, 1, 'A', 7, TICK_ON_TIME }, 6, "", true },
+    { "a figure without a value", { NOTE(NOTE_COUNTER), 2, 1, 'a', TICK_ON_TIME }, 5, "", true },
     { "a cut note", { TICK_ON_TIME, NOTE(NOTE_STRING), 9, 3, 1, 'x' }, 6, "", true },
     { "a note without its fields", { NOTE(NOTE_FUNCTION), 2, 3, 1, TICK_ON_TIME }, 5, "", true },
     { "a definition out of turn", { NOTE(NOTE_STRING), 3, 9, 1, 'x', TICK_ON_TIME }, 6, "", true },
@@ -309,7 +309,7 @@ static void hold_all(const struct rule *held, size_t count, uint64_t version, ui
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
     stream_fields_put_number(&header, 18, weighted);
-    stream_fields_put_number(&header, HEADER_MARK, block_order_mark(BLOCK_EVENTS, notes));
+    stream_fields_put_number(&header, HEADER_RECORDING_ID, block_order_recording_id(BLOCK_EVENTS, notes));
     for (size_t i = 0; i < count; i++)
         hold(&held[i], &header, notes);
     bytes_free(&header);

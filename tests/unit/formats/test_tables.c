@@ -101,7 +101,7 @@ static const struct {
     { TASK(1, 2, "t"), "task 1 names something that is not defined" },
     { TASK_ENTRY(3, 1, 9, 1, "t"), "thread 3 names something that is not defined" },
     { TASK_SAMPLE(9, 1, 1, 0, 1), "the task of a sample of thread 1 names something that is not defined" },
-    { FIGURE("Reads", 1), "a figure has no proper name" },
+    { COUNTER("Reads", 1), "a figure has no proper name" },
     { { .kind = 0 }, "an event of unknown kind 0" },
 };
 
@@ -218,9 +218,9 @@ static void counts_what_happened(void **state)
         { EVENT_THREAD_NAME, .change = { 2, 15, T("renamed") } },
         { EVENT_THREAD_END, .change = { 2, 17, { 0 } } },
         { EVENT_PROCESS_END, .change = { 1, 19, { 0 } } },
-        FIGURE("reads", 5),
-        FIGURE("pieces", 6),
-        FIGURE("reads", 7),
+        COUNTER("reads", 5),
+        COUNTER("pieces", 6),
+        COUNTER("reads", 7),
         { EVENT_END, .end = { END_SIGNAL, 21, 1, 2, 3, 4, -1 } },
     };
     struct tables tables = { 0 };
@@ -238,9 +238,9 @@ static void counts_what_happened(void **state)
     assert_int_equal(tables.last_ns, 20);
     assert_int_equal(tables.threads[2].end_ns, 17);
     assert_int_equal(tables.processes[1].end_ns, 19);
-    assert_int_equal(tables.figures.count, 2);
-    assert_int_equal(counters_get(&tables.figures, "reads"), 7);
-    assert_int_equal(counters_get(&tables.figures, "pieces"), 6);
+    assert_int_equal(tables.counters.count, 2);
+    assert_int_equal(counters_get(&tables.counters, "reads"), 7);
+    assert_int_equal(counters_get(&tables.counters, "pieces"), 6);
     assert_int_equal(tables.end.reason, END_SIGNAL);
     assert_text(tables_thread_name(&tables, 1), "MainThread");
     assert_text(tables_thread_name(&tables, 2), "renamed");

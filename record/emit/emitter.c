@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/model/emitter.h"
+#include "record/emit/emitter.h"
 
 void emitter_open(struct emitter *emitter, struct sink to)
 {

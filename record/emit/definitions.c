@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/model/definitions.h"
+#include "record/emit/definitions.h"
 
 #include "formats/base/alloc.h"
 

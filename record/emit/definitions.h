@@ -10,8 +10,8 @@
  *     definitions_emit_sample([3])  emits string 1 "g", function 1, frame 1 (index 3), sample [1]
  *
  * Processes of one recording share the definitions: the same line of the same function is the same frame in all. */
-#ifndef PYREEL_FORMATS_MODEL_DEFINITIONS_H
-#define PYREEL_FORMATS_MODEL_DEFINITIONS_H
+#ifndef PYREEL_RECORD_EMIT_DEFINITIONS_H
+#define PYREEL_RECORD_EMIT_DEFINITIONS_H
 
 #include "formats/intern/intern.h"
 #include "formats/model/sink.h"

@@ -2,10 +2,10 @@
 /* The events of a recording that is being made, on their way to a sink: numbers processes, threads and tasks, emits
  * definitions when a sample needs them (definitions.h), and counts what it emits. All processes of a recording share
  * one emitter. */
-#ifndef PYREEL_FORMATS_MODEL_EMITTER_H
-#define PYREEL_FORMATS_MODEL_EMITTER_H
+#ifndef PYREEL_RECORD_EMIT_EMITTER_H
+#define PYREEL_RECORD_EMIT_EMITTER_H
 
-#include "formats/model/definitions.h"
+#include "record/emit/definitions.h"
 
 /* `= {0}`, and call emitter_open(). */
 struct emitter {

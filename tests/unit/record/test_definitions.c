@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Strings, functions and frames have one index, and are emitted when a sample needs them. */
-#include "formats/model/definitions.h"
+#include "record/emit/definitions.h"
 
 #include "tests/fakes/testing.h"
 

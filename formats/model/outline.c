@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model/outline.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
+{
+    const uint32_t known = stack_index_find(&outline->index, outline->nodes, parent, label);
+    if (known)
+        return known;
+    const uint32_t node = ++outline->count;
+    stack_index_add(&outline->index, &outline->nodes, &outline->nodes_room, node, (struct stack){ parent, label });
+    return node;
+}
+
+/* Climbs from the stack to the nearest placed caller, then goes down again and places each stack on the way. */
+uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
+                      uint32_t stack)
+{
+    if (stack == 0)
+        return outline_child(outline, root, labels[0]);
+    outline->stacks = alloc_grow(outline->stacks, &outline->stacks_room, tables->stacks_count,
+                                 sizeof(*outline->stacks));
+    struct outline_stack *stacks = outline->stacks;
+    size_t depth = 0;
+    while (stack && (stacks[stack].node == 0 || stacks[stack].root != root)) {
+        outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
+        outline->climb[depth++] = stack;
+        stack = tables->stacks[stack].caller;
+    }
+    uint32_t node = stack ? stacks[stack].node : root;
+    while (depth--) {
+        const uint32_t on_the_way = outline->climb[depth];
+        node = outline_child(outline, node, labels[tables->stacks[on_the_way].frame]);
+        stacks[on_the_way] = (struct outline_stack){ root, node };
+    }
+    return node;
+}
+
+void outline_free(struct outline *outline)
+{
+    id_index_free(&outline->index);
+    free(outline->nodes);
+    free(outline->stacks);
+    free(outline->climb);
+    *outline = (struct outline){ 0 };
+}

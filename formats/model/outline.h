@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* An outline is a second tree of stacks, as an output shows them. The tables have two frames for two columns of one
+ * line, while an output may show only the line. So the output gives each frame a label; frames that look the same get
+ * the same label. The outline is the tree of labels, and stacks that look the same are one node.
+ *
+ *     stack 7:  <module>:20 -> main:12, column 4 -> f:7      labels 1 2 3      node 3
+ *     stack 9:  <module>:20 -> main:12, column 8 -> f:7      labels 1 2 3      node 3
+ *
+ * Stacks may also hang under a node other than the root, node 0: for example under the node of a thread or of an
+ * interpreter. `= {0}` is empty. No function here recurses. The time to place all stacks under one node grows with
+ * distinct stacks, however deep the stacks are. */
+#ifndef PYREEL_FORMATS_MODEL_OUTLINE_H
+#define PYREEL_FORMATS_MODEL_OUTLINE_H
+
+#include "formats/intern/stack_index.h"
+#include "formats/model/tables.h"
+
+/* The node of a stack under the root under which the stack was last placed. Node 0: not placed yet. */
+struct outline_stack {
+    uint32_t root, node;
+};
+
+struct outline {
+    struct stack *nodes; /* by number; a node is a label (.frame) under a parent (.caller). Entry 0 is the root. NULL
+                          * while the outline is empty */
+    size_t nodes_room;
+    uint32_t count; /* number of nodes without the root */
+    struct id_index index;
+    struct outline_stack *stacks; /* by number of the stack */
+    size_t stacks_room;
+    uint32_t *climb; /* scratch: stacks between the wanted stack and the nearest placed caller */
+    size_t climb_room;
+};
+
+/* The node with this label under `parent`; made if absent. */
+uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label);
+
+/* The node of a stack of `tables` under the node `root`. `labels` has the label of each frame by the frame's number;
+ * labels[0] stands for a stack without frames. One outline always gets the same `labels`. Callers that are already
+ * placed under `root` cost nothing, so place all stacks of one root before those of the next. */
+uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
+                      uint32_t stack);
+
+void outline_free(struct outline *outline);
+
+#endif
