@@ -2,7 +2,7 @@
 #include "formats/tachyon/tachyon_intern.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/opcode_names.h"
+#include "formats/cpython/opcodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static uint32_t string_place(struct tachyon_intern *names, struct text text)
 
 static uint8_t opcode_named(struct text name)
 {
-    const struct opcode_name *opcodes = opcode_names_of(REPLAY_MINOR);
+    const struct opcode_name *opcodes = opcodes_names_of(REPLAY_MINOR);
     for (unsigned i = 0; i < TACHYON_NO_OPCODE; i++)
         if (opcodes[i].name && strlen(opcodes[i].name) == name.size &&
             memcmp(opcodes[i].name, name.bytes, name.size) == 0)

@@ -2,9 +2,8 @@
 #include "record/python/layout.h"
 
 #include "formats/base/alloc.h"
+#include "formats/cpython/opcodes.h"
 #include "formats/model/event.h"
-#include "formats/model/opcode_names.h"
-#include "record/python/opcode_effects.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -218,8 +217,8 @@ static void complete(struct layout *l, unsigned minor)
     /* A pointer since 3.14; before, an int that is -1 while the frame runs. */
     l->stack_is_pointer = minor >= 14;
     l->frame_entry = minor == 11 ? 68 : 0;
-    l->opcodes = opcode_effects_of(minor);
-    l->opcode_names = opcode_names_of(minor);
+    l->opcodes = opcodes_effects_of(minor);
+    l->opcode_names = opcodes_names_of(minor);
     /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
     l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
 
