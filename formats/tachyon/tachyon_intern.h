@@ -3,7 +3,7 @@
  * gets its place when it is first named, a string when the tables are made.
  *
  * An opcode is a number, and which instruction has it differs by version. Replaying takes its own version's numbers,
- * whatever was recorded, so instructions are told by those of 3.15, where it has one of that name. */
+ * whatever was recorded, so an instruction has the number of TACHYON_REPLAY_MINOR, if that version has the name. */
 #ifndef PYREEL_FORMATS_TACHYON_TACHYON_INTERN_H
 #define PYREEL_FORMATS_TACHYON_TACHYON_INTERN_H
 
