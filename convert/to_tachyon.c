@@ -59,7 +59,7 @@ static void drop(void *self)
 
 static const struct converter to_tachyon = {
     .name = "pyreel-tachyon",
-    .makes = "Writes a file for python3.15 -m profiling.sampling replay.",
+    .makes = "Writes a file for " TACHYON_REPLAY ".",
     .suffix = ".bin",
     .binary = true,
     .packing = PACK_NEVER,

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
+#include "record/python/layout.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -58,7 +59,8 @@ static const struct argument rows[] = {
     { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "samples to keep: wall, cpu, gil, exception (wall)" },
-    { OPTION_ASYNC, 0, "async", "running|all", 0, "stacks of asyncio tasks (CPython 3.14 and later)" },
+    { OPTION_ASYNC, 0, "async", "running|all", 0,
+      "stacks of asyncio tasks (CPython " LAYOUT_TASKS_SINCE " and later)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the instruction of each frame" },
@@ -84,7 +86,7 @@ static void print_help(void)
 {
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
-           "Records where a Python program (CPython 3.11 to 3.15) spends its time, from\n"
+           "Records where a Python program (CPython " LAYOUT_SUPPORTED ") spends its time, from\n"
            "outside and without changing it. A sample is one moment of the program and\n"
            "takes some microseconds from it; all samples take at most 1 %% of a processor\n"
            "(see --disturb). pyreel-gecko, pyreel-pprof, pyreel-collapsed and pyreel-info\n"

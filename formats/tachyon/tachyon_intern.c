@@ -2,13 +2,11 @@
 #include "formats/tachyon/tachyon_intern.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/opcode_names.h"
+#include "formats/cpython/opcodes.h"
+#include "formats/tachyon/tachyon_write.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define REPLAY_MAJOR 3
-#define REPLAY_MINOR 15
 
 #define NAMED_SYNTHETIC(synthetic) (UINT32_MAX - (uint32_t)(synthetic))
 
@@ -53,7 +51,7 @@ static uint32_t string_index(struct tachyon_intern *names, struct text text)
 
 static uint8_t opcode_named(struct text name)
 {
-    const struct opcode_name *opcodes = opcode_names_of(REPLAY_MINOR);
+    const struct opcode_name *opcodes = opcodes_names_of(TACHYON_REPLAY_MINOR);
     for (unsigned i = 0; i < TACHYON_NO_OPCODE; i++)
         if (opcodes[i].name && strlen(opcodes[i].name) == name.size &&
             memcmp(opcodes[i].name, name.bytes, name.size) == 0)
@@ -113,8 +111,8 @@ void tachyon_intern_version(const struct tachyon_intern *names, const struct tab
 {
     const uint32_t version = tables_first_process(tables)->python_version;
     const uint8_t recorded[] = { (uint8_t)(version >> 24), (uint8_t)(version >> 16), (uint8_t)(version >> 8) };
-    static const uint8_t replay[] = { REPLAY_MAJOR, REPLAY_MINOR, 0 };
-    const bool other = recorded[0] != REPLAY_MAJOR || recorded[1] != REPLAY_MINOR;
+    static const uint8_t replay[] = { TACHYON_REPLAY_MAJOR, TACHYON_REPLAY_MINOR, 0 };
+    const bool other = recorded[0] != TACHYON_REPLAY_MAJOR || recorded[1] != TACHYON_REPLAY_MINOR;
     memcpy(python, names->opcodes && other ? replay : recorded, 3);
 }
 

@@ -3,8 +3,8 @@
  * gets its index at first use, a string when the tables are made.
  *
  * An opcode is a number that means another instruction in another version of Python. The replayer uses its own
- * version's opcodes, whatever was recorded. So instructions are written as opcodes of 3.15, if 3.15 has an instruction
- * of this name. */
+ * version's opcodes, whatever was recorded. So instructions are written as opcodes of TACHYON_REPLAY_MINOR, if that
+ * version has an instruction of this name. */
 #ifndef PYREEL_FORMATS_TACHYON_TACHYON_INTERN_H
 #define PYREEL_FORMATS_TACHYON_TACHYON_INTERN_H
 

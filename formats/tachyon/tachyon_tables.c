@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
-#include "formats/model/opcode_names.h"
+#include "formats/cpython/opcodes.h"
 #include "formats/tachyon/tachyon_input.h"
 
 #include <stdlib.h>
@@ -174,7 +174,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
     struct telling telling = { .tables = tables, .strings = header->strings, .to = to, .why = why };
     if (header->python[0] == PYTHON_MAJOR)
-        telling.opcodes = opcode_names_of(header->python[1]);
+        telling.opcodes = opcodes_names_of(header->python[1]);
 
     tachyon_input_open(&telling.feed, fd, header->strings_at, header->frames_at, false);
     bool good = read_strings(&telling);

@@ -12,6 +12,11 @@
 #include "formats/base/output.h"
 #include "formats/model/tables.h"
 
+/* The CPython that replays the file: opcodes are numbers of that version. */
+#define TACHYON_REPLAY_MAJOR 3
+#define TACHYON_REPLAY_MINOR 15
+#define TACHYON_REPLAY       "python3.15 -m profiling.sampling replay"
+
 /* The limit of CPython's reader for decompressed samples, in bytes. */
 #define TACHYON_ZSTD_MOST ((uint64_t)1 << 30)
 

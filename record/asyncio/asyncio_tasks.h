@@ -15,8 +15,8 @@
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_TASKS_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_TASKS_H
 
-#include "record/asyncio/asyncio_layout.h"
 #include "record/asyncio/double_read.h"
+#include "record/python/asyncio_layout.h"
 #include "record/python/code.h"
 #include "record/python/target.h"
 

@@ -2,9 +2,8 @@
 #include "record/python/layout.h"
 
 #include "formats/base/alloc.h"
+#include "formats/cpython/opcodes.h"
 #include "formats/model/event.h"
-#include "formats/model/opcode_names.h"
-#include "record/python/opcode_effects.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +18,11 @@
 #define CODE_LIMIT   (LAYOUT_CODE_MAX - 8)
 #define OBJECT_LIMIT (LAYOUT_OBJECT_MAX - 8)
 
-enum { V311, V312, V313, V314, V315, VERSIONS };
+/* A number for each version: a row that lacks one does not compile. */
+#define VERSIONS 5
+/* clang-format off */
+#define EACH(v311, v312, v313, v314, v315) { v311, v312, v313, v314, v315 }
+/* clang-format on */
 
 /* Word W(n) of the published table. Its order is that of struct _Py_DebugOffsets in each version's
  * Include/internal/pycore_debug_offsets.h (3.13: pycore_runtime.h), counted in 8-byte words with the cookie as 0. */
@@ -32,68 +35,132 @@ static const struct row {
     uint32_t limit;
     uint32_t align;
 } rows[] = {
-    { AT(runtime_interpreters_head), { 40, 40, W(5), W(5), W(5) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_id), { 48, 8, W(7), W(7), W(7) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_next), { 0, 0, W(8), W(8), W(8) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_threads_head), { 16, 72, W(9), W(9), W(9) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_code_generation), { 0, 0, 0, W(20), W(20) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_copies_generation), { 0, 0, 0, W(21), W(21) }, OFFSET_LIMIT, 4 },
-    { AT(interpreter_gil), { 0, 384, W(14), W(15), W(15) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_own_gil), { 0, 1048, W(18), W(19), W(19) }, OFFSET_LIMIT, 8 },
-    { AT(interpreter_gc), { 648, 112, W(10), W(11), W(11) }, OFFSET_LIMIT, 8 },
-    { AT(gc_collecting), { 200, 200, W(72), W(82), W(95) }, OBJECT_LIMIT * 8, 4 },
-    { AT(gc_frame), { 0, 0, 0, 0, W(96) }, OBJECT_LIMIT * 8, 8 },
-    { AT(runtime_gil), { 368, 0, 0, 0, 0 }, OFFSET_LIMIT, 8 },
+    { AT(runtime_interpreters_head), EACH(40, 40, W(5), W(5), W(5)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_id), EACH(48, 8, W(7), W(7), W(7)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_next), EACH(0, 0, W(8), W(8), W(8)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_threads_head), EACH(16, 72, W(9), W(9), W(9)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_code_generation), EACH(0, 0, 0, W(20), W(20)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_copies_generation), EACH(0, 0, 0, W(21), W(21)), OFFSET_LIMIT, 4 },
+    { AT(interpreter_gil), EACH(0, 384, W(14), W(15), W(15)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_own_gil), EACH(0, 1048, W(18), W(19), W(19)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_gc), EACH(648, 112, W(10), W(11), W(11)), OFFSET_LIMIT, 8 },
+    { AT(gc_collecting), EACH(200, 200, W(72), W(82), W(95)), OBJECT_LIMIT * 8, 4 },
+    { AT(gc_frame), EACH(0, 0, 0, 0, W(96)), OBJECT_LIMIT * 8, 8 },
+    { AT(runtime_gil), EACH(368, 0, 0, 0, 0), OFFSET_LIMIT, 8 },
 
-    { AT(thread_prev), { 0, 0, W(20), W(23), W(23) }, THREAD_LIMIT, 8 },
-    { AT(thread_next), { 8, 8, W(21), W(24), W(24) }, THREAD_LIMIT, 8 },
-    { AT(thread_interpreter), { 16, 16, W(22), W(25), W(25) }, THREAD_LIMIT, 8 },
-    { AT(thread_current_frame), { 0, 0, W(23), W(26), W(26) }, THREAD_LIMIT, 8 },
-    { AT(thread_cframe), { 56, 56, 0, 0, 0 }, THREAD_LIMIT, 8 },
-    { AT(cframe_current_frame), { 8, 0, 0, 0, 0 }, THREAD_LIMIT, 8 },
-    { AT(thread_base_frame), { 0, 0, 0, 0, W(27) }, THREAD_LIMIT, 8 },
-    { AT(thread_native_id), { 160, 144, W(25), W(28), W(31) }, THREAD_LIMIT, 8 },
-    { AT(thread_chunk), { 296, 232, W(26), W(29), W(32) }, THREAD_LIMIT, 8 },
-    { AT(thread_gil_wait), { 0, 0, 0, 0, W(35) }, THREAD_LIMIT, 4 },
-    { AT(thread_attachment), { 0, 0, 40, 44, 48 }, THREAD_LIMIT, 4 },
-    { AT(thread_handler), { 320, 256, 256, 256, W(37) }, THREAD_LIMIT, 8 },
+    { AT(thread_prev), EACH(0, 0, W(20), W(23), W(23)), THREAD_LIMIT, 8 },
+    { AT(thread_next), EACH(8, 8, W(21), W(24), W(24)), THREAD_LIMIT, 8 },
+    { AT(thread_interpreter), EACH(16, 16, W(22), W(25), W(25)), THREAD_LIMIT, 8 },
+    { AT(thread_current_frame), EACH(0, 0, W(23), W(26), W(26)), THREAD_LIMIT, 8 },
+    { AT(thread_cframe), EACH(56, 56, 0, 0, 0), THREAD_LIMIT, 8 },
+    { AT(cframe_current_frame), EACH(8, 0, 0, 0, 0), THREAD_LIMIT, 8 },
+    { AT(thread_base_frame), EACH(0, 0, 0, 0, W(27)), THREAD_LIMIT, 8 },
+    { AT(thread_native_id), EACH(160, 144, W(25), W(28), W(31)), THREAD_LIMIT, 8 },
+    { AT(thread_chunk), EACH(296, 232, W(26), W(29), W(32)), THREAD_LIMIT, 8 },
+    { AT(thread_gil_wait), EACH(0, 0, 0, 0, W(35)), THREAD_LIMIT, 4 },
+    { AT(thread_attachment), EACH(0, 0, 40, 44, 48), THREAD_LIMIT, 4 },
+    { AT(thread_handler), EACH(320, 256, 256, 256, W(37)), THREAD_LIMIT, 8 },
 
-    { AT(frame_previous), { 48, 8, W(29), W(32), W(40) }, FRAME_LIMIT, 8 },
-    { AT(frame_executable), { 32, 0, W(30), W(33), W(41) }, FRAME_LIMIT, 8 },
-    { AT(frame_instruction), { 56, 56, W(31), W(34), W(42) }, FRAME_LIMIT, 8 },
-    { AT(frame_owner), { 69, 70, W(33), W(36), W(44) }, FRAME_LIMIT, 1 },
-    { AT(frame_stack), { 64, 64, 64, W(37), W(45) }, FRAME_LIMIT, 8 },
-    { AT(frame_copy), { 0, 0, 0, W(38), W(46) }, FRAME_LIMIT, 4 },
-    { AT(frame_locals), { 72, 72, W(32), W(35), W(43) }, FRAME_LIMIT, 8 },
+    { AT(frame_previous), EACH(48, 8, W(29), W(32), W(40)), FRAME_LIMIT, 8 },
+    { AT(frame_executable), EACH(32, 0, W(30), W(33), W(41)), FRAME_LIMIT, 8 },
+    { AT(frame_instruction), EACH(56, 56, W(31), W(34), W(42)), FRAME_LIMIT, 8 },
+    { AT(frame_owner), EACH(69, 70, W(33), W(36), W(44)), FRAME_LIMIT, 1 },
+    { AT(frame_stack), EACH(64, 64, 64, W(37), W(45)), FRAME_LIMIT, 8 },
+    { AT(frame_copy), EACH(0, 0, 0, W(38), W(46)), FRAME_LIMIT, 4 },
+    { AT(frame_locals), EACH(72, 72, W(32), W(35), W(43)), FRAME_LIMIT, 8 },
+    { AT(frame_entry), EACH(68, 0, 0, 0, 0), FRAME_LIMIT, 1 },
 
-    { AT(code_name), { 128, 128, W(37), W(42), W(50) }, CODE_LIMIT, 8 },
-    { AT(code_file), { 112, 112, W(35), W(40), W(48) }, CODE_LIMIT, 8 },
-    { AT(code_line_table), { 136, 136, W(38), W(43), W(51) }, CODE_LIMIT, 8 },
-    { AT(code_first_line), { 72, 68, W(39), W(44), W(52) }, CODE_LIMIT, 4 },
-    { AT(code_instructions), { 184, 192, W(43), W(48), W(56) }, CODE_LIMIT, 8 },
-    { AT(code_copies), { 0, 0, 0, W(49), W(57) }, CODE_LIMIT, 8 },
+    { AT(code_name), EACH(128, 128, W(37), W(42), W(50)), CODE_LIMIT, 8 },
+    { AT(code_file), EACH(112, 112, W(35), W(40), W(48)), CODE_LIMIT, 8 },
+    { AT(code_line_table), EACH(136, 136, W(38), W(43), W(51)), CODE_LIMIT, 8 },
+    { AT(code_first_line), EACH(72, 68, W(39), W(44), W(52)), CODE_LIMIT, 4 },
+    { AT(code_instructions), EACH(184, 192, W(43), W(48), W(56)), CODE_LIMIT, 8 },
+    { AT(code_copies), EACH(0, 0, 0, W(49), W(57)), CODE_LIMIT, 8 },
 
-    { AT(object_type), { 8, 8, W(45), W(51), W(59) }, OBJECT_LIMIT, 8 },
-    { AT(type_name), { 24, 24, W(47), W(53), W(61) }, OBJECT_LIMIT, 8 },
-    { AT(string_length), { 16, 16, W(69), W(79), W(91) }, OBJECT_LIMIT, 8 },
-    { AT(string_state), { 32, 32, W(68), W(78), W(90) }, OBJECT_LIMIT, 4 },
-    { AT(string_ascii), { 48, 40, W(70), W(80), W(92) }, OBJECT_LIMIT, 8 },
-    { AT(bytes_size), { 16, 16, W(65), W(75), W(87) }, OBJECT_LIMIT, 8 },
-    { AT(bytes_data), { 32, 32, W(66), W(76), W(88) }, OBJECT_LIMIT, 1 },
-    { AT(generator_frame), { 80, 72, 72, 72, 72 }, OBJECT_LIMIT, 8 },
-    { AT(type_flags), { 168, 168, W(49), W(55), W(63) }, OBJECT_LIMIT * 8, 8 },
+    { AT(object_type), EACH(8, 8, W(45), W(51), W(59)), OBJECT_LIMIT, 8 },
+    { AT(type_name), EACH(24, 24, W(47), W(53), W(61)), OBJECT_LIMIT, 8 },
+    { AT(string_length), EACH(16, 16, W(69), W(79), W(91)), OBJECT_LIMIT, 8 },
+    { AT(string_state), EACH(32, 32, W(68), W(78), W(90)), OBJECT_LIMIT, 4 },
+    { AT(string_ascii), EACH(48, 40, W(70), W(80), W(92)), OBJECT_LIMIT, 8 },
+    { AT(bytes_size), EACH(16, 16, W(65), W(75), W(87)), OBJECT_LIMIT, 8 },
+    { AT(bytes_data), EACH(32, 32, W(66), W(76), W(88)), OBJECT_LIMIT, 1 },
+    { AT(generator_frame), EACH(80, 72, 72, 72, 72), OBJECT_LIMIT, 8 },
+    { AT(type_flags), EACH(168, 168, W(49), W(55), W(63)), OBJECT_LIMIT * 8, 8 },
 
-    { AT(generator_state), { 0, 0, 0, W(86), W(102) }, OBJECT_LIMIT, 1 },
-    { AT(set_used), { 0, 0, 0, W(63), W(75) }, OBJECT_LIMIT, 8 },
-    { AT(set_table), { 0, 0, 0, W(64), W(76) }, OBJECT_LIMIT, 8 },
-    { AT(set_mask), { 0, 0, 0, W(65), W(77) }, OBJECT_LIMIT, 8 },
-    { AT(int_tag), { 0, 0, 0, W(72), W(84) }, OBJECT_LIMIT, 8 },
-    { AT(int_digits), { 0, 0, 0, W(73), W(85) }, OBJECT_LIMIT, 4 },
+    { AT(generator_state), EACH(0, 0, 0, W(86), W(102)), OBJECT_LIMIT, 1 },
+    { AT(set_used), EACH(0, 0, 0, W(63), W(75)), OBJECT_LIMIT, 8 },
+    { AT(set_table), EACH(0, 0, 0, W(64), W(76)), OBJECT_LIMIT, 8 },
+    { AT(set_mask), EACH(0, 0, 0, W(65), W(77)), OBJECT_LIMIT, 8 },
+    { AT(int_tag), EACH(0, 0, 0, W(72), W(84)), OBJECT_LIMIT, 8 },
+    { AT(int_digits), EACH(0, 0, 0, W(73), W(85)), OBJECT_LIMIT, 4 },
 };
 
-static uint32_t *member(struct layout *layout, const struct row *row)
+/* Facts that no version publishes: numbers, and what a version does (1) or does not (0). */
+struct fact {
+    size_t member;
+    int32_t is[VERSIONS];
+};
+
+static const struct fact facts[] = {
+    /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
+     * comes after has had several names, and all of them are entries from C without code. */
+    { AT(owner_generator), EACH(1, 1, 1, 1, 1) },
+    { AT(owner_frame_object), EACH(2, 2, 2, 2, 2) },
+    { AT(owner_shim), EACH(3, 3, 3, 3, 3) },
+    { AT(root_is_shim), EACH(0, 1, 1, 1, 1) },
+    /* _PyInterpreterFrame: int stacktop, -1 while the frame runs; since 3.14 _PyStackRef *stackpointer, which is at the
+     * bottom in a frame that has returned. */
+    { AT(stack_is_pointer), EACH(0, 0, 0, 1, 1) },
+    { AT(marks_running_frames), EACH(1, 1, 1, 0, 0) },
+    { AT(marks_returned_frames), EACH(0, 0, 0, 1, 1) },
+    /* _PyCFrame: a thread points to the one of its newest C call before the current frame is in it. */
+    { AT(notes_current_late), EACH(1, 1, 0, 0, 0) },
+    /* _PyInterpreterFrame.f_executable is a tagged reference (_PyStackRef): these bits are the tag. */
+    { AT(executable_tags), EACH(0, 0, 0, 3, 3) },
+
+    /* PyCodeObject.co_version is so far behind co_firstlineno: behind five ints. */
+    { AT(code_version), EACH(0, 24, 24, 24, 24) },
+    /* PyCompactUnicodeObject: so many bytes between the head and the characters of a string that is not ASCII. */
+    { AT(string_compact), EACH(24, 16, 16, 16, 16) },
+    { AT(string_kind), EACH(2, 2, 2, 2, 2) },
+    /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; } */
+    { AT(chunk_previous), EACH(0, 0, 0, 0, 0) },
+    { AT(chunk_size), EACH(8, 8, 8, 8, 8) },
+    { AT(chunk_top), EACH(16, 16, 16, 16, 16) },
+    { AT(chunk_data), EACH(24, 24, 24, 24, 24) },
+
+    { AT(publishes_tasks), EACH(0, 0, 0, 1, 1) },
+    /* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value
+     * on top of its stack, since 3.15 the one before that. */
+    { AT(state_waits_first), EACH(0, 0, 0, -1, 2) },
+    { AT(state_waits_last), EACH(0, 0, 0, -1, 3) },
+    { AT(state_runs), EACH(0, 0, 0, 0, 4) },
+    { AT(state_ended), EACH(0, 0, 0, 1, 5) },
+    { AT(awaited_words), EACH(0, 0, 0, 1, 2) },
+};
+
+/* Facts that a free-threaded build has otherwise than others of its version. Seen in each version's headers, compiled
+ * with Py_GIL_DISABLED: offsetof(), and what _Py_DebugOffsets_INIT makes. */
+static const struct fact free_threaded_facts[] = {
+    /* PyASCIIObject.state: interned is a byte of its own since 3.14. */
+    { AT(string_kind), EACH(0, 0, 2, 8, 8) },
+    /* The lock is there, but nobody takes it unless it was asked for; who may run tells each thread's attachment. */
+    { AT(interpreter_gil), EACH(0, 0, 0, 0, 0) },
+    { AT(interpreter_own_gil), EACH(0, 0, 0, 0, 0) },
+};
+static const struct fact locked_facts[] = {
+    { AT(thread_attachment), EACH(0, 0, 0, 0, 0) },
+};
+
+static void set_member(struct layout *layout, size_t member, uint32_t value)
 {
-    return (uint32_t *)(void *)((char *)layout + row->member);
+    memcpy((char *)layout + member, &value, sizeof(value));
+}
+
+static void load_facts(struct layout *layout, const struct fact *from, size_t count, unsigned column)
+{
+    for (const struct fact *fact = from; fact < from + count; fact++)
+        set_member(layout, fact->member, (uint32_t)fact->is[column]);
 }
 
 static bool load_row(struct layout *layout, const struct row *row, int from, const void *published, size_t size,
@@ -108,7 +175,7 @@ static bool load_row(struct layout *layout, const struct row *row, int from, con
     }
     if (offset >= row->limit || offset % row->align != 0)
         return fault(why, "its table of offsets is damaged (word %d says %" PRIu64 ")", -from, offset);
-    *member(layout, row) = (uint32_t)offset;
+    set_member(layout, row->member, (uint32_t)offset);
     return true;
 }
 
@@ -128,44 +195,9 @@ static uint32_t smallest(const uint32_t *values, size_t count)
     return least;
 }
 
-/* What a free-threaded build has otherwise than others of its version. Seen in each version's headers, compiled with
- * Py_GIL_DISABLED: offsetof(), and what _Py_DebugOffsets_INIT makes. */
-static void complete_free_threaded(struct layout *l, unsigned minor)
+/* What follows from the offsets and the facts, in the same way in all versions. */
+static void complete(struct layout *l)
 {
-    /* The lock is there, but nobody takes it unless it was asked for; who may run tells each thread's attachment. */
-    l->interpreter_gil = l->interpreter_own_gil = 0;
-    /* PyASCIIObject.state: interned is a byte of its own since 3.14. */
-    l->string_kind = minor >= 14 ? 8 : 2;
-}
-
-static void complete_locked(struct layout *l)
-{
-    l->thread_attachment = 0;
-    l->string_kind = 2;
-}
-
-/* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value on
- * top of its stack, since 3.15 the one before that. */
-static void complete_generators(struct layout *l, unsigned minor)
-{
-    static const struct {
-        int8_t waits_first, waits_last, runs, ended;
-        uint8_t awaited_words;
-    } generators[VERSIONS] = { [V314] = { -1, -1, 0, 1, 1 }, [V315] = { 2, 3, 4, 5, 2 } };
-    l->state_waits_first = generators[minor - FIRST_MINOR].waits_first;
-    l->state_waits_last = generators[minor - FIRST_MINOR].waits_last;
-    l->state_runs = generators[minor - FIRST_MINOR].runs;
-    l->state_ended = generators[minor - FIRST_MINOR].ended;
-    l->awaited_words = generators[minor - FIRST_MINOR].awaited_words;
-}
-
-/* What follows from the offsets, and the few facts that are published nowhere. */
-static void complete(struct layout *l, unsigned minor)
-{
-    if (l->free_threaded)
-        complete_free_threaded(l, minor);
-    else
-        complete_locked(l);
     const uint32_t thread[] = { l->thread_prev,          l->thread_next,     l->thread_interpreter, l->thread_native_id,
                                 l->thread_current_frame, l->thread_cframe,   l->thread_base_frame,  l->thread_chunk + 8,
                                 l->thread_handler + 8,   l->thread_gil_wait, l->thread_attachment };
@@ -209,38 +241,16 @@ static void complete(struct layout *l, unsigned minor)
     l->interpreter_start = smallest(starts, countof(starts));
     l->interpreter_size = largest(ends, countof(ends)) - l->interpreter_start;
 
-    /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
-     * comes after has had several names, and all of them are entries from C without code. */
-    l->owner_generator = 1;
-    l->owner_frame_object = 2;
-    l->owner_shim = 3;
-    l->root_is_shim = minor >= 12;
-    /* A pointer since 3.14; before, an int that is -1 while the frame runs. */
-    l->stack_is_pointer = minor >= 14;
-    l->frame_entry = minor == 11 ? 68 : 0;
-    l->opcodes = opcode_effects_of(minor);
-    l->opcode_names = opcode_names_of(minor);
-    /* From 3.14 on the word is a tagged reference (_PyStackRef); the tag is in the low two bits. */
-    l->executable_mask = minor >= 14 ? ~(uint64_t)3 : ~(uint64_t)0;
+    l->executable_mask = ~(uint64_t)l->executable_tags;
 
     /* From co_firstlineno to co_linetable all of it stays the same: sizes, since 3.12 co_version, names, file. */
-    l->code_version = minor >= 12 ? l->code_first_line + 24 : 0; /* behind five ints */
+    l->code_version += l->code_version ? l->code_first_line : 0;
     l->code_identity = l->code_first_line;
     l->code_identity_size = l->code_line_table + 8 - l->code_first_line;
 
-    /* PyASCIIObject: length, hash, state. A compact string that is not ASCII has two more words before its
-     * characters (3.11: three). */
-    l->string_hash = l->string_length + 8;
-    l->string_compact = l->string_ascii + (minor == 11 ? 24 : 16);
-
+    l->string_hash = l->string_length + 8; /* PyASCIIObject: length, hash, state */
+    l->string_compact += l->string_ascii;
     l->type_basic_size = l->type_name + 8;
-    complete_generators(l, minor);
-
-    /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; }, the same since 3.11. */
-    l->chunk_previous = 0;
-    l->chunk_size = 8;
-    l->chunk_top = 16;
-    l->chunk_data = 24;
 }
 
 static bool is_free_threaded(const void *published, size_t size)
@@ -270,10 +280,18 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     if (minor >= FIRST_PUBLISHED_MINOR && !published)
         return fault(why, "it has no table of offsets");
     layout->free_threaded = minor >= FIRST_PUBLISHED_MINOR && is_free_threaded(published, size);
+    const unsigned column = minor - FIRST_MINOR;
     for (const struct row *row = rows; row < rows + countof(rows); row++)
-        if (!load_row(layout, row, row->from[minor - FIRST_MINOR], published, size, why))
+        if (!load_row(layout, row, row->from[column], published, size, why))
             return false;
-    complete(layout, minor);
+    load_facts(layout, facts, countof(facts), column);
+    if (layout->free_threaded)
+        load_facts(layout, free_threaded_facts, countof(free_threaded_facts), column);
+    else
+        load_facts(layout, locked_facts, countof(locked_facts), column);
+    layout->opcodes = opcodes_effects_of(minor);
+    layout->opcode_names = opcodes_names_of(minor);
+    complete(layout);
     if (layout->thread_native_id < 48)
         return fault(why, "its table of offsets is damaged (threads)");
     if (layout->code_name < 8 || layout->code_first_line < 4 || layout->code_instructions < 24 ||

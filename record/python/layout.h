@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where each CPython keeps what we read: offsets in its structures, in bytes. CPython 3.13 and later publish most of
  * them at the start of _PyRuntime (struct _Py_DebugOffsets, whose own shape differs by minor version); 3.11 and 3.12
- * have fixed ones. The only file that knows versions: elsewhere a difference is a field of this struct.
+ * have fixed ones. Facts that no version publishes are in a table of layout.c, a column for each version. No other file
+ * of the recorder compares versions: a difference is a field of this struct, whose name says what the version does.
  *
  *     _PyRuntime ─ runtime_interpreters_head ─▶ interpreter ─ interpreter_next ─▶ ...
  *                                                 └ interpreter_threads_head ─▶ thread ─ thread_next ─▶ ...
@@ -19,7 +20,9 @@
 
 #define LAYOUT_PUBLISHED_HEAD 24   /* bytes that tell which published table follows: cookie, version, threading */
 #define LAYOUT_PUBLISHED_MAX  1024 /* bytes of the largest one we know */
-#define LAYOUT_SUPPORTED      "3.11 to 3.15"
+#define LAYOUT_FIRST          "3.11"
+#define LAYOUT_SUPPORTED      LAYOUT_FIRST " to 3.15"
+#define LAYOUT_TASKS_SINCE    "3.14" /* publishes_tasks */
 
 /* What layout_load() lets through is not larger than this, in bytes. */
 #define LAYOUT_THREAD_MAX      4096 /* thread_size */
@@ -52,6 +55,7 @@ struct layout {
     uint32_t thread_current_frame; /* the leaf; before 3.13 behind one more pointer: */
     uint32_t thread_cframe;        /* 0, or where the thread keeps the address of the struct with the leaf in it ... */
     uint32_t cframe_current_frame; /* ... and where that is there, followed by the address of the struct before it */
+    uint32_t notes_current_late;   /* 1: a thread points to that struct before the leaf is in it (before 3.13) */
     uint32_t thread_base_frame;    /* the address of the frame that is every stack's root; 0: not kept (before 3.15) */
     uint32_t thread_chunk;         /* newest chunk of the data stack; behind it: its first free word, its limit */
     uint32_t thread_gil_wait;      /* int: it waits for the interpreter's lock; 0: not kept */
@@ -62,9 +66,12 @@ struct layout {
     uint32_t thread_size;          /* bytes from the start that hold all of the above */
 
     uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;
-    uint32_t frame_locals;       /* its local variables, then its stack of values */
-    uint32_t frame_stack;        /* where that stack ends; says whether the frame runs, see live/find.h */
-    uint32_t stack_is_pointer;   /* 1: as an address (since 3.14), 0: as a number of words, 32 bits */
+    uint32_t frame_locals;     /* its local variables, then its stack of values */
+    uint32_t frame_stack;      /* where that stack ends; says whether the frame runs, see live/find.h */
+    uint32_t stack_is_pointer; /* 1: as an address (since 3.14), 0: as a number of words, 32 bits */
+    /* One of the two is 1. Before 3.14 frame_stack is -1 while the interpreter or C runs in the frame. Since 3.14 it is
+     * at the bottom in a frame that has returned, or that frame has no code. */
+    uint32_t marks_running_frames, marks_returned_frames;
     uint32_t frame_copy;         /* int: which copy of its bytecode it executes; 0: there are none */
     uint32_t frame_entry;        /* a byte that is 1 when it was entered from C; 0: not kept (since 3.12) */
     uint32_t frame_size;         /* bytes from the start that hold all of the above */
@@ -72,7 +79,8 @@ struct layout {
     uint32_t owner_frame_object; /* a frame that has left its stack */
     uint32_t owner_shim;         /* this and higher: entered from C, has no code */
     uint32_t root_is_shim;       /* 1: every stack ends in such a frame (3.12 and later) */
-    uint64_t executable_mask;    /* bits of the executable's word that are its address */
+    uint32_t executable_tags;    /* bits of the executable's word that are not its address (since 3.14) */
+    uint64_t executable_mask;    /* the other bits */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
     uint32_t code_copies;    /* address of its copies of the bytecode, see below; 0: there are none */
@@ -94,10 +102,11 @@ struct layout {
     uint32_t generator_frame; /* where its frame is in a generator, coroutine or asynchronous generator */
     uint32_t type_flags, type_basic_size;
 
-    /* For asyncio's tasks, which can be read from 3.14 on; before, all are 0. */
-    uint32_t generator_state;                   /* a signed byte: */
-    int8_t state_waits_first, state_waits_last; /* these: suspended while it waits for another, ... */
-    int8_t state_runs, state_ended;             /* ... on a thread's stack; over: this and higher */
+    /* For asyncio's tasks. Where these are not published (before 3.14), all are 0. */
+    uint32_t publishes_tasks;
+    uint32_t generator_state;                    /* a signed byte: */
+    int32_t state_waits_first, state_waits_last; /* these: suspended while it waits for another, ... */
+    int32_t state_runs, state_ended;             /* ... on a thread's stack; over: this and higher */
     uint32_t awaited_words; /* that other one is so many words before the end of its frame's stack of values */
     uint32_t set_used, set_mask, set_table;
     uint32_t int_tag, int_digits; /* how many digits << 3, then digits of 30 bits */

@@ -5,7 +5,7 @@
 #ifndef PYREEL_RECORD_PYTHON_OPCODE_BASES_H
 #define PYREEL_RECORD_PYTHON_OPCODE_BASES_H
 
-#include "formats/model/opcode_names.h"
+#include "formats/cpython/opcodes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -43,7 +43,8 @@ static void name_old_version(const struct images *images, struct fault *why)
             return;
         }
     }
-    fault(why, "it runs a CPython older than 3.11, and this version of pyreel reads CPython " LAYOUT_SUPPORTED);
+    fault(why,
+          "it runs a CPython older than " LAYOUT_FIRST ", and this version of pyreel reads CPython " LAYOUT_SUPPORTED);
 }
 
 /* The version that the runtime states about itself, or 0. From 3.13 on in its first words, since 3.11 in a variable. */

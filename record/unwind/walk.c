@@ -171,7 +171,7 @@ static enum attempt find_current(struct walker *w, struct walk *walk, uint64_t *
 {
     uint64_t caller;
     *current = snapshot_current(&walk->snapshot, w->layout);
-    if (!w->layout->thread_cframe)
+    if (!w->layout->notes_current_late)
         return ACCEPTED;
     const enum attempt known = snapshot_caller(&walk->snapshot, &caller);
     if (known != ACCEPTED)

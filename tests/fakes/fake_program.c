@@ -126,7 +126,7 @@ void fake_program_step(struct fake_program *program)
         leaf->unit = (int)fake_program_random(program, UNITS - 1);
     fake_stack(p, program->thread, program->frames, program->count);
     /* An exception left it: up to 3.13 it looks as if it were still there. */
-    if (gone.kind == PLAIN && what == 0 && !fake_layout(p)->stack_is_pointer &&
+    if (gone.kind == PLAIN && what == 0 && !fake_layout(p)->marks_returned_frames &&
         &program->frames[program->count] == leaf && program->frames[program->count - 1].kind != SHIM)
         fake_revive(p, frame, fake_peek(p, frame + fake_layout(p)->frame_previous), gone.code, gone.unit);
     program->steps++;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables that real CPythons publish at the start of _PyRuntime (struct _Py_DebugOffsets), word by word. */
+/* The tables that real CPythons publish at the start of _PyRuntime (struct _Py_DebugOffsets), word by word. A Python
+ * prints its own:
+ *
+ *     python3.15 -c "import ctypes; print(*(ctypes.c_uint64 * 120).in_dll(ctypes.pythonapi, '_PyRuntime'))"
+ *
+ * The table is as long as struct _Py_DebugOffsets; the words behind it are the state of the runtime. */
 #ifndef PYREEL_TESTS_FAKES_PUBLISHED_H
 #define PYREEL_TESTS_FAKES_PUBLISHED_H
 

@@ -256,12 +256,12 @@ static enum attempt find_fresh(struct walker *w, struct walk *walk)
     return fresh && w->behind + live_frame_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
 }
 
-/* The thread is said to have no frames. Before 3.13 that may be what was in memory where its current frame is to be
- * noted: then its data stack has some. */
+/* The thread is said to have no frames. Where the current frame is noted late, that may be what was in memory before:
+ * then its data stack has some. */
 static enum attempt find_none(struct walker *w, const struct walk *walk)
 {
     w->up_count = w->joined = 0;
-    return !w->layout->thread_cframe || walk_has_no_data(w, walk) ? ACCEPTED : TORN;
+    return !w->layout->notes_current_late || walk_has_no_data(w, walk) ? ACCEPTED : TORN;
 }
 
 /* Whether the current frame, of which came `first`, seems to be what was in memory before it was noted. */
@@ -297,7 +297,7 @@ static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t fram
     const enum attempt down = find_callees(w, walk, leaf);
     if (down != ACCEPTED)
         return down;
-    if (w->layout->thread_cframe && is_astray(w, walk, first))
+    if (w->layout->notes_current_late && is_astray(w, walk, first))
         return find_fresh(w, walk);
     /* To leave out a generator at work that was not found from above would tell too much of the frame. */
     return first != ACCEPTED && has_generators(w, walk) && may_drive(w) ? TORN : ACCEPTED;
@@ -308,8 +308,8 @@ static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t fram
 static bool may_have_others(const struct walker *w, struct walk *walk, uint64_t current, enum attempt first)
 {
     if (first == ACCEPTED)
-        return !w->layout->thread_cframe || !walk_has_no_data(w, walk);
-    if (first == NO_MEMORY && !w->layout->thread_cframe) /* it has returned, and others lie where it was */
+        return !w->layout->notes_current_late || !walk_has_no_data(w, walk);
+    if (first == NO_MEMORY && !w->layout->notes_current_late) /* it has returned, and others lie where it was */
         return snapshot_find(&walk->snapshot, w->layout, current) && !walk->snapshot.found_stray;
     return first == TORN || first == NO_CODE || first == NO_MEMORY;
 }

@@ -30,13 +30,13 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
     return TORN;
 }
 
-/* Whether a frame that nothing leads to from below has not returned. While it is traced, before 3.14, one that has may
- * seem to wait: where it returns, another instruction hides that. */
+/* Whether a frame that nothing leads to from below has not returned. Where a frame that has returned has no mark, it
+ * may seem to wait while it is traced: another instruction hides that it returns. */
 static bool is_alive(const struct walker *w, const struct live_frame *seen)
 {
     if (seen->life != CALLING)
         return seen->life == RUNNING;
-    return w->layout->stack_is_pointer || !(live_frame_kind(seen) & OPCODE_HIDES);
+    return w->layout->marks_returned_frames || !(live_frame_kind(seen) & OPCODE_HIDES);
 }
 
 /* Whether what is behind a frame was called by C code that it called. */
@@ -57,7 +57,7 @@ static bool names_caller(const struct layout *l, struct walk *walk, const unsign
         return entered_from(l, walk, here, caller, kind);
     if (word_at(here, l->frame_previous) == caller->address)
         return live_frame_calls_plainly(caller, kind);
-    return l->stack_is_pointer && entered_from(l, walk, here, caller, kind);
+    return !l->marks_running_frames && entered_from(l, walk, here, caller, kind);
 }
 
 /* The frame that a waiting one has called, or C code that a running one is in. ACCEPTED: it is in the copy; TORN: there
@@ -102,7 +102,7 @@ static void add_down(struct walker *w, const struct live_frame *callee, const st
         w->behind = callee->address + live_frame_bytes(l, callee->code);
 }
 
-/* Before 3.14 a frame that runs may be in C, and that have called others. What an exception has left behind it, all by
+/* A frame that is RUNNING may be in C, and that have called others. What an exception has left behind it, all by
  * itself, may look like frames that wait; but none that has returned looks like one that runs. */
 enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame leaf)
 {
@@ -135,7 +135,7 @@ uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t f
 {
     const struct layout *l = w->layout;
     struct live_frame seen, behind;
-    if (!l->stack_is_pointer || live_frame_look(w, walk, frame, &seen) != ACCEPTED)
+    if (!l->marks_returned_frames || live_frame_look(w, walk, frame, &seen) != ACCEPTED)
         return frame;
     for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.stray && seen.code && seen.life != DEAD; steps++) {
         frame = seen.address;

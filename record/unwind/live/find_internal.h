@@ -9,7 +9,7 @@
  * into walker->down. ACCEPTED or LEARNED. */
 enum attempt find_callees(struct walker *walker, struct walk *walk, struct live_frame leaf);
 
-/* From 3.14 on, where a frame that has returned can be told: the last one on the data stack that has not, at or below
+/* Where frames that have returned are marked (since 3.14): the last one on the data stack that has not, at or below
  * this one, which is in the copy. What called it may be a generator, which is easily found from there alone. */
 uint64_t find_callees_last_alive(struct walker *walker, struct walk *walk, uint64_t frame);
 

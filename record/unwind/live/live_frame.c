@@ -14,7 +14,7 @@ uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
 
 static enum life life_of(const struct layout *l, const struct live_frame *seen)
 {
-    if (l->stack_is_pointer) {
+    if (l->marks_returned_frames) {
         /* A function without variables may also call with nothing on its stack. */
         const uint64_t bottom = seen->address + l->frame_locals;
         return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? DEAD : CALLING;
@@ -26,14 +26,15 @@ static enum life life_of(const struct layout *l, const struct live_frame *seen)
 }
 
 /* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
- * once. Before 3.14, one that is being made still has the instruction of the one that was there before, which mostly
- * was about to return: whoever returns counts as returned. Later versions take the code object from a frame that has.
+ * once. Where a frame that has returned has no mark, one that is being made still has the instruction of the one that
+ * was there before, which mostly was about to return: whoever returns counts as returned. A mark may be that the frame
+ * has no code object.
  */
 static bool is_begun(const struct layout *l, const struct live_frame *seen)
 {
     if (code_is_generator(seen->code) || !walk_is_in_code(seen->code, seen->instruction))
         return false;
-    return l->stack_is_pointer || !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
+    return l->marks_returned_frames || !(code_kind(seen->code, seen->instruction) & OPCODE_RETURNS);
 }
 
 static void note_met(struct walker *w, struct code *code)
@@ -128,16 +129,21 @@ bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind)
     return seen->code->hidden || (kind & OPCODE_CALLS && (kind & OPCODE_HIDES || !(kind & OPCODE_RESUMES)));
 }
 
-/* Through C: before 3.14 the caller counts as running then. Any instruction may lead there, but only some drive a
- * generator. */
+/* What a frame does that has called C, as far as its marks tell. */
+static enum life life_in_c(const struct layout *l)
+{
+    return l->marks_running_frames ? RUNNING : CALLING;
+}
+
+/* Through C. Any instruction may lead there, but only some drive a generator. */
 static bool called_through_c(const struct layout *l, const struct live_frame *caller, const struct live_frame *callee,
                              uint32_t kind, bool certain)
 {
     /* A generator into which an exception is thrown does not run while the one that it delegates to handles it. */
     const bool throws = caller->owner == l->owner_generator && caller->life == CALLING;
     if (callee->owner != l->owner_generator)
-        return certain || l->stack_is_pointer || caller->life == RUNNING || throws;
-    return certain || throws || (caller->life == (l->stack_is_pointer ? CALLING : RUNNING) && kind & OPCODE_DRIVES);
+        return certain || !l->marks_running_frames || caller->life == RUNNING || throws;
+    return certain || throws || (caller->life == life_in_c(l) && kind & OPCODE_DRIVES);
 }
 
 static enum attempt resumed(struct walker *w, struct walk *walk, const struct live_frame *caller,
@@ -207,8 +213,7 @@ static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, 
 {
     struct live_frame caller;
     return lies_behind(w, walk, above, callee) && live_frame_look(w, walk, above, &caller) == ACCEPTED &&
-           caller.life == (w->layout->stack_is_pointer ? CALLING : RUNNING) &&
-           !(live_frame_kind(&caller) & OPCODE_RESUMES);
+           caller.life == life_in_c(w->layout) && !(live_frame_kind(&caller) & OPCODE_RESUMES);
 }
 
 /* Whether nothing is above a mark of an entry that leads there. */

@@ -10,7 +10,7 @@
 enum life {
     RUNNING,
     CALLING,
-    PAUSED, /* before 3.14: neither runs nor stands at a call; returned, or being traced */
+    PAUSED, /* where running frames are marked: neither runs nor stands at a call; returned, or being traced */
     DEAD,
 };
 

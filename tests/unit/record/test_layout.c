@@ -4,6 +4,7 @@
 #include "record/python/layout.h"
 
 #include "formats/base/alloc.h"
+#include "formats/cpython/opcodes.h"
 #include "tests/fakes/published.h"
 #include "tests/fakes/testing.h"
 
@@ -63,6 +64,11 @@ static const struct {
     ROW(frame_entry, 68, 0, 0, 0, 0, 0, 0, 0),
     ROW(frame_size, 72, 72, 72, 80, 80, 72, 80, 80),
     ROW(stack_is_pointer, 0, 0, 0, 1, 1, 0, 1, 1),
+    ROW(marks_running_frames, 1, 1, 1, 0, 0, 1, 0, 0),
+    ROW(marks_returned_frames, 0, 0, 0, 1, 1, 0, 1, 1),
+    ROW(notes_current_late, 1, 1, 0, 0, 0, 0, 0, 0),
+    ROW(executable_tags, 0, 0, 0, 3, 3, 0, 3, 3),
+    ROW(code_version, 0, 92, 92, 92, 92, 108, 108, 108),
     ROW(interpreter_gc, 648, 112, 7400, 7408, 7400, 7400, 7408, 7400),
     ROW(gc_collecting, 200, 200, 200, 192, 112, 200, 192, 112),
     ROW(gc_frame, 0, 0, 0, 0, 120, 0, 0, 120),
@@ -78,6 +84,11 @@ static const struct {
     ROW(type_flags, 168, 168, 168, 168, 168, 184, 184, 184),
     ROW(type_basic_size, 32, 32, 32, 32, 32, 48, 48, 48),
     ROW(generator_state, 0, 0, 0, 67, 67, 0, 83, 83),
+    ROW(publishes_tasks, 0, 0, 0, 1, 1, 0, 1, 1),
+    ROW(state_waits_first, 0, 0, 0, -1u, 2, 0, -1u, 2),
+    ROW(state_waits_last, 0, 0, 0, -1u, 3, 0, -1u, 3),
+    ROW(state_runs, 0, 0, 0, 0, 4, 0, 0, 4),
+    ROW(state_ended, 0, 0, 0, 1, 5, 0, 1, 5),
     ROW(awaited_words, 0, 0, 0, 1, 2, 0, 1, 2),
     ROW(set_used, 0, 0, 0, 24, 24, 0, 40, 40),
     ROW(set_table, 0, 0, 0, 40, 40, 0, 56, 56),
@@ -132,7 +143,13 @@ static void each_version_has_its_offsets(void **state)
             if (value != rows[r].values[v])
                 fail_msg("%x: %s is %u and should be %u", versions[v].version, rows[r].name, value, rows[r].values[v]);
         }
-        assert_int_equal(layout.executable_mask, !layout.stack_is_pointer ? ~(uint64_t)0 : ~(uint64_t)3);
+        assert_int_equal(layout.executable_mask, ~(uint64_t)layout.executable_tags);
+        assert_int_equal(layout.marks_running_frames + layout.marks_returned_frames, 1);
+        const unsigned minor = versions[v].version >> 16 & 0xFF;
+        assert_non_null(layout.opcodes);
+        assert_ptr_equal(layout.opcodes, opcodes_effects_of(minor));
+        assert_non_null(layout.opcode_names);
+        assert_ptr_equal(layout.opcode_names, opcodes_names_of(minor));
     }
 }
 

@@ -90,7 +90,7 @@ static void begin_functions(struct fake_python *p)
     for (size_t i = 0; i < countof(rows); i++) {
         fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, f, rows[i].unit } }, 2);
         const char *seen = fake_sample(p, 0);
-        const bool later = fake_layout(p)->stack_is_pointer && rows[i].of_3_14[0];
+        const bool later = fake_layout(p)->marks_returned_frames && rows[i].of_3_14[0];
         if (strcmp(seen, later ? rows[i].of_3_14 : rows[i].wanted) != 0)
             fail_msg("Python %x, unit %d: '%s'", fake_layout(p)->version, rows[i].unit, seen);
     }

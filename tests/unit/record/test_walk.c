@@ -49,7 +49,7 @@ EACH_VERSION(frames_that_were_called_through_c_since_are_found, enter_meanwhile)
 static void leave_entered(struct fake_python *p)
 {
     const struct layout *l = fake_layout(p);
-    if (l->stack_is_pointer)
+    if (l->marks_returned_frames)
         return;
     struct moving s = moving_start(p);
     const struct fake_frame shim = { SHIM, 0, 0 };
@@ -130,7 +130,7 @@ static void revive(struct moving *s)
 /* An exception left it: it stands at a call, and up to 3.13 nothing tells that it is gone but that its caller runs. */
 static void raise_meanwhile(struct fake_python *p)
 {
-    if (fake_layout(p)->stack_is_pointer)
+    if (fake_layout(p)->marks_returned_frames)
         return;
     struct moving s = moving_start(p);
     s.and_then = revive;
@@ -154,7 +154,7 @@ EACH_VERSION(a_frame_lies_behind_its_caller, leave_a_gap);
 /* From 3.14 on a frame's note does not tell that it runs, but its instruction may be none that calls. */
 static void stand_elsewhere(struct fake_python *p)
 {
-    if (!fake_layout(p)->stack_is_pointer)
+    if (!fake_layout(p)->marks_returned_frames)
         return;
     struct moving s = moving_start(p);
     fake_opcode(p, s.f, 4, 0);
@@ -184,7 +184,7 @@ static void return_slowly(struct fake_python *p)
 {
     struct moving s = moving_start(p);
     fake_opcode(p, s.g, 4, 0);
-    s.and_then = fake_layout(p)->stack_is_pointer ? clear_g : raise_g;
+    s.and_then = fake_layout(p)->marks_returned_frames ? clear_g : raise_g;
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { PLAIN, s.g, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }), "m:2 f:22");
 }

@@ -2,8 +2,8 @@
 /* Where asyncio keeps its tasks. From CPython 3.14 on, the module _asyncio says so in a section of its own,
  * .AsyncioDebug (struct Py_AsyncioModuleDebugOffsets in Modules/_asynciomodule.c): it is a library that a program loads
  * when it imports asyncio, or part of the interpreter. Not trusted: asyncio_layout_find() bounds each value. */
-#ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_LAYOUT_H
-#define PYREEL_RECORD_ASYNCIO_ASYNCIO_LAYOUT_H
+#ifndef PYREEL_RECORD_PYTHON_ASYNCIO_LAYOUT_H
+#define PYREEL_RECORD_PYTHON_ASYNCIO_LAYOUT_H
 
 #include "formats/intern/intern.h"
 #include "record/process/remote.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/asyncio/asyncio_layout.h"
+#include "record/python/asyncio_layout.h"
 
 #include "formats/base/alloc.h"
 #include "record/process/elf.h"
