@@ -48,7 +48,7 @@ enum stream_note {
     NOTE_THREAD_NAME,
     NOTE_THREAD_END,
     NOTE_MISSED,
-    NOTE_FIGURE,
+    NOTE_COUNTER,
     NOTE_STATUS,
     NOTE_LEFT_OUT,
     NOTE_TASK,

@@ -250,7 +250,7 @@ static const struct {
     [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, put_name, take_name },
     [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },
     [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
-    [NOTE_FIGURE] = { EVENT_FIGURE, put_figure, take_figure },
+    [NOTE_COUNTER] = { EVENT_FIGURE, put_figure, take_figure },
     [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
     [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
 };
