@@ -323,20 +323,28 @@ static void follow_line(struct predictor *predictor, const char *line)
         fail_msg("%lu %08X %08X is read, not %.100s", read, predictor->coder.range, predictor->coder.code, line);
 }
 
+/* The trace reads what the decoder reads, and learns it in the same contexts: in the end the places are the same. */
 static void the_trace_is_what_a_reader_does(void **state)
 {
     (void)state;
+    struct prediction prediction = { 0 };
     struct predictor *predictor = alloc_zeroed(1, sizeof(*predictor));
-    struct bytes documented = example(PREDICTED, 0);
+    struct bytes payload = example(PAYLOAD, 0), documented = example(PREDICTED, 0), read = { 0 };
+    const struct cursor from = cursor_of(documented.at, documented.size);
     char *text;
     unsigned lines = 0;
     predictor_prepare(predictor);
-    predictor_read(predictor, cursor_of(documented.at, documented.size));
+    predictor_read(predictor, from);
     for (const char *line = find_fence(&text, PREDICTED, 1); line; line = next_line(line), lines++)
         follow_line(predictor, line);
     assert_true(lines > 0 && range_coder_read_all(&predictor->coder));
+    assert_true(codec_predict_undo(&prediction, from, payload.size, &read));
+    assert_memory_equal(predictor->places, prediction.predictor->places, sizeof(predictor->places));
+    codec_predict_free(&prediction);
     free(text);
     free(predictor);
+    bytes_free(&read);
+    bytes_free(&payload);
     bytes_free(&documented);
 }
 
