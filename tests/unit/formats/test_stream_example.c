@@ -8,6 +8,7 @@
 #include "tests/fakes/testing.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,37 +291,32 @@ static uint64_t read_byte(struct predictor *predictor, const uint32_t *of)
     return told & 0xFF;
 }
 
-/* A line of the trace: what is read, in which contexts, which value it has, then the range and the code behind it. */
+/* A line of the trace: what is read, which value it has, the range and the code behind it, in which contexts. */
 static void follow_line(struct predictor *predictor, const char *line)
 {
     char word[8];
     int used;
-    uint32_t numbers[8], contexts[PREDICTOR_CONTEXTS];
+    uint64_t read = 0, value;
+    uint32_t range, code, numbers[8], contexts[PREDICTOR_CONTEXTS];
     size_t count = 0;
-    if (sscanf(line, "%7s%n", word, &used) != 1)
-        fail_msg("an empty line");
+    if (sscanf(line, "%7s %" SCNu64 " %8x %8x%n", word, &value, &range, &code, &used) != 4)
+        fail_msg("no line of a trace: %.100s", line);
     const char *at = line + used;
     for (at += strspn(at, " "); *at == '('; at += strspn(at, " ")) {
         assert_in_range(count, 0, PREDICTOR_CONTEXTS - 1);
         contexts[count++] = context_of(numbers, take_numbers(&at, numbers, countof(numbers)));
     }
-    uint64_t read = 0, value = 0;
-    uint32_t range, code;
-    if (strcmp(word, "start") != 0) {
-        char *end;
-        value = strtoul(at, &end, 10);
-        at = end;
-    }
-    if (sscanf(at, "%8x %8x", &range, &code) != 2)
-        fail_msg("no range and code: %.100s", line);
     if (strcmp(word, "number") == 0)
         read = predictor_number(predictor, contexts[0], 0);
     else if (strcmp(word, "bit") == 0)
         read = predictor_bit(predictor, contexts, count, false);
     else if (strcmp(word, "byte") == 0)
         read = read_byte(predictor, numbers);
+    else if (strcmp(word, "start") != 0)
+        fail_msg("an unknown word: %s", word);
     if (read != value || predictor->coder.range != range || predictor->coder.code != code)
-        fail_msg("%lu %08X %08X is read, not %.100s", read, predictor->coder.range, predictor->coder.code, line);
+        fail_msg("%" PRIu64 " %08X %08X is read, not %.100s", read, predictor->coder.range, predictor->coder.code,
+                 line);
 }
 
 /* The trace reads what the decoder reads, and learns it in the same contexts: in the end the places are the same. */
