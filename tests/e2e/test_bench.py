@@ -12,6 +12,7 @@ from recording import CONVERTERS, run, succeed
 
 BENCH = os.path.join(PROJECT, "tests", "bench")
 BENCH_UNWIND = os.path.join(BUILD, "tests", "bench", "bench-unwind")
+CODECS = os.path.join(BUILD, "tests", "bench", "codecs")
 MAKE_RECORDING = os.path.join(BUILD, "tests", "bench", "make-recording")
 SCRIPTS = sorted(os.path.basename(path) for path in glob.glob(os.path.join(BENCH, "*"))
                  if os.path.isfile(path) and os.access(path, os.X_OK))
@@ -107,6 +108,18 @@ def test_reading_is_measured():
     cells = json.loads(ended.text)["cells"]
     assert {cell["to"] for cell in cells} == {"collapsed", "gecko", "gecko.gz", "pprof"}
     assert all(cell["ours"]["per_second"] > 1000 and 1 < cell["ours"]["mib"] < 256 for cell in cells)
+
+
+def test_codecs_are_compared():
+    recording = os.path.join(PROJECT, "tests", "streams", "predicted-3.14", "recording.pyreel")
+    rows = [line.split() for line in succeed(CODECS, "--rounds", 1, recording).text.splitlines()]
+    sizes = {row[0]: int(row[1]) for row in rows if row[0] in ("none", "zstd", "grouped", "predicted")}
+    assert sizes["predicted"] < sizes["grouped"] < sizes["zstd"] < sizes["none"]
+
+
+@pytest.mark.parametrize("options", [(), ("--rounds", "0", "a"), ("--rounds", "1")], ids=" ".join)
+def test_misuse_of_codecs(options):
+    assert run(CODECS, *options).code == 2
 
 
 def test_reading_of_what_was_recorded_is_measured(tmp_path):

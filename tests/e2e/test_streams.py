@@ -9,6 +9,7 @@ import pathlib
 import pytest
 
 import golden
+import grouped_stream
 import plain_stream
 import pprof_check
 import predicted_stream
@@ -49,13 +50,15 @@ def test_blocks_are_what_they_are_called(case, codecs):
     assert [head[5] for head, _ in predicted_stream.blocks(recording) if head[4] == 2] == codecs
 
 
-def test_a_predicted_recording_is_what_the_document_says(tmp_path):
-    """Put together by a program that knows the document alone, it is the same."""
-    recording, plain = STREAMS / "predicted-3.14" / golden.RECORDING, tmp_path / golden.RECORDING
-    plain.write_bytes(predicted_stream.without_predicted(recording.read_bytes()))
+@pytest.mark.parametrize("case, without", [("grouped-3.14", grouped_stream.without_grouped),
+                                           ("predicted-3.14", predicted_stream.without_predicted)])
+def test_a_recording_is_what_the_document_says(tmp_path, case, without):
+    """A program that knows the document alone decodes the blocks: the recording stays the same."""
+    recording, plain = STREAMS / case / golden.RECORDING, tmp_path / golden.RECORDING
+    plain.write_bytes(without(recording.read_bytes()))
     assert plain.stat().st_size > 1.5 * recording.stat().st_size
     for converter in ("collapsed", "gecko", "pprof"):
-        found = [tmp_path / f"{converter}-{name}" for name in ("predicted", "plain")]
+        found = [tmp_path / f"{converter}-{name}" for name in ("encoded", "plain")]
         for path, output in zip((recording, plain), found):
             assert convert(converter, path, "-o", output).code == 0
         assert found[0].read_bytes() == found[1].read_bytes()

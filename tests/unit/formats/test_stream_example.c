@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The worked example of schemas/stream.md, read from the document itself. In its fenced code block each line is bytes
- * in hexadecimal, two or more blanks, and words; a line without words, or without bytes, is fine. */
+/* The worked examples of schemas/stream.md, read from the document itself. In their fenced code blocks each line is
+ * bytes in hexadecimal, two or more blanks, and words; a line without words, or without bytes, is fine. */
+#include "formats/codec/codec_group.h"
+#include "formats/codec/codec_predict.h"
+#include "formats/stream/stream_fields.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What section 6 tells. */
 static const struct event story[] = {
@@ -77,25 +82,48 @@ static void take_hex(struct bytes *to, const char *line)
     }
 }
 
-static struct bytes example(void)
+/* The fenced code block `number`, from 0, behind a heading. The caller frees *text. */
+static const char *find_fence(char **text, const char *heading, unsigned number)
 {
-    char *text = document();
+    char line[200];
+    *text = document();
+    snprintf(line, sizeof(line), "\n%s\n", heading);
+    const char *at = strstr(*text, line);
+    if (!at)
+        fail_msg("there is no heading: %s", heading);
+    for (unsigned fences = 0; (at = strstr(at + 1, "\n```")); fences++)
+        if (fences == 2 * number)
+            return strchr(at + 1, '\n') + 1;
+    fail_msg("there are not so many code blocks: %s", heading);
+    return NULL;
+}
+
+static const char *next_line(const char *line)
+{
+    line = strchr(line, '\n') + 1;
+    return *line && strncmp(line, "```", 3) != 0 ? line : NULL;
+}
+
+static struct bytes example(const char *heading, unsigned number)
+{
+    char *text;
     struct bytes bytes = { 0 };
-    const char *section = strstr(text, "\n## 6.");
-    assert_non_null(section);
-    const char *line = strstr(section, "\n```");
-    if (!line)
-        fail_msg("section 6 has no fenced code block");
-    for (line = strchr(line + 1, '\n') + 1; *line && strncmp(line, "```", 3) != 0; line = strchr(line, '\n') + 1)
+    for (const char *line = find_fence(&text, heading, number); line; line = next_line(line))
         take_hex(&bytes, line);
     free(text);
+    if (bytes.size == 0)
+        fail_msg("there are no bytes: %s", heading);
     return bytes;
 }
+
+/* ---- a recording ---- */
+
+#define RECORDING "## 6. A worked example"
 
 static void the_document_says_what_it_tells(void **state)
 {
     (void)state;
-    struct bytes bytes = example();
+    struct bytes bytes = example(RECORDING, 0);
     struct playback playback = { 0 };
     struct journal told = { 0 };
     playback_read(&playback, bytes.at, bytes.size);
@@ -112,18 +140,216 @@ static void the_document_says_what_it_tells(void **state)
 static void the_writer_writes_the_document(void **state)
 {
     (void)state;
-    struct bytes documented = example(), written = stream_of(story, countof(story), CODEC_PLAIN);
+    struct bytes documented = example(RECORDING, 0), written = stream_of(story, countof(story), CODEC_PLAIN);
     assert_int_equal(written.size, documented.size);
     assert_memory_equal(written.at, documented.at, documented.size);
     bytes_free(&documented);
     bytes_free(&written);
 }
 
+/* ---- codecs ---- */
+
+#define PAYLOAD   "### The payload of both examples"
+#define GROUPED   "### A worked example: grouped"
+#define PREDICTED "### A worked example: predicted"
+
+static void assert_same(struct bytes *ours, struct bytes *wanted)
+{
+    assert_int_equal(ours->size, wanted->size);
+    assert_memory_equal(ours->at, wanted->at, wanted->size);
+    bytes_free(ours);
+    bytes_free(wanted);
+}
+
+/* What the payload of the EVENTS block holds, behind its base, in a plain stream; the caller frees it. */
+static struct bytes definitions(void)
+{
+    static const struct event known[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
+        PROCESS(1, 7, "/"),
+        THREAD(1, 1, 7, "a"),
+        STRING(1, "f"),
+        STRING(2, "e"),
+        STRING(3, "a.py"),
+        FUNCTION(1, 1, 3, 1),
+        FRAME(1, 1, 1),
+        FRAME(2, 1, 2),
+        FRAME(3, 1, 3),
+        { EVENT_END, .end = { .reason = END_SIGNAL } },
+    };
+    struct bytes file = stream_of(known, countof(known), CODEC_PLAIN), payload = { 0 };
+    struct block_reader reader;
+    struct block block;
+    const int fd = memory_file(file.at, file.size);
+    block_reader_open(&reader, fd);
+    assert_true(block_read_magic(&reader, NULL));
+    assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+    assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+    put_bytes(&payload, block.payload.at, cursor_left(&block.payload));
+    block_reader_close(&reader);
+    close(fd);
+    bytes_free(&file);
+    return payload;
+}
+
+/* The payload of both examples is one that a recording may have: its records, behind the definitions of what they name,
+ * give the samples that the document tells of. */
+static void the_payload_keeps_the_rules(void **state)
+{
+    (void)state;
+    struct bytes header = { 0 }, events = definitions(), payload = example(PAYLOAD, 0);
+    struct playback playback = { 0 };
+    stream_fields_put_number(&header, HEADER_VERSION, 1);
+    stream_fields_put_number(&header, 8, 10 * MS);
+    stream_fields_put_number(&header, 9, MS);
+    stream_fields_put_number(&header, HEADER_MARK, block_order_mark(BLOCK_EVENTS, cursor_of(events.at, events.size)));
+    assert_int_equal(payload.at[0], 0);
+    put_bytes(&events, payload.at + 1, payload.size - 1);
+    struct bytes file = stream_of_payloads(&header, events.at, events.size);
+    playback_read(&playback, file.at, file.size);
+    assert_int_equal(playback.reader.blocks.damage.blocks, 0);
+    assert_same_lines(
+        journal_ticks(&playback.journal),
+        strdup("10000000 thread 1 status 42 cpu 9000000; f (a.py:1); f (a.py:2); f (a.py:3)\n"
+               "10000000 tick\n"
+               "20000000 thread 1 status 42 cpu 10000000; f (a.py:1); f (a.py:2); f (a.py:3)\n"
+               "20000000 tick\n"
+               "30000000 thread 1 status 42 cpu 10000000; f (a.py:1); f (a.py:2); f (a.py:3)\n"
+               "30000000 tick\n"
+               "41000000 thread 1 status 42 cpu 11000000; f (a.py:1); f (a.py:2); f (a.py:2); f (a.py:3)\n"
+               "41000000 tick\n"
+               "50000000 thread 1 status 42 cpu 9000000; f (a.py:1); f (a.py:2); f (a.py:2); f (a.py:2); "
+               "f (a.py:2); f (a.py:2); f (a.py:2); f (a.py:2); f (a.py:2); f (a.py:2)\n"
+               "50000000 tick\n"));
+    playback_free(&playback);
+    bytes_free(&file);
+    bytes_free(&header);
+    bytes_free(&events);
+    bytes_free(&payload);
+}
+
+static void the_grouped_example_is_what_it_says(void **state)
+{
+    (void)state;
+    struct grouping grouping = { 0 };
+    struct bytes payload = example(PAYLOAD, 0), documented = example(GROUPED, 0), written = { 0 }, read = { 0 };
+    assert_true(codec_ungroup_payload(&grouping, documented.at, documented.size, payload.size, &read));
+    assert_true(codec_group_payload(&grouping, &payload, &written));
+    assert_same(&written, &documented);
+    assert_same(&read, &payload);
+    codec_group_free(&grouping);
+}
+
+static void the_predicted_example_is_what_it_says(void **state)
+{
+    (void)state;
+    struct prediction prediction = { 0 };
+    struct bytes payload = example(PAYLOAD, 0), documented = example(PREDICTED, 0), written = { 0 }, read = { 0 };
+    const struct cursor from = cursor_of(documented.at, documented.size);
+    assert_true(codec_predict_undo(&prediction, from, payload.size, &read));
+    assert_true(codec_predict_payload(&prediction, &payload, &written));
+    assert_same(&written, &documented);
+    assert_same(&read, &payload);
+    codec_predict_free(&prediction);
+}
+
+/* ---- the trace of the predicted example ---- */
+
+/* A context in parentheses, as the document writes it: its numbers, of which there are at most `room`. */
+static size_t take_numbers(const char **at, uint32_t *numbers, size_t room)
+{
+    size_t count = 0;
+    char *end;
+    for (*at += 1; **at != ')'; *at = end) {
+        assert_in_range(count, 0, room - 1);
+        numbers[count++] = (uint32_t)strtoul(*at, &end, 0);
+        if (end == *at)
+            fail_msg("no number: %.60s", *at);
+    }
+    *at += 1;
+    return count;
+}
+
+static uint32_t context_of(const uint32_t *numbers, size_t count)
+{
+    uint32_t context = 0;
+    for (size_t i = 0; i < count; i++)
+        context = predictor_context(context, numbers[i]);
+    return context;
+}
+
+/* A byte of a note: topic, kind of note, and the bytes before it as one number. */
+static uint64_t read_byte(struct predictor *predictor, const uint32_t *of)
+{
+    uint32_t told = 1, contexts[PREDICTOR_CONTEXTS];
+    while (told < 0x100) {
+        for (uint32_t k = 1; k <= PREDICTOR_CONTEXTS; k++)
+            contexts[k - 1] = context_of(
+                (const uint32_t[]){ of[0], of[1], k, of[2] & UINT32_MAX >> (32 - 8 * k), told }, 5);
+        told = told << 1 | predictor_bit(predictor, contexts, PREDICTOR_CONTEXTS, false);
+    }
+    return told & 0xFF;
+}
+
+/* A line of the trace: what is read, which value it has, the range and the code behind it, in which contexts. */
+static void follow_line(struct predictor *predictor, const char *line)
+{
+    char word[8];
+    int used;
+    uint64_t read = 0, value;
+    uint32_t range, code, numbers[8], contexts[PREDICTOR_CONTEXTS];
+    size_t count = 0;
+    if (sscanf(line, "%7s %" SCNu64 " %8x %8x%n", word, &value, &range, &code, &used) != 4)
+        fail_msg("no line of a trace: %.100s", line);
+    const char *at = line + used;
+    for (at += strspn(at, " "); *at == '('; at += strspn(at, " ")) {
+        assert_in_range(count, 0, PREDICTOR_CONTEXTS - 1);
+        contexts[count++] = context_of(numbers, take_numbers(&at, numbers, countof(numbers)));
+    }
+    if (strcmp(word, "number") == 0)
+        read = predictor_number(predictor, contexts[0], 0);
+    else if (strcmp(word, "bit") == 0)
+        read = predictor_bit(predictor, contexts, count, false);
+    else if (strcmp(word, "byte") == 0)
+        read = read_byte(predictor, numbers);
+    else if (strcmp(word, "start") != 0)
+        fail_msg("an unknown word: %s", word);
+    if (read != value || predictor->coder.range != range || predictor->coder.code != code)
+        fail_msg("%" PRIu64 " %08X %08X is read, not %.100s", read, predictor->coder.range, predictor->coder.code,
+                 line);
+}
+
+/* The trace reads what the decoder reads, and learns it in the same contexts: in the end the places are the same. */
+static void the_trace_is_what_a_reader_does(void **state)
+{
+    (void)state;
+    struct prediction prediction = { 0 };
+    struct predictor *predictor = alloc_zeroed(1, sizeof(*predictor));
+    struct bytes payload = example(PAYLOAD, 0), documented = example(PREDICTED, 0), read = { 0 };
+    const struct cursor from = cursor_of(documented.at, documented.size);
+    char *text;
+    unsigned lines = 0;
+    predictor_prepare(predictor);
+    predictor_read(predictor, from);
+    for (const char *line = find_fence(&text, PREDICTED, 1); line; line = next_line(line), lines++)
+        follow_line(predictor, line);
+    assert_true(lines > 0 && range_coder_read_all(&predictor->coder));
+    assert_true(codec_predict_undo(&prediction, from, payload.size, &read));
+    assert_memory_equal(predictor->places, prediction.predictor->places, sizeof(predictor->places));
+    codec_predict_free(&prediction);
+    free(text);
+    free(predictor);
+    bytes_free(&read);
+    bytes_free(&payload);
+    bytes_free(&documented);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_document_says_what_it_tells),
-        cmocka_unit_test(the_writer_writes_the_document),
+        cmocka_unit_test(the_document_says_what_it_tells),       cmocka_unit_test(the_writer_writes_the_document),
+        cmocka_unit_test(the_payload_keeps_the_rules),           cmocka_unit_test(the_grouped_example_is_what_it_says),
+        cmocka_unit_test(the_predicted_example_is_what_it_says), cmocka_unit_test(the_trace_is_what_a_reader_does),
     };
     if (argc == 2 && strcmp(argv[1], "--print") == 0) { /* for whoever changes the format, and then the document */
         struct bytes written = stream_of(story, countof(story), CODEC_PLAIN);
