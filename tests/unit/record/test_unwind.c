@@ -179,34 +179,33 @@ EACH_VERSION(what_is_no_thread_is_elsewhere, look_elsewhere);
 
 /* ---- what is remembered is what is there ---- */
 
-#define ROUNDS 3000
-
 static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t seed)
 {
     struct fake_program program = fake_program_start(p, 0, seed, strays);
     program.most = 24;
+    const unsigned rounds = soak(1000);
     struct walk cold = { 0 };
     struct unwinder anew;
     fake_sample(p, 0); /* the interpreters are known */
     unwinder_open(&anew, &p->target, &p->codes, true);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         const char *wanted = fake_program_text(&program);
         struct wanted once = { .walk = &cold, .thread = p->threads[0].address };
         bool same;
         assert_true(unwind_threads(&anew, &once, 1, clock_now_ns(), &same));
         const char *seen = once.state == UNWOUND ? fake_walk_text(p, &cold) : "failed";
         if (strcmp(seen, wanted) != 0)
-            fail_msg("Python %x, seed %lu, round %d, anew: '%s' and not '%s'", fake_layout(p)->version, seed, round,
+            fail_msg("Python %x, seed %lu, round %u, anew: '%s' and not '%s'", fake_layout(p)->version, seed, round,
                      seen, wanted);
         seen = fake_sample(p, 0);
         if (strcmp(seen, wanted) != 0)
-            fail_msg("Python %x, seed %lu, round %d: '%s' and not '%s'", fake_layout(p)->version, seed, round, seen,
+            fail_msg("Python %x, seed %lu, round %u: '%s' and not '%s'", fake_layout(p)->version, seed, round, seen,
                      wanted);
         for (uint32_t i = fake_program_random(&program, steps); i > 0; i--)
             fake_program_step(&program);
     }
     const struct unwind_figures *warm = &p->unwinder.figures;
-    assert_true(warm->frames_known > ROUNDS); /* there was something to remember */
+    assert_true(warm->frames_known > rounds); /* there was something to remember */
     assert_int_equal(anew.figures.frames_known, 0);
     fake_program_end(&program);
     unwinder_close(&anew);
