@@ -76,6 +76,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_every_task_is_shown_below_those_that_wait_for_it(watch):
     path = watch("all", "async_shapes", "shapes")
     threads = seen(path)
@@ -124,6 +125,7 @@ def test_an_eager_task_runs_on_top_of_the_one_that_started_it(watch):
         "eager_outer", "create_eager_task_factory.<locals>.factory", "<task inner>", "eager_inner", "spin"]
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_of_a_task_and_an_eager_one_on_top_of_it_each_has_its_own_frames(watch):
     threads = seen(watch("all", "async_shapes", "eager_outer"))
     assert of_task(threads, "inner") == ["<task inner>", "eager_inner", "spin"]
@@ -140,6 +142,7 @@ def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
     assert any("EpollSelector.select" in stack for counted in threads.values() for stack in counted)
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 @pytest.mark.parametrize("which", ["running", "all"])
 def test_no_task_is_shown_over_the_frames_of_another(watch, which):
     marked = 0
@@ -163,6 +166,7 @@ def test_tasks_of_a_program_that_is_stopped_meanwhile(watch, which):
     assert found["failed"] <= found["samples"] / 100, found["failed"]
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_ten_thousand_tasks(watch):
     path = watch("all", "async_shapes", "many", 10_000, seconds=8)
     threads = seen(path)

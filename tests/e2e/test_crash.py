@@ -15,7 +15,7 @@ import plain_stream
 from environment import CONVERTERS, RECORD
 from recording import ENVIRONMENT, LIVE, collapsed, convert, info, run, run_record, wait_until, whole
 
-KILLS = 200
+KILLS = 40 * environment.SOAK
 AT_ONCE = 8
 LONGEST = 2.3  # seconds: past the second and third block
 KEPT = 1.0  # a second may be lost, and ...
@@ -51,6 +51,8 @@ def kill_at(path, pid, seconds):
     return None, True
 
 
+@pytest.mark.sanitized("recordings that end anywhere")
+@pytest.mark.soak
 def test_sigkill_at_any_moment_costs_a_second_at_most(start, python3, tmp_path):
     pid = start(python3, "-c", NAPPING).pid
     seed = random.randrange(1 << 32)
@@ -61,7 +63,8 @@ def test_sigkill_at_any_moment_costs_a_second_at_most(start, python3, tmp_path):
     problems = [problem for problem, _ in results if problem]
     assert not problems, f"seed {seed}: {len(problems)} problems: {problems[:10]}"
     assert sum(left for _, left in results) > KILLS / 2
-    assert sum(info(path)["samples"] > 0 for path, _, seconds in work if seconds > 1.8) > 10
+    late = [path for path, _, seconds in work if seconds > 1.8]
+    assert sum(info(path)["samples"] > 0 for path in late) >= len(late) / 4
 
 
 def test_what_is_killed_says_so_to_strict(start_recorder, spinning, tmp_path):
@@ -93,6 +96,7 @@ def check_cut(path, ended, cause):
     return found
 
 
+@pytest.mark.sanitized("none: writing fails in the middle of a block")
 def test_a_full_disk(python3, program, tmp_path):
     """A file system of a few pages, which nobody but the recorder sees."""
     environment.need_command("unshare")
@@ -142,6 +146,7 @@ def test_a_full_quota(python3, program, tmp_path):
         assert "samples are lost" in warning
 
 
+@pytest.mark.sanitized("none: writing fails in the middle of a block")
 def test_the_limit_for_files(start, python3, program, tmp_path):
     target = start(python3, "-c", "import runpy, os, sys\nprint('ready', os.getpid(), flush=True)\n"
                    "sys.argv[1:] = ['60']\nrunpy.run_path(%r)" % program("churn"))
@@ -208,6 +213,7 @@ def test_the_file_stays_below_its_largest_size(python3, program, tmp_path, size)
     assert found["figures"]["samples"] > 0
 
 
+@pytest.mark.sanitized("none: writing fails in the middle of a block")
 @pytest.mark.parametrize("options", [["-d", "0.3"], ["--max-size", "16k"]], ids=" ".join)
 def test_kill_ends_the_command_with_the_recording(python3, program, tmp_path, options):
     path = tmp_path / "k.pyreel"

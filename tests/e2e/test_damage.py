@@ -14,6 +14,8 @@ import pprof_check
 from environment import CONVERTERS
 from recording import attach, convert, info, succeed
 
+pytestmark = pytest.mark.sanitized("damaged recordings, by each converter")
+
 MAGIC = 8
 BLOCK = struct.Struct("<4sBBHIIII")  # sync, kind, codec, zero, sequence, stored size, plain size, checksum
 EVENTS = 2

@@ -15,7 +15,6 @@ import stacks
 from environment import BUILD, SANITIZED, as_root, missing, need_command
 from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, info, pprof, run_record, whole
 
-ONE_OF_EACH_VERSION = True  # of each Python it takes a minute
 Done = collections.namedtuple("Done", "path said info messages")
 
 
@@ -88,13 +87,13 @@ def spinning(places):
     return {chain: n for chain, n in places.seen.items() if chain[-1][0] == "spin"}
 
 
+@pytest.mark.sanitized("stacks of 60 kinds of code")
 def test_each_stack_is_one_that_the_program_had(places):
     known = set().union(*places.chains.values())
     wrong = {chain: n for chain, n in spinning(places).items() if chain not in known}
     assert not wrong, f"{sum(wrong.values())} of {sum(places.seen.values())}: {next(iter(wrong))}"
 
 
-@pytest.mark.measures
 def test_each_place_is_seen_for_its_time(places):
     spent = collections.Counter()
     for place, seconds in places.done.said["spent"].items():
@@ -127,7 +126,7 @@ def test_who_only_computes_keeps_nobody_waiting(places):
 
 # ---- what it takes ----
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 def test_no_more_is_taken_than_allowed(record):
     figures = record("spin", 3).info
     assert 0 < figures["disturb_percent"] <= 1.3
@@ -141,7 +140,7 @@ def takes_long(figures):
     return figures["figures"]["taken_ns"] / figures["ticks"] > 80_000
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("newest")
 def test_more_may_be_taken(record):
     figures = record("spin", 2, options=("--disturb", "5", "-r", "500")).info
     assert figures["disturb_percent"] <= 6
@@ -152,6 +151,7 @@ def test_more_may_be_taken(record):
     assert figures["reached_hz"] >= 0.8 * 500  # the first ticks find out what they cost
 
 
+@pytest.mark.pythons("newest")
 def test_nothing_need_be_taken(record):
     done = record("spin", 1, options=LIVE)
     assert done.info["figures"]["samples_exact"] == 0
@@ -191,21 +191,19 @@ def assert_shares(done, margin=0.05, count=stacks.samples):
             f"{function}: {seen:.3f} for {share:.3f} in {samples} samples, {done.info['figures']}")
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("kind, rate", [("frame_spin_1", 1000), ("frame_sleep_1", 1000), ("frame_spin_10", 100),
-                                        ("frame_sleep_10", 100)])
+@pytest.mark.pythons("oldest and newest")
+@pytest.mark.parametrize("kind, rate", [("frame_spin_1", 1000), ("frame_sleep_10", 100)])
 def test_programs_that_keep_time(record, kind, rate):
     assert_shares(record("account", kind, 4, options=("-r", rate)))
     record("account", kind, 1, options=("-r", rate, "--no-jitter"))  # it may be in step with them
 
 
-@pytest.mark.measures
 @pytest.mark.parametrize("kind", ["new_code", "generators"])
 def test_functions_that_last_for_a_moment(record, kind):
     assert_shares(record("account", kind, 3))
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 def test_functions_that_last_for_some_microseconds(record):
     assert_shares(record("account", "short", 3), count=of_leaves)
 
@@ -220,6 +218,7 @@ def test_no_stack_lacks_its_root(record):
     assert sum(n for stack, n in stacks.functions(ours).items() if stack[-1] == "count") > 100
 
 
+@pytest.mark.pythons("newest")
 def test_outputs_tell_the_same_time(record):
     """What samples stand for, in each output, of a recording whose samples stand for other than an interval."""
     done = record("spin", 1)
@@ -233,14 +232,14 @@ def test_outputs_tell_the_same_time(record):
     assert sum(thread["wall_s"] for thread in done.info["threads"]) * 1e6 == pytest.approx(wall_us, rel=0.05)
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 def test_a_process_that_forks(record):
     done = record("account", "fork", 4)
     assert_shares(done, margin=0.08)
     assert done.info["figures"].get("samples_blocked", 0) > 0 or missed_part(done.info) < 0.05
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 @pytest.mark.parametrize("options", [(), ("--disturb", "0.2"), LIVE])
 def test_samples_stand_for_all_the_time(record, options):
     done = record("spin", 2, options=options)
@@ -257,6 +256,7 @@ def test_samples_stand_for_all_the_time(record, options):
 
 # ---- many threads, deep stacks ----
 
+@pytest.mark.pythons("oldest and newest")
 def test_a_deep_stack_that_works(record):
     done = record("busy_below", 19000, 3, options=("-r", 100))
     assert done.info["failed"] == 0, done.info["failures"]
@@ -267,6 +267,8 @@ def test_a_deep_stack_that_works(record):
     assert all(stack.count("calls") == 19001 for stack in below)
 
 
+@pytest.mark.sanitized("a stack of 60,000 frames")
+@pytest.mark.pythons("newest")
 def test_a_deeper_one_has_its_ends(record):
     done = record("busy_below", 60000, 3, options=("-r", 100))
     assert missed_part(done.info) <= 0.4, done.info["missed"]
@@ -280,6 +282,8 @@ def test_a_deeper_one_has_its_ends(record):
         assert 10000 < len(stack) <= 20001
 
 
+@pytest.mark.sanitized("256 threads")
+@pytest.mark.pythons("oldest and newest")
 def test_a_crowd_of_threads(start, python, program, tmp_path):
     target = start(*python.command, program("crowd"), 256)
     missed = []
@@ -311,6 +315,7 @@ def on(processor):
     return [need_command("taskset"), "-c", str(processor)]
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
@@ -324,6 +329,7 @@ def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, proc
     assert figures["reached_hz"] > 300 or missed_part(figures) > 0.02
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_on_the_only_processor_it_is_exact(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"

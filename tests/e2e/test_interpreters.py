@@ -66,6 +66,7 @@ def test_each_does_its_own_work(inside):
     assert min(samples.values()) > 20, samples
 
 
+@pytest.mark.sanitized("lists of interpreters that change")
 def test_fifty_of_them(inside):
     done = inside("many", seconds=0.5)
     samples = assert_right(done)
@@ -81,6 +82,7 @@ def test_a_thread_that_enters_them_by_turns(inside):
     assert {thread["tid"] for thread in done.info["threads"]} == {done.info["processes"][0]["pid"]}
 
 
+@pytest.mark.sanitized("lists of interpreters that change")
 def test_they_are_made_and_destroyed(inside):
     done = inside("come_and_go", seconds=2)
     samples = assert_right(done)
@@ -100,6 +102,7 @@ def working(done):
             if thread["interpreter"] > 0 and thread["samples"] > 0.4 * done.info["ticks"]]
 
 
+@pytest.mark.sanitized("lists of interpreters that change")
 def test_with_locks_of_their_own_each_has_its_lock(inside):
     done = inside("own_locks")
     assert_right(done)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Recordings of real programs, damaged at random many times: what is told is what was recorded, see tests/tools/damage.c.
-
-PYREEL_DAMAGE_RUNS=10000 PYREEL_DAMAGE_SECONDS=60 has it take long; a failure prints a seed that shows it again.
-"""
+A failure prints a seed that shows it again."""
 
 import os
 import subprocess
@@ -13,8 +11,8 @@ import environment
 from recording import ENVIRONMENT, SANITIZER, attach, whole
 
 DAMAGE = os.path.join(environment.BUILD, "tests", "damage")
-RUNS = int(os.environ.get("PYREEL_DAMAGE_RUNS", 300))
-SECONDS = float(os.environ.get("PYREEL_DAMAGE_SECONDS", 5))
+RUNS = 100 * environment.SOAK
+SECONDS = 3  # of each recording: as many blocks
 PATIENCE = 60 + RUNS * SECONDS / 5  # seconds; a sanitized one takes a tenth of that for each run
 
 # Python, program and its arguments, options of the recorder
@@ -44,6 +42,8 @@ def recordings(start, program, tmp_path):
     return paths
 
 
+@pytest.mark.sanitized("recordings of real programs, damaged at random")
+@pytest.mark.soak
 def test_what_is_told_of_a_damaged_recording_is_what_was_recorded(recordings):
     done = subprocess.run([DAMAGE, "--runs", str(RUNS), *map(str, recordings)], capture_output=True, env=ENVIRONMENT,
                           timeout=PATIENCE)

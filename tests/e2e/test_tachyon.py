@@ -72,6 +72,7 @@ def difference(ours, theirs):
 
 # ---- theirs, by us ----
 
+@pytest.mark.sanitized("files of Tachyon")
 @pytest.mark.parametrize("how", RECORDED)
 def test_what_it_records_is_converted_as_it_replays_it(theirs, how):
     path = theirs(how)
@@ -99,6 +100,7 @@ def test_its_attach_is_converted_too(folder, program):
 MAIN_THREAD = 32  # of a sample's status
 
 
+@pytest.mark.sanitized("files of Tachyon")
 @pytest.mark.parametrize("how", ["cpu", "opcodes", "native"])
 def test_nothing_that_it_holds_is_lost_on_the_way(theirs, ours, program, how):
     """Through our events and back: places, opcodes, statuses, interpreters, times."""
