@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import environment
-from recording import ENVIRONMENT, SANITIZER, attach, whole
+from recording import ENVIRONMENT, SANITIZER, whole
 
 DAMAGE = os.path.join(environment.BUILD, "tests", "damage")
 RUNS = 100 * environment.SOAK
@@ -28,17 +28,20 @@ AT_ONCE = "import os, runpy\nprint('ready', os.getpid(), flush=True)\nrunpy.run_
 
 
 @pytest.fixture
-def recordings(start, program, tmp_path):
-    paths = []
+def recordings(start, start_recorder, program, tmp_path):
+    """All are made at the same time."""
+    paths, recorders = [], []
     for name, (version, (script, *arguments), options) in RECORDED.items():
         python = environment.python_of(version)
         prefix = environment.as_root() if python.root else ()
         how = ["-c", AT_ONCE % program(script)] if script == "churn" else [program(script)]
         target = start(*python.command, *how, *arguments)
         paths.append(tmp_path / f"{name}.pyreel")
-        attach(target, paths[-1], *options, seconds=SECONDS, prefix=prefix)
-        assert whole(paths[-1])["blocks"] >= SECONDS
-        target.close()
+        recorders.append(start_recorder("-p", target.pid, "-d", SECONDS, "-o", paths[-1], *options, prefix=prefix))
+    for recorder, path in zip(recorders, paths):
+        ended = recorder.wait()
+        assert ended.code == 0, ended
+        assert whole(path)["blocks"] >= SECONDS
     return paths
 
 
