@@ -13,13 +13,13 @@ import pytest
 import environment
 import plain_stream
 from environment import CONVERTERS, RECORD
-from recording import ENVIRONMENT, LIVE, collapsed, convert, info, run, run_record, wait_until, whole
+from recording import ENVIRONMENT, LIVE, collapsed, convert, info, run, run_record, wait_until, waited, whole
 
 KILLS = 40 * environment.SOAK
 AT_ONCE = 8
 LONGEST = 2.3  # seconds: past the second and third block
 KEPT = 1.0  # a second may be lost, and ...
-LATE = 0.3  # ... a busy machine may not let us run at once
+LATE = 0.3  # ... writing takes a while, besides the time in which other programs had the processors
 STARTED = 1.0  # by then the recorder has begun
 NAPPING = "import os, time\nprint('ready', os.getpid(), flush=True)\nwhile True:\n    time.sleep(0.002)"
 
@@ -32,11 +32,11 @@ def kill_at(path, pid, seconds):
     recorder = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=ENVIRONMENT)
     started = time.time()
     time.sleep(seconds)
-    killed = time.time()
+    killed, late = time.time(), LATE + waited(recorder.pid)
     recorder.kill()
     recorder.wait()
     if not path.exists() or path.stat().st_size == 0:
-        return (None if killed - started < STARTED else f"nothing after {seconds} s"), False
+        return (None if killed - started < STARTED + late else f"nothing after {seconds} s"), False
     found = info(path)
     lines = collapsed(path).splitlines()
     if found["complete"] or "killed" not in found["ended"] and "cut" not in found["ended"]:
@@ -46,7 +46,7 @@ def kill_at(path, pid, seconds):
     if sum(int(line.rpartition(" ")[2]) for line in lines) != found["samples"]:
         return f"{seconds}: {found['samples']} samples, {lines}", True
     lost = killed - (found["start_unix_ns"] / 1e9 + found["duration_s"])
-    if lost > KEPT + LATE:
+    if lost > KEPT + late:
         return f"{seconds}: the last {lost:.3f} s are lost", True
     return None, True
 
@@ -180,9 +180,7 @@ def test_a_file_that_is_removed(start_recorder, spinning, tmp_path):
     recorder = start_recorder("-p", spinning.pid, "-o", path)
     wait_until(path.exists, "the file")
     path.unlink()
-    began = time.monotonic()
-    ended = recorder.wait()
-    assert time.monotonic() - began < 5
+    ended = recorder.wait()  # by itself
     assert ended.code == 125, ended
     assert f"{path} was removed while it was being written: the recording is lost" in ended.messages
     assert spinning.running
@@ -217,11 +215,10 @@ def test_the_file_stays_below_its_largest_size(python3, program, tmp_path, size)
 @pytest.mark.parametrize("options", [["-d", "0.3"], ["--max-size", "16k"]], ids=" ".join)
 def test_kill_ends_the_command_with_the_recording(python3, program, tmp_path, options):
     path = tmp_path / "k.pyreel"
-    began = time.monotonic()
     ended = run_record("-r", "10k", *options, "--kill", "--compression", "none", "-o", path,
                        *churning(python3, program, 50))
     assert ended.code == 143, ended
-    assert time.monotonic() - began < 25
+    assert not ended.text, "the program ran to its end"
     assert whole(path)["samples"] > 0
 
 

@@ -125,10 +125,9 @@ def test_a_zombie_is_a_program_that_ended(tmp_path, python3):
                                "time.sleep(30)"], stdout=subprocess.PIPE, env=ENVIRONMENT)
     try:
         child = int(parent.stdout.readline())
-        started = time.monotonic()
         ended = run_record("-p", child, "-o", tmp_path / "z.pyreel")
         assert ended.code == 0, ended
-        assert time.monotonic() - started < 5
+        assert parent.poll() is None
         assert whole(tmp_path / "z.pyreel")["ended"] == "the target ended"
     finally:
         parent.kill()
