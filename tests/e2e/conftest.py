@@ -49,13 +49,18 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("python", found, ids=ids, indirect=True, scope="session")
 
 
+def minor_of(python):
+    """Of a Python, or of a version such as "3.13"."""
+    return int(getattr(python, "version", python).split(".")[1])
+
+
 def chosen_pythons():
     """What the marker `pythons` can say: the Pythons for a test."""
     found = list(pythons()) + environment.missing_versions()
     of_version = {}
     for python in found:
         of_version.setdefault(getattr(python, "version", python), python)
-    versions = sorted(of_version, key=lambda version: int(version.split(".")[1]))
+    versions = sorted(of_version, key=minor_of)
     return {"each build": found, "each version": list(of_version.values()),
             "oldest and newest": [of_version[versions[0]], of_version[versions[-1]]],
             "newest": [of_version[versions[-1]]]}
@@ -70,7 +75,8 @@ def pytest_collection_modifyitems(config, items):
         if environment.SANITIZED:
             which = sanitized.kwargs.get("pythons", "newest") if sanitized else None
         python = item.callspec.params.get("python") if hasattr(item, "callspec") else None
-        if which is None or python is not None and python not in chosen[which]:
+        since = minor_of(marker.kwargs.get("since", "3.0")) if marker else 0
+        if which is None or python is not None and (python not in chosen[which] or minor_of(python) < since):
             left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)

@@ -353,9 +353,8 @@ def test_time_without_a_processor_is_missed(start, start_recorder, python3, prog
 
 # ---- without one lock for all ----
 
-def test_interpreters_with_locks_of_their_own_are_read_live(record, python):
-    if python.minor < 12:
-        pytest.skip("one lock for all interpreters before 3.12")
+@pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
+def test_interpreters_with_locks_of_their_own_are_read_live(record):
     figures = record("in_interpreters", "own_locks", 2).info
     assert figures["failed"] <= 0.005 * figures["samples"] + 3, figures["failures"]
     together = [thread["samples"] for thread in figures["threads"] if thread["interpreter"] > 0]

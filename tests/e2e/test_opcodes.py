@@ -90,10 +90,9 @@ def test_without_the_option_there_are_none(python, program, start, tmp_path):
 
 
 @pytest.mark.sanitized("instructions that sys.monitoring replaces")
+@pytest.mark.pythons("each version", since="3.12")  # which brought sys.monitoring
 def test_monitored_instructions_keep_their_base(python, program, start, tmp_path):
     """What sys.monitoring puts in the place of others is named, and of the right base."""
-    if python.minor < 12:
-        pytest.skip("sys.monitoring is new in 3.12")
     path = tmp_path / "a.pyreel"
     recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"], seconds=2.5)
     frames = hot_frames(recorded, path, said)

@@ -72,7 +72,6 @@ def difference(ours, theirs):
 
 # ---- theirs, by us ----
 
-@pytest.mark.sanitized("files of Tachyon")
 @pytest.mark.parametrize("how", RECORDED)
 def test_what_it_records_is_converted_as_it_replays_it(theirs, how):
     path = theirs(how)
@@ -260,6 +259,7 @@ def test_one_whose_recorder_was_killed_is_refused(program, start, folder, tmp_pa
         assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sanitized("damaged files of Tachyon")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_one_that_is_cut_off_or_changed_is_refused_or_converted(theirs, name, tmp_path):
     with open(theirs("plain"), "rb") as file:
