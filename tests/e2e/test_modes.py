@@ -36,6 +36,13 @@ def functions(path):
     return seen
 
 
+def at_work(told):
+    """The part of the time in which the only thread used a processor, by the kernel's count: 0.3 of it, if it gets one when it
+    wants one."""
+    (thread,) = told["threads"]
+    return thread["cpu_s"] / told["duration_s"]
+
+
 @pytest.mark.sanitized("the exceptions of threads, coroutines and generators")
 def test_exception_mode_keeps_what_raises_or_handles(doing):
     path = doing("exceptions", "-m", "exception", seconds=2)
@@ -56,7 +63,7 @@ def test_cpu_mode_keeps_who_has_a_processor(doing):
     path = doing("sleeps", "-m", "cpu")
     told, seen = whole(path), functions(path)
     share = told["samples"] / told["ticks"]
-    assert abs(share - 0.3) < MARGIN, share
+    assert abs(share - at_work(told)) < MARGIN and share < 0.3 + MARGIN, (share, at_work(told))
     assert seen["spin"] >= 0.9 * told["samples"], seen
 
 
@@ -71,7 +78,7 @@ def test_gil_mode_keeps_who_has_the_lock(doing):
 def test_a_sleeping_thread_has_no_lock(doing):
     told = whole(doing("sleeps", "-m", "gil"))
     share = told["samples"] / told["ticks"]
-    assert abs(share - 0.3) < MARGIN, share
+    assert at_work(told) - MARGIN < share < 0.3 + MARGIN, (share, at_work(told))
 
 
 @pytest.mark.pythons("oldest and newest")
