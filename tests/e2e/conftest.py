@@ -45,17 +45,42 @@ def pytest_generate_tests(metafunc):
     """`python` is each Python found; a version that must be there and is not is a test that says so."""
     if "python" in metafunc.fixturenames:
         found = list(pythons()) + environment.missing_versions()
-        if getattr(metafunc.module, "ONE_OF_EACH_VERSION", False) or environment.SANITIZED:
-            found = list({getattr(python, "version", python): python for python in found}.values())
         ids = [getattr(python, "name", python) for python in found]
         metafunc.parametrize("python", found, ids=ids, indirect=True, scope="session")
 
 
+def minor_of(python):
+    """Of a Python, or of a version such as "3.13"."""
+    return int(getattr(python, "version", python).split(".")[1])
+
+
+def chosen_pythons():
+    """What the marker `pythons` can say: the Pythons for a test."""
+    found = list(pythons()) + environment.missing_versions()
+    of_version = {}
+    for python in found:
+        of_version.setdefault(getattr(python, "version", python), python)
+    versions = sorted(of_version, key=minor_of)
+    return {"each build": found, "each version": list(of_version.values()),
+            "oldest and newest": [of_version[versions[0]], of_version[versions[-1]]],
+            "newest": [of_version[versions[-1]]]}
+
+
+@pytest.hookimpl(trylast=True)  # when tests with the same Python stand together
 def pytest_collection_modifyitems(config, items):
-    measures = [item for item in items if environment.SANITIZED and item.get_closest_marker("measures")]
-    if measures:
-        config.hook.pytest_deselected(items=measures)
-        items[:] = [item for item in items if item not in measures]
+    chosen, left_out = chosen_pythons(), []
+    for item in items:
+        marker, sanitized = item.get_closest_marker("pythons"), item.get_closest_marker("sanitized")
+        which = marker.args[0] if marker else "each version"
+        if environment.SANITIZED:
+            which = sanitized.kwargs.get("pythons", "newest") if sanitized else None
+        python = item.callspec.params.get("python") if hasattr(item, "callspec") else None
+        since = minor_of(marker.kwargs.get("since", "3.0")) if marker else 0
+        if which is None or python is not None and (python not in chosen[which] or minor_of(python) < since):
+            left_out.append(item)
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ RECORD = os.path.join(BUILD, "record", "pyreel-record")
 CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "info", "tachyon")}
 
 SANITIZED = "ASAN_OPTIONS" in os.environ  # our programs were built with sanitizers, which make them several times as slow
+SOAK = int(os.environ.get("PYREEL_SOAK", 1))  # tests of random inputs make so many times the rounds, see tests/soak/run
 
 REQUIRED_VERSIONS = ["3.11", "3.13", "3.14", "3.15"]
 OPTIONAL_VERSIONS = ["3.12"]

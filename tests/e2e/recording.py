@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs our programs and the programs they record. Every run is watched for sanitizers' reports and for time."""
 
+import glob
 import json
 import os
 import re
@@ -67,6 +68,19 @@ def run_record(*arguments, prefix=(), **more):
     return run(*prefix, RECORD, *with_plenty(arguments), **more)
 
 
+def waited(pid):
+    """For how many seconds the threads of a process wanted to run and other programs had the processors, by the kernel's
+    count. What a test asks of the time of a program is asked of the time that the program was given."""
+    nanoseconds = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        try:
+            with open(path) as file:
+                nanoseconds += int(file.read().split()[1])
+        except (FileNotFoundError, ProcessLookupError):  # that thread has just ended
+            pass
+    return nanoseconds / 1e9
+
+
 def attach(target, output, *options, seconds=0.3, prefix=()):
     """Records a running program for so long; it must work."""
     pid = getattr(target, "pid", target)
@@ -100,6 +114,17 @@ class Recorder:
     def wait(self):
         output, errors = self.process.communicate(timeout=PATIENCE)
         return Ended(self.command, self.process.returncode, output, errors)
+
+    def wait_and_watch(self):
+        """How it ended, and for how long it had waited for a processor by then; what runs it is not sudo."""
+        seconds, give_up = 0, time.monotonic() + PATIENCE
+        while time.monotonic() < give_up:
+            try:
+                output, errors = self.process.communicate(timeout=0.05)
+                return Ended(self.command, self.process.returncode, output, errors), seconds
+            except subprocess.TimeoutExpired:
+                seconds = max(seconds, waited(self.pid))
+        raise AssertionError(f"it does not end: {self.command}")
 
     def close(self):
         if self.process.poll() is None:

@@ -13,7 +13,7 @@ from task_truth import MARK, judge
 
 LOOP = ["<module>", "run", "Runner.run", "BaseEventLoop.run_until_complete", "BaseEventLoop.run_forever",
         "BaseEventLoop._run_once", "Handle._run"]
-NAMED = 50_000  # stacks with tasks in them, of each kind
+NAMED = 10_000 * environment.SOAK  # stacks with tasks in them, of each kind
 
 
 @pytest.fixture(params=["3.14", "3.15"])
@@ -76,6 +76,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_every_task_is_shown_below_those_that_wait_for_it(watch):
     path = watch("all", "async_shapes", "shapes")
     threads = seen(path)
@@ -124,6 +125,7 @@ def test_an_eager_task_runs_on_top_of_the_one_that_started_it(watch):
         "eager_outer", "create_eager_task_factory.<locals>.factory", "<task inner>", "eager_inner", "spin"]
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_of_a_task_and_an_eager_one_on_top_of_it_each_has_its_own_frames(watch):
     threads = seen(watch("all", "async_shapes", "eager_outer"))
     assert of_task(threads, "inner") == ["<task inner>", "eager_inner", "spin"]
@@ -140,11 +142,13 @@ def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
     assert any("EpollSelector.select" in stack for counted in threads.values() for stack in counted)
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
+@pytest.mark.soak
 @pytest.mark.parametrize("which", ["running", "all"])
 def test_no_task_is_shown_over_the_frames_of_another(watch, which):
     marked = 0
-    for _ in range(8):
-        path = watch(which, "async_named", options=("-r", "100k"), seconds=3)
+    for _ in range(8 * environment.SOAK):
+        path = watch(which, "async_named", options=("-r", "100k"), seconds=1)
         told, (more, wrong) = whole(path), judge(path)
         assert not wrong, wrong
         assert told["failed"] < 0.25 * told["samples"], told  # by a slow build; tests/oracle/run-async has the limit
@@ -163,8 +167,9 @@ def test_tasks_of_a_program_that_is_stopped_meanwhile(watch, which):
     assert found["failed"] <= found["samples"] / 100, found["failed"]
 
 
+@pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_ten_thousand_tasks(watch):
-    path = watch("all", "async_shapes", "many", 10_000, seconds=8)
+    path = watch("all", "async_shapes", "many", 10_000, seconds=4)
     threads = seen(path)
     names = {name for name, _ in threads if name.startswith("many-")}
     assert len(names) == 10_000

@@ -59,6 +59,8 @@ def impossible(threads, path):
     return reasons
 
 
+@pytest.mark.sanitized("memory that is read anew for each sample")
+@pytest.mark.pythons("oldest and newest")
 def test_the_same_stacks_with_and_without(known, python, program, start_recorder, tmp_path):
     """Both look at the same moments of the same program, which is load for each other."""
     prefix = need_root() if python.root else ()

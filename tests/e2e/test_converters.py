@@ -42,6 +42,7 @@ def test_version(name):
     assert words[0] == f"pyreel-{name}" and len(words) == 2 and words[1][0].isdigit()
 
 
+@pytest.mark.sanitized("the command line")
 @pytest.mark.parametrize("name", CONVERTERS)
 @pytest.mark.parametrize("arguments", [["--no-such-option", "x"], [], ["a", "-", "-o", "b"], ["-o"]], ids=str)
 def test_misuse(name, arguments, tmp_path):
@@ -68,6 +69,7 @@ def test_text_goes_to_standard_output(path, tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sanitized("what is given as a recording")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_a_pipe_gives_what_a_file_gives(path, tmp_path, name):
     convert(name, path, "-o", tmp_path / "out")
@@ -148,6 +150,7 @@ def test_a_terminal_is_no_recording(tmp_path, name):
     assert "standard input is a terminal" in said
 
 
+@pytest.mark.sanitized("what is given as a recording")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_what_is_no_recording_is_refused(tmp_path, name):
     (tmp_path / "text").write_text("this is not a recording\n" * 100)
@@ -168,6 +171,7 @@ def test_the_recording_is_never_overwritten(path, tmp_path, name):
     assert path.read_bytes() == before
 
 
+@pytest.mark.sanitized("what is given as a recording")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_a_full_disk_is_an_error(path, name):
     if not os.path.exists("/dev/full"):

@@ -11,14 +11,15 @@ import stacks
 from environment import as_root
 from recording import attach, collapsed
 
+pytestmark = pytest.mark.pythons("oldest and newest")
+
 MARGIN = 0.1  # of all samples: chance, in a thousand samples and more
 
 
-@pytest.mark.measures
 def test_shares_are_nearly_the_programs_own(python, program, start, tmp_path):
     prefix = as_root() if python.root else ()
     target = start(*prefix, *python.command, program("served"))
-    attach(target, tmp_path / "a.pyreel", "-r", "10000", seconds=4, prefix=prefix)
+    attach(target, tmp_path / "a.pyreel", "-r", "10000", seconds=3, prefix=prefix)
     os.kill(target.pid, signal.SIGTERM)
     spent = json.loads(target.read_line())
     seen = stacks.of_thread(stacks.of_collapsed(collapsed(tmp_path / "a.pyreel")), stacks.MAIN)

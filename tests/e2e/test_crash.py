@@ -13,13 +13,13 @@ import pytest
 import environment
 import plain_stream
 from environment import CONVERTERS, RECORD
-from recording import ENVIRONMENT, LIVE, collapsed, convert, info, run, run_record, wait_until, whole
+from recording import ENVIRONMENT, LIVE, collapsed, convert, info, run, run_record, wait_until, waited, whole
 
-KILLS = 200
+KILLS = 40 * environment.SOAK
 AT_ONCE = 8
 LONGEST = 2.3  # seconds: past the second and third block
 KEPT = 1.0  # a second may be lost, and ...
-LATE = 0.3  # ... a busy machine may not let us run at once
+LATE = 0.3  # ... writing takes a while, besides the time in which other programs had the processors
 STARTED = 1.0  # by then the recorder has begun
 NAPPING = "import os, time\nprint('ready', os.getpid(), flush=True)\nwhile True:\n    time.sleep(0.002)"
 
@@ -32,11 +32,11 @@ def kill_at(path, pid, seconds):
     recorder = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=ENVIRONMENT)
     started = time.time()
     time.sleep(seconds)
-    killed = time.time()
+    killed, late = time.time(), LATE + waited(recorder.pid)
     recorder.kill()
     recorder.wait()
     if not path.exists() or path.stat().st_size == 0:
-        return (None if killed - started < STARTED else f"nothing after {seconds} s"), False
+        return (None if killed - started < STARTED + late else f"nothing after {seconds} s"), False
     found = info(path)
     lines = collapsed(path).splitlines()
     if found["complete"] or "killed" not in found["ended"] and "cut" not in found["ended"]:
@@ -46,11 +46,13 @@ def kill_at(path, pid, seconds):
     if sum(int(line.rpartition(" ")[2]) for line in lines) != found["samples"]:
         return f"{seconds}: {found['samples']} samples, {lines}", True
     lost = killed - (found["start_unix_ns"] / 1e9 + found["duration_s"])
-    if lost > KEPT + LATE:
+    if lost > KEPT + late:
         return f"{seconds}: the last {lost:.3f} s are lost", True
     return None, True
 
 
+@pytest.mark.sanitized("recordings that end anywhere")
+@pytest.mark.soak
 def test_sigkill_at_any_moment_costs_a_second_at_most(start, python3, tmp_path):
     pid = start(python3, "-c", NAPPING).pid
     seed = random.randrange(1 << 32)
@@ -61,7 +63,8 @@ def test_sigkill_at_any_moment_costs_a_second_at_most(start, python3, tmp_path):
     problems = [problem for problem, _ in results if problem]
     assert not problems, f"seed {seed}: {len(problems)} problems: {problems[:10]}"
     assert sum(left for _, left in results) > KILLS / 2
-    assert sum(info(path)["samples"] > 0 for path, _, seconds in work if seconds > 1.8) > 10
+    late = [path for path, _, seconds in work if seconds > 1.8]
+    assert sum(info(path)["samples"] > 0 for path in late) >= len(late) / 4
 
 
 def test_what_is_killed_says_so_to_strict(start_recorder, spinning, tmp_path):
@@ -93,6 +96,7 @@ def check_cut(path, ended, cause):
     return found
 
 
+@pytest.mark.sanitized("none: writing fails in the middle of a block")
 def test_a_full_disk(python3, program, tmp_path):
     """A file system of a few pages, which nobody but the recorder sees."""
     environment.need_command("unshare")
@@ -100,7 +104,7 @@ def test_a_full_disk(python3, program, tmp_path):
     disk.mkdir()
     script = 'mount -t tmpfs -o size=24k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
     ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, *LIVE, "-r", "10k", "-o",
-                disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
+                disk / "r.pyreel", "--compression", "none", *churning(python3, program, 3))
     found = check_cut(path, ended, "No space left on device")
     assert found["ended"] == "the file could not be written any further"
     assert ended.text.strip().isdigit(), "the program did not run to its end"
@@ -123,7 +127,7 @@ def test_a_full_quota(python3, program, tmp_path):
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
     ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, *LIVE, "-r", "20k", "--opcodes",
-                "-o", disk / "r.pyreel", "--compression", "none", *churning(python3, program, 12))
+                "-o", disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
     if ended.code == 99:
         environment.missing(f"no loop device with a quota can be had here: {ended.messages.strip()[-200:]}")
     assert ended.code == 125, ended
@@ -142,6 +146,7 @@ def test_a_full_quota(python3, program, tmp_path):
         assert "samples are lost" in warning
 
 
+@pytest.mark.sanitized("none: writing fails in the middle of a block")
 def test_the_limit_for_files(start, python3, program, tmp_path):
     target = start(python3, "-c", "import runpy, os, sys\nprint('ready', os.getpid(), flush=True)\n"
                    "sys.argv[1:] = ['60']\nrunpy.run_path(%r)" % program("churn"))
@@ -175,9 +180,7 @@ def test_a_file_that_is_removed(start_recorder, spinning, tmp_path):
     recorder = start_recorder("-p", spinning.pid, "-o", path)
     wait_until(path.exists, "the file")
     path.unlink()
-    began = time.monotonic()
-    ended = recorder.wait()
-    assert time.monotonic() - began < 5
+    ended = recorder.wait()  # by itself
     assert ended.code == 125, ended
     assert f"{path} was removed while it was being written: the recording is lost" in ended.messages
     assert spinning.running
@@ -198,24 +201,24 @@ def test_a_file_that_is_moved_is_not_lost(start_recorder, spinning, tmp_path):
 def test_the_file_stays_below_its_largest_size(python3, program, tmp_path, size):
     path = tmp_path / "s.pyreel"
     ended = run_record("-r", "10k", "--max-size", f"{size / 1000}k", "--compression", "none", "-o", path,
-                       *churning(python3, program, 6))
+                       *churning(python3, program, 3))
     assert ended.code == 0, ended
     assert ended.text.strip().isdigit(), "the program did not run to its end"
     found = whole(path)
     assert found["ended"] == "the file was as large as it may be"
     assert size * 0.6 < path.stat().st_size <= size
-    assert found["duration_s"] < 5.9
+    assert found["duration_s"] < 2.9
     assert found["figures"]["samples"] > 0
 
 
+@pytest.mark.sanitized("none: writing fails in the middle of a block")
 @pytest.mark.parametrize("options", [["-d", "0.3"], ["--max-size", "16k"]], ids=" ".join)
 def test_kill_ends_the_command_with_the_recording(python3, program, tmp_path, options):
     path = tmp_path / "k.pyreel"
-    began = time.monotonic()
     ended = run_record("-r", "10k", *options, "--kill", "--compression", "none", "-o", path,
                        *churning(python3, program, 50))
     assert ended.code == 143, ended
-    assert time.monotonic() - began < 25
+    assert not ended.text, "the program ran to its end"
     assert whole(path)["samples"] > 0
 
 
@@ -235,7 +238,7 @@ def test_only_recordings_are_replaced(spinning, tmp_path):
     path = tmp_path / "r.pyreel"
     for seconds in (0.4, 0.2):
         assert run_record("-p", spinning.pid, "-d", seconds, "-o", path).code == 0
-        assert whole(path)["duration_s"] < seconds + 0.15
+        assert f"-d {seconds} " in whole(path)["recorder_command"]
     path.write_text("the only copy of something")
     ended = run_record("-p", spinning.pid, "-d", 0.2, "-o", path)
     assert ended.code == 125

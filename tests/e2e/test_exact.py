@@ -13,10 +13,9 @@ import pprof_check
 import recording
 import stacks
 from environment import BUILD, SANITIZED, as_root, missing, need_command
-from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, info, pprof, run_record, whole
+from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, pprof, whole
 
-ONE_OF_EACH_VERSION = True  # of each Python it takes a minute
-Done = collections.namedtuple("Done", "path said info messages")
+Done = collections.namedtuple("Done", "path said info messages waited")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,32 +27,36 @@ def by_default():
 
 
 @pytest.fixture
-def record(python, program, tmp_path):
+def record(python, program, tmp_path, start_recorder):
     """record("account", "fork", 2, options=[...]): a program that says something in JSON, recorded to its end."""
     def record(name, *arguments, options=()):
         path = tmp_path / "a.pyreel"
-        prefix = as_root() if python.root else ()
-        ended = run_record("--force", *options, "-o", path, "--", *python.command, program(name), *arguments,
-                           prefix=prefix)
-        assert ended.code == 0, ended
-        said = json.loads(ended.text) if ended.text.startswith("{") else None
-        return Done(path, said, whole(path), ended.messages)
+        recorder = start_recorder("--force", *options, "-o", path, "--", *python.command, program(name), *arguments,
+                                  prefix=as_root() if python.root else ())
+        return done_of(recorder, path)
 
     return record
+
+
+def done_of(recorder, path):
+    ended, seconds = recorder.wait_and_watch()
+    assert ended.code == 0, ended
+    said = json.loads(ended.text) if ended.text.startswith("{") else None
+    return Done(path, said, whole(path), ended.messages, seconds)
 
 
 def missed_part(figures):
     return figures["missed"] / max(1, figures["ticks"] + figures["missed"])
 
 
-def need_quiet(python, program, tmp_path, *options):
-    """Skips when this machine is so busy that ticks are missed of a program that does nothing special."""
-    path = tmp_path / "quiet.pyreel"
-    ended = run_record("--force", "-o", path, *options, "--", *python.command, program("spin"), 1,
-                       prefix=as_root() if python.root else ())
-    assert ended.code == 0, ended
-    if missed_part(info(path)) > 0.003:
-        pytest.skip("this machine is busy: ticks are missed of any program")
+def busy_part(done):
+    """The part of the time in which other programs had the processors that the recorder wanted."""
+    return min(1, done.waited / done.info["duration_s"])
+
+
+def own_misses(done):
+    """The part of the ticks that the recorder missed although it could run."""
+    return max(0, missed_part(done.info) - busy_part(done))
 
 
 # ---- stacks are those that the program sees ----
@@ -77,9 +80,9 @@ def chains_of_pprof(path):
 def places(python, program, tmp_path_factory):
     path = tmp_path_factory.mktemp("exact") / "places.pyreel"
     # Each look finds new code, which takes several times as long: with the default there would be few of them.
-    ended = run_record("--disturb", "10", "-o", path, "--", *python.command, program("places"), 3, prefix=as_root() if python.root else ())
-    assert ended.code == 0, ended
-    done = Done(path, json.loads(ended.text), whole(path), ended.messages)
+    recorder = recording.Recorder("--disturb", "10", "-o", path, "--", *python.command, program("places"), 3,
+                                  prefix=as_root() if python.root else ())
+    done = done_of(recorder, path)
     chains = {place: {tuple(map(tuple, chain)) for chain in found} for place, found in done.said["chains"].items()}
     return Places(done, chains_of_pprof(path), chains)
 
@@ -88,13 +91,13 @@ def spinning(places):
     return {chain: n for chain, n in places.seen.items() if chain[-1][0] == "spin"}
 
 
+@pytest.mark.sanitized("stacks of 60 kinds of code")
 def test_each_stack_is_one_that_the_program_had(places):
     known = set().union(*places.chains.values())
     wrong = {chain: n for chain, n in spinning(places).items() if chain not in known}
     assert not wrong, f"{sum(wrong.values())} of {sum(places.seen.values())}: {next(iter(wrong))}"
 
 
-@pytest.mark.measures
 def test_each_place_is_seen_for_its_time(places):
     spent = collections.Counter()
     for place, seconds in places.done.said["spent"].items():
@@ -127,31 +130,34 @@ def test_who_only_computes_keeps_nobody_waiting(places):
 
 # ---- what it takes ----
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 def test_no_more_is_taken_than_allowed(record):
-    figures = record("spin", 3).info
+    done = record("spin", 3)
+    figures = done.info
     assert 0 < figures["disturb_percent"] <= 1.3
     cost_ns = figures["figures"]["taken_ns"] / figures["ticks"]
-    if cost_ns < 80_000:  # a machine that takes more for two switches and a read is in trouble
-        assert figures["reached_hz"] > 100
+    assert figures["reached_hz"] >= 0.8 * affordable(done, 1)
 
 
-def takes_long(figures):
-    """Whether a tick takes so much, as with a sanitizer, that a recording has few of them."""
-    return figures["figures"]["taken_ns"] / figures["ticks"] > 80_000
+def affordable(done, percent):
+    """How many ticks a second may be taken of a program: each tick takes what it took, and of each second `percent` is
+    allowed. The first ticks find out what they take."""
+    figures = done.info
+    cost_s = figures["figures"]["taken_ns"] / 1e9 / figures["ticks"]
+    return min(figures["rate_hz"], percent / 100 / cost_s) * (1 - busy_part(done))
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("newest")
 def test_more_may_be_taken(record):
-    figures = record("spin", 2, options=("--disturb", "5", "-r", "500")).info
+    done = record("spin", 2, options=("--disturb", "5", "-r", "500"))
+    figures = done.info
     assert figures["disturb_percent"] <= 6
     assert figures["failed"] == 0
     assert figures["exact_percent"] >= 95
-    if takes_long(figures) or missed_part(figures) > 0.02:
-        pytest.skip("this machine is busy: a tick takes very long")
-    assert figures["reached_hz"] >= 0.8 * 500  # the first ticks find out what they cost
+    assert figures["reached_hz"] >= 0.8 * affordable(done, 5)
 
 
+@pytest.mark.pythons("newest")
 def test_nothing_need_be_taken(record):
     done = record("spin", 1, options=LIVE)
     assert done.info["figures"]["samples_exact"] == 0
@@ -175,9 +181,7 @@ def shares_of(done, count):
     weights = {function: count(seen, function) for function in done.said}
     samples = sum(count(counted, function) for function in done.said)
     time, weight = sum(done.said.values()), sum(weights.values())
-    if samples <= 50 and takes_long(done.info):
-        pytest.skip(f"this machine is busy: a tick takes very long, and there are {samples} samples")
-    assert samples > 50, done.info
+    assert samples > 10, done.info
     return {function: (done.said[function] / time, weights[function] / weight) for function in done.said}, samples
 
 
@@ -191,21 +195,19 @@ def assert_shares(done, margin=0.05, count=stacks.samples):
             f"{function}: {seen:.3f} for {share:.3f} in {samples} samples, {done.info['figures']}")
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("kind, rate", [("frame_spin_1", 1000), ("frame_sleep_1", 1000), ("frame_spin_10", 100),
-                                        ("frame_sleep_10", 100)])
+@pytest.mark.pythons("oldest and newest")
+@pytest.mark.parametrize("kind, rate", [("frame_spin_1", 1000), ("frame_sleep_10", 100)])
 def test_programs_that_keep_time(record, kind, rate):
     assert_shares(record("account", kind, 4, options=("-r", rate)))
     record("account", kind, 1, options=("-r", rate, "--no-jitter"))  # it may be in step with them
 
 
-@pytest.mark.measures
 @pytest.mark.parametrize("kind", ["new_code", "generators"])
 def test_functions_that_last_for_a_moment(record, kind):
     assert_shares(record("account", kind, 3))
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 def test_functions_that_last_for_some_microseconds(record):
     assert_shares(record("account", "short", 3), count=of_leaves)
 
@@ -220,6 +222,7 @@ def test_no_stack_lacks_its_root(record):
     assert sum(n for stack, n in stacks.functions(ours).items() if stack[-1] == "count") > 100
 
 
+@pytest.mark.pythons("newest")
 def test_outputs_tell_the_same_time(record):
     """What samples stand for, in each output, of a recording whose samples stand for other than an interval."""
     done = record("spin", 1)
@@ -233,14 +236,14 @@ def test_outputs_tell_the_same_time(record):
     assert sum(thread["wall_s"] for thread in done.info["threads"]) * 1e6 == pytest.approx(wall_us, rel=0.05)
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 def test_a_process_that_forks(record):
     done = record("account", "fork", 4)
     assert_shares(done, margin=0.08)
-    assert done.info["figures"].get("samples_blocked", 0) > 0 or missed_part(done.info) < 0.05
+    assert done.info["figures"].get("samples_blocked", 0) > 0 or own_misses(done) < 0.05
 
 
-@pytest.mark.measures
+@pytest.mark.pythons("oldest and newest")
 @pytest.mark.parametrize("options", [(), ("--disturb", "0.2"), LIVE])
 def test_samples_stand_for_all_the_time(record, options):
     done = record("spin", 2, options=options)
@@ -248,28 +251,29 @@ def test_samples_stand_for_all_the_time(record, options):
     weight_us = sum(int(line.rpartition(" ")[2]) for line in collapsed(done.path, "--weight", "wall").splitlines())
     assert thread["samples"] == done.info["samples"]
     lost_us = done.info["missed"] / done.info["rate_hz"] * 1e6  # at least
-    if missed_part(done.info) > 0.05:
-        pytest.skip("this machine is busy: ticks are missed")
     lives_us = ((thread["end_s"] or done.info["duration_s"]) - thread["start_s"]) * 1e6
     ends_us = 2 * lives_us / thread["samples"]  # its first interval and its last one are cut
-    assert abs(weight_us + lost_us - lives_us) <= 0.05 * lives_us + ends_us, (options, weight_us, lost_us, lives_us)
+    assert abs(weight_us + lost_us - lives_us) <= 0.05 * lives_us + ends_us + lost_us, (options, weight_us, lost_us, lives_us)
 
 
 # ---- many threads, deep stacks ----
 
+@pytest.mark.pythons("oldest and newest")
 def test_a_deep_stack_that_works(record):
     done = record("busy_below", 19000, 3, options=("-r", 100))
     assert done.info["failed"] == 0, done.info["failures"]
-    assert missed_part(done.info) <= 0.25, done.info["missed"]
+    assert own_misses(done) <= 0.25, done.info["missed"]
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
     assert sum(below.values()) > (1 if SANITIZED else 5)
     assert all(stack.count("calls") == 19001 for stack in below)
 
 
+@pytest.mark.sanitized("a stack of 60,000 frames")
+@pytest.mark.pythons("newest")
 def test_a_deeper_one_has_its_ends(record):
     done = record("busy_below", 60000, 3, options=("-r", 100))
-    assert missed_part(done.info) <= 0.4, done.info["missed"]
+    assert own_misses(done) <= 0.4, done.info["missed"]
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
     assert sum(below.values()) > (0 if SANITIZED else 3), (done.info["samples"], done.info["failures"])
@@ -280,22 +284,17 @@ def test_a_deeper_one_has_its_ends(record):
         assert 10000 < len(stack) <= 20001
 
 
-def test_a_crowd_of_threads(start, python, program, tmp_path):
+@pytest.mark.sanitized("256 threads")
+@pytest.mark.pythons("oldest and newest")
+def test_a_crowd_of_threads(start, start_recorder, python, program, tmp_path):
     target = start(*python.command, program("crowd"), 256)
-    missed = []
-    for number in range(3):  # a busy machine is busy now and then
-        path = tmp_path / f"{number}.pyreel"
-        attach(target, path, seconds=2, prefix=as_root() if python.root else ())
-        figures = whole(path)
-        assert figures["failed"] <= 0.001 * figures["samples"], figures["failures"]
-        assert len(figures["threads"]) == 256
-        # Those that had the lock lately are read at one moment; others may move until they are read.
-        assert figures["exact_percent"] >= (40 if SANITIZED else 80)
-        missed.append(missed_part(figures))
-        if missed[-1] <= 0.01 or SANITIZED:
-            return
-    need_quiet(python, program, tmp_path)
-    assert min(missed) <= 0.04, missed
+    path = tmp_path / "a.pyreel"
+    done = done_of(start_recorder("-p", target.pid, "-d", 2, "-o", path, prefix=as_root() if python.root else ()), path)
+    assert done.info["failed"] <= 0.001 * done.info["samples"], done.info["failures"]
+    assert len(done.info["threads"]) == 256
+    # Those that had the lock lately are read at one moment; others may move until they are read.
+    assert done.info["exact_percent"] >= (40 if SANITIZED else 80) * (1 - busy_part(done))
+    assert own_misses(done) <= (0.4 if SANITIZED else 0.04), done.info["missed"]
 
 
 # ---- where it runs ----
@@ -311,6 +310,7 @@ def on(processor):
     return [need_command("taskset"), "-c", str(processor)]
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
@@ -324,6 +324,7 @@ def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, proc
     assert figures["reached_hz"] > 300 or missed_part(figures) > 0.02
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_on_the_only_processor_it_is_exact(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
@@ -336,25 +337,24 @@ def test_on_the_only_processor_it_is_exact(start, python, program, tmp_path, pro
 
 
 def test_time_without_a_processor_is_missed(start, start_recorder, python3, program, tmp_path, processors):
-    """It is no time that the program kept us waiting, and nobody knows what the program did meanwhile."""
+    """It is no time that the program kept us waiting, and nobody knows what the program did meanwhile. All three run on one
+    processor, of which the hog takes half."""
     path = tmp_path / "a.pyreel"
-    recorder = start_recorder(*ALL_TICKS, "-o", path, "--", python3, program("spin"), 3)
+    recorder = start_recorder(*ALL_TICKS, "-o", path, "--", python3, program("spin"), 3, prefix=on(processors[0]))
     recorder.wait_for_output()
-    if start(python3, program("hog"), 2).pid == 0:
+    if start(*on(processors[0]), python3, program("hog"), 2).pid == 0:
         missing("needs root, or CAP_SYS_NICE")
     ended = recorder.wait()
     assert ended.code == 0, ended
     figures = whole(path)
-    if figures["missed"] + figures["figures"].get("samples_blocked", 0) < 100:
-        pytest.skip("the recorder always had a processor")
+    assert figures["missed"] + figures["figures"].get("samples_blocked", 0) > 100
     assert figures["figures"].get("samples_blocked", 0) <= 5 + 0.005 * figures["ticks"], figures["missed"]
 
 
 # ---- without one lock for all ----
 
-def test_interpreters_with_locks_of_their_own_are_read_live(record, python):
-    if python.minor < 12:
-        pytest.skip("one lock for all interpreters before 3.12")
+@pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
+def test_interpreters_with_locks_of_their_own_are_read_live(record):
     figures = record("in_interpreters", "own_locks", 2).info
     assert figures["failed"] <= 0.005 * figures["samples"] + 3, figures["failures"]
     together = [thread["samples"] for thread in figures["threads"] if thread["interpreter"] > 0]

@@ -36,6 +36,7 @@ def recorded(version, start, tmp_path):
     return record
 
 
+@pytest.mark.sanitized("the memory of free-threaded builds")
 def test_each_thread_is_seen_where_it_is(recorded, version):
     figures, seen, pid = recorded()
     assert figures["python"] == VERSIONS[version]

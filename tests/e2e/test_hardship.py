@@ -24,6 +24,8 @@ def depths(path, function):
 
 # ---- deep stacks ----
 
+@pytest.mark.sanitized("deep stacks in the data stack, on the C stack and in generators")
+@pytest.mark.pythons("oldest and newest")
 @pytest.mark.parametrize("kind, depth", [("calls", 5000), ("through_c", 150), ("generators", 300)])
 def test_a_deep_stack_is_kept_to_its_root(python, program, tmp_path, kind, depth):
     prefix = as_root() if python.root else ()
@@ -34,6 +36,7 @@ def test_a_deep_stack_is_kept_to_its_root(python, program, tmp_path, kind, depth
     assert depths(path, kind).get(depth + 1, 0) > 0.5 * figures["samples"]
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_a_very_deep_stack_is_read_at_first_sight(python, program, tmp_path):
     """Though it takes hundreds of pieces of memory, and each call in it is new."""
     prefix = as_root() if python.root else ()
@@ -52,6 +55,7 @@ def test_a_stack_that_is_deeper_than_can_be_read_is_said_to_be(python3, program,
     assert figures["figures"]["reads"] < 1500 * figures["ticks"]
 
 
+@pytest.mark.sanitized("more frames than one call reads")
 def test_more_frames_than_one_call_can_read_are_failures_not_faults(python3, program, tmp_path):
     path = tmp_path / "d.pyreel"
     ended = run_record(*LIVE, "-r", "100", "-o", path, "--", python3, program("deep"), "both", "495", "2")
@@ -72,6 +76,7 @@ def test_a_command_that_cannot_run_costs_nobody_a_file(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["precious"]
 
 
+@pytest.mark.sanitized("none: file numbers 0 to 2 are free")
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_a_closed_standard_file_does_not_become_the_recording(python3, program, tmp_path, closed):
     path = tmp_path / "c.pyreel"
@@ -120,10 +125,9 @@ def test_a_zombie_is_a_program_that_ended(tmp_path, python3):
                                "time.sleep(30)"], stdout=subprocess.PIPE, env=ENVIRONMENT)
     try:
         child = int(parent.stdout.readline())
-        started = time.monotonic()
         ended = run_record("-p", child, "-o", tmp_path / "z.pyreel")
         assert ended.code == 0, ended
-        assert time.monotonic() - started < 5
+        assert parent.poll() is None
         assert whole(tmp_path / "z.pyreel")["ended"] == "the target ended"
     finally:
         parent.kill()

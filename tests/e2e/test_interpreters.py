@@ -13,6 +13,7 @@ from recording import collapsed, run_record, whole
 ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
 INTERPRETER = re.compile(r"interpreter (\d+);")
 
+OWN_LOCKS = pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
 Done = collections.namedtuple("Done", "info lines roles cpu")  # roles: number -> its interpreters
 
 
@@ -20,8 +21,6 @@ Done = collections.namedtuple("Done", "info lines roles cpu")  # roles: number -
 def inside(python, program, tmp_path):
     """inside("turns"): what was recorded of a program that works in interpreters in this way."""
     def record(what, *options, seconds=1.0):
-        if what == "own_locks" and python.minor < 12:
-            pytest.skip("one lock for all interpreters before 3.12")
         prefix = environment.as_root() if python.root else ()
         path = tmp_path / f"{what}.pyreel"
         ended = run_record(*options, "-o", path, "--", *python.command, program("in_interpreters"), what, seconds,
@@ -66,6 +65,7 @@ def test_each_does_its_own_work(inside):
     assert min(samples.values()) > 20, samples
 
 
+@pytest.mark.sanitized("lists of interpreters that change")
 def test_fifty_of_them(inside):
     done = inside("many", seconds=0.5)
     samples = assert_right(done)
@@ -81,6 +81,7 @@ def test_a_thread_that_enters_them_by_turns(inside):
     assert {thread["tid"] for thread in done.info["threads"]} == {done.info["processes"][0]["pid"]}
 
 
+@pytest.mark.sanitized("lists of interpreters that change")
 def test_they_are_made_and_destroyed(inside):
     done = inside("come_and_go", seconds=2)
     samples = assert_right(done)
@@ -100,6 +101,8 @@ def working(done):
             if thread["interpreter"] > 0 and thread["samples"] > 0.4 * done.info["ticks"]]
 
 
+@OWN_LOCKS
+@pytest.mark.sanitized("lists of interpreters that change")
 def test_with_locks_of_their_own_each_has_its_lock(inside):
     done = inside("own_locks")
     assert_right(done)
@@ -114,6 +117,7 @@ def test_one_lock_is_had_by_one(inside):
     assert sum(thread["gil_percent"] for thread in working(done)) < 110, working(done)
 
 
+@OWN_LOCKS
 def test_time_is_counted_in_the_interpreter_that_uses_it(inside, python):
     done = inside("own_locks")
     told = sum(thread["cpu_s"] for thread in done.info["threads"])
@@ -122,15 +126,15 @@ def test_time_is_counted_in_the_interpreter_that_uses_it(inside, python):
         assert all(thread["cpu_percent"] > 75 for thread in working(done)), working(done)
 
 
-def test_a_pool_of_them(inside, python):
-    if python.minor < 14:
-        pytest.skip("no InterpreterPoolExecutor before 3.14")
+@pytest.mark.pythons("each version", since="3.14")  # which brought InterpreterPoolExecutor
+def test_a_pool_of_them(inside):
     done = inside("pool")
     seen = seen_in(done)
     assert set(seen) == {1, 2, 3}
     assert all(len(interpreters) == 1 and 0 not in interpreters for interpreters in seen.values()), seen
 
 
+@OWN_LOCKS
 def test_all_that_have_a_lock_are_sampled(inside):
     done = inside("own_locks", "-t", "gil")
     samples = assert_right(done)

@@ -83,6 +83,7 @@ def samples_of(lines, words):
 
 # ---- several ----
 
+@pytest.mark.sanitized("several recordings at once")
 def test_collapsed_tells_recordings_apart(shards):
     lines = collapsed_of(shards)
     assert sum(lines.values()) == sum(shard.info["samples"] for shard in shards)
@@ -94,6 +95,7 @@ def test_collapsed_tells_recordings_apart(shards):
         assert samples_of(lines, f" ({name});") == shard.info["samples"]
 
 
+@pytest.mark.sanitized("several recordings at once")
 def test_time_is_that_of_each_recording(shards):
     lines = collapsed_of(shards, "--weight", "wall")
     for shard in shards:
@@ -101,6 +103,7 @@ def test_time_is_that_of_each_recording(shards):
         assert samples_of(lines, f"({shard.path.parent.name}/") == shard.info["samples"] * interval_us
 
 
+@pytest.mark.sanitized("several recordings at once")
 def test_pprof_has_a_label_for_the_recording(shards, tmp_path):
     summary = pprof_check.summary(pprof_of(tmp_path, shards))
     totals = collections.Counter()
@@ -113,6 +116,7 @@ def test_pprof_has_a_label_for_the_recording(shards, tmp_path):
         assert totals[name, "wall"] == shard.info["samples"] * 1e9 / shard.info["rate_hz"]
 
 
+@pytest.mark.sanitized("several recordings at once")
 def test_pprof_itself_groups_by_recording(shards, tmp_path):
     pprof_of(tmp_path, shards)
     said = succeed(*need_go(), "-tags", tmp_path / "merged.pb.gz").text

@@ -36,6 +36,14 @@ def functions(path):
     return seen
 
 
+def at_work(told):
+    """The part of the time in which the only thread used a processor, by the kernel's count: 0.3 of it, if it gets one when it
+    wants one."""
+    (thread,) = told["threads"]
+    return thread["cpu_s"] / told["duration_s"]
+
+
+@pytest.mark.sanitized("the exceptions of threads, coroutines and generators")
 def test_exception_mode_keeps_what_raises_or_handles(doing):
     path = doing("exceptions", "-m", "exception", seconds=2)
     told, seen = whole(path), functions(path)
@@ -50,11 +58,12 @@ def test_exception_mode_keeps_what_raises_or_handles(doing):
     assert abs(share - 8 / 13) < MARGIN, share
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_cpu_mode_keeps_who_has_a_processor(doing):
     path = doing("sleeps", "-m", "cpu")
     told, seen = whole(path), functions(path)
     share = told["samples"] / told["ticks"]
-    assert abs(share - 0.3) < MARGIN, share
+    assert abs(share - at_work(told)) < MARGIN and share < 0.3 + MARGIN, (share, at_work(told))
     assert seen["spin"] >= 0.9 * told["samples"], seen
 
 
@@ -65,12 +74,14 @@ def test_gil_mode_keeps_who_has_the_lock(doing):
     assert all(0.2 < thread["samples"] / told["samples"] < 0.8 for thread in told["threads"]), told["threads"]
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_a_sleeping_thread_has_no_lock(doing):
     told = whole(doing("sleeps", "-m", "gil"))
     share = told["samples"] / told["ticks"]
-    assert abs(share - 0.3) < MARGIN, share
+    assert at_work(told) - MARGIN < share < 0.3 + MARGIN, (share, at_work(told))
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_what_a_mode_leaves_out_is_still_looked_at(doing):
     """A program that never handles an exception: no samples, and all of its time."""
     told = whole(doing("sleeps", "-m", "exception"))
@@ -79,6 +90,7 @@ def test_what_a_mode_leaves_out_is_still_looked_at(doing):
     assert due >= 0.85 * told["duration_s"] * told["rate_hz"]
 
 
+@pytest.mark.sanitized("frames between C code; the state of the collector")
 def test_c_code_between_python_frames_is_marked(doing):
     seen = stacks.of_collapsed(collapsed(doing("calls_c", "--native")))
     (counted,) = seen.values()
@@ -92,10 +104,12 @@ def test_c_code_between_python_frames_is_marked(doing):
     assert any("key" in {frame[0] for frame in stack} for stack in counted)
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_c_code_is_not_marked_unless_asked(doing):
     assert "<native>" not in functions(doing("calls_c"))
 
 
+@pytest.mark.sanitized("frames between C code; the state of the collector")
 def test_garbage_collection_is_marked_below_who_started_it(doing):
     path = doing("collects")
     told, seen = whole(path), functions(path)
@@ -105,5 +119,6 @@ def test_garbage_collection_is_marked_below_who_started_it(doing):
         assert "<GC>" not in names or names == ["<module>", "collects", "<GC>"], stack
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_garbage_collection_is_not_marked_when_it_is_not_wanted(doing):
     assert "<GC>" not in functions(doing("collects", "--no-gc"))

@@ -36,32 +36,42 @@ def above_spin(threads):
     return stack[-2]
 
 
+@pytest.mark.sanitized("a name of 70,000 characters")
+@pytest.mark.pythons("oldest and newest")
 def test_a_long_name_is_cut_and_the_frame_stays(odd):
     name, file, line = above_spin(odd("long_name"))
     assert name == "n" * KEPT + "…"
     assert (file, line) == ("/made/long_name.py", 2)
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_a_long_file_name_is_cut_and_the_frame_stays(odd):
     name, file, line = above_spin(odd("long_file"))
     assert (name, line) == ("short", 2)
     assert file == "/" + "f" * (KEPT - 1) + "…"
 
 
+@pytest.mark.sanitized("a line table of 12,000 lines")
+@pytest.mark.pythons("oldest and newest")
 def test_a_line_behind_a_large_table_is_known(odd):
     assert above_spin(odd("large_table")) == ("large", "/made/large.py", 12003)
 
 
+@pytest.mark.sanitized("names of two and four bytes a character")
+@pytest.mark.pythons("oldest and newest")
 def test_names_in_other_scripts(odd):
     assert above_spin(odd("other_scripts")) == ("数え上げ", "/made/größe/名前.py", 2)
 
 
+@pytest.mark.sanitized("a thread name with brackets")
+@pytest.mark.pythons("oldest and newest")
 def test_a_thread_name_may_have_any_characters(odd):
     threads = odd("named_thread")
     assert "a b) (1) R: x" in stacks.names(threads)  # a semicolon stands between frames
     assert stacks.samples(stacks.of_thread(threads, "a b) (1) R: x"), "spin") > 10
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_a_library_of_python_that_is_loaded_again_is_no_other_python(odd):
     assert above_spin(odd("loads_itself"))[0] == "loads_itself"
 

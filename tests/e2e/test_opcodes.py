@@ -76,6 +76,7 @@ def test_instructions_are_those_that_stand_in_the_code(python, program, start, t
     assert figures.get("instructions_unknown", 0) <= 0.01 * figures["instructions"]
 
 
+@pytest.mark.pythons("oldest and newest")
 def test_without_the_option_there_are_none(python, program, start, tmp_path):
     path = tmp_path / "a.pyreel"
     recorded, said = record_hot(python, program, start, path, seconds=0.5)
@@ -88,10 +89,10 @@ def test_without_the_option_there_are_none(python, program, start, tmp_path):
     assert "\nopcodes" not in succeed(*convert("info", path).command).text
 
 
+@pytest.mark.sanitized("instructions that sys.monitoring replaces")
+@pytest.mark.pythons("each version", since="3.12")  # which brought sys.monitoring
 def test_monitored_instructions_keep_their_base(python, program, start, tmp_path):
     """What sys.monitoring puts in the place of others is named, and of the right base."""
-    if python.minor < 12:
-        pytest.skip("sys.monitoring is new in 3.12")
     path = tmp_path / "a.pyreel"
     recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"], seconds=2.5)
     frames = hot_frames(recorded, path, said)
@@ -111,6 +112,8 @@ def test_shown_by_info(spinning, tmp_path):
     assert "\nopcodes     the instruction of each frame\n" in succeed(*convert("info", tmp_path / "a.pyreel").command).text
 
 
+@pytest.mark.sanitized("a recording with instructions, by each converter")
+@pytest.mark.pythons("oldest and newest")
 def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path):
     """As many samples of each as the recording has, in every output; nothing of it without the option."""
     path = tmp_path / "a.pyreel"

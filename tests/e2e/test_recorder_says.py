@@ -14,6 +14,7 @@ from recording import PATIENCE, convert, info, read_terminal, run_record, whole
 
 # ---- where the recording goes ----
 
+@pytest.mark.sanitized("none: a pipe, and a terminal, is written to")
 def test_a_recording_can_go_into_a_pipe(python3, program, tmp_path):
     ended = run_record("-o", "-", "--", python3, program("dies"), 0)
     assert ended.code == 0
@@ -80,6 +81,7 @@ def test_a_summary_and_no_progress_without_a_terminal(spinning, tmp_path):
     assert "\r" not in ended.messages and "\x1b" not in ended.messages
 
 
+@pytest.mark.sanitized("none: a pipe, and a terminal, is written to")
 def test_progress_on_a_terminal(spinning, tmp_path):
     pid, terminal = pty.fork()
     if pid == 0:
@@ -132,6 +134,7 @@ def test_a_process_that_does_not_exist(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sanitized("programs that are no CPython of ours")
 def test_a_process_that_is_no_python(tmp_path):
     sleep = subprocess.Popen(["sleep", "30"])
     try:
@@ -145,6 +148,7 @@ def test_a_process_that_is_no_python(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sanitized("the command line")
 @pytest.mark.parametrize("arguments", [[], ["-p", "1", "--", "true"], ["-p", "x", ], ["-p", "0"], ["-r", "fast", "--", "true"],
                                        ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "most", "--", "true"],
                                        ["--kill", "--", "true"], ["--level", "99", "--", "true"], ["--no-such-option"],
@@ -157,6 +161,7 @@ def test_misuse(arguments, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sanitized("programs that are no CPython of ours")
 def test_an_old_python_is_named_and_runs_on(tmp_path):
     old = old_python() or missing("CPython 3.10 or older")
     ended = run_record("-o", tmp_path / "a.pyreel", "--", *old.command, "-c", "import time; time.sleep(0.5); print('done')")

@@ -7,6 +7,8 @@ import stacks
 from environment import as_root
 from recording import attach, collapsed
 
+pytestmark = pytest.mark.pythons("oldest and newest")
+
 # Each takes two or more samples of a hundred.
 SMALL = ("Lexer.peek", "Lexer.advance", "Parser.current", "Parser.take", "Evaluator.visit")
 LEAST = 0.4  # of the true share: the rest is chance, in some forty samples
@@ -24,7 +26,6 @@ def leaves(path):
     return shares
 
 
-@pytest.mark.measures
 @pytest.mark.parametrize("rate", [1000, 10000])
 def test_they_have_their_share(python, rate, program, start, tmp_path):
     """Compared with what is recorded of a target that stands still."""

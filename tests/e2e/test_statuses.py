@@ -33,6 +33,7 @@ def lines(path, *options):
             (line.rpartition(" ") for line in collapsed(path, *options).splitlines())}
 
 
+@pytest.mark.sanitized("samples that say what a thread did")
 def test_modes_keep_their_samples(path):
     everything = {WORK: 90, WAIT: 10, WORKER: 100}
     assert lines(path) == lines(path, "--mode", "wall") == everything
@@ -40,6 +41,7 @@ def test_modes_keep_their_samples(path):
     assert lines(path, "--mode", "exception") == {WORKER: 25}
 
 
+@pytest.mark.sanitized("samples that say what a thread did")
 def test_weights_are_microseconds(path):
     assert lines(path, "--weight", "samples") == lines(path)
     assert lines(path, "--weight", "wall") == {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}
@@ -57,6 +59,7 @@ def test_a_mode_is_no_loss(path, tmp_path):
         assert ended.messages.startswith(f"pyreel-{name}: wrote {tmp_path / 'out'}: 90 samples, "), ended
 
 
+@pytest.mark.sanitized("samples that say what a thread did")
 def test_gecko_has_the_samples_of_the_mode(path, tmp_path):
     for mode, wanted in (("wall", 200), ("cpu", 90), ("exception", 25)):
         assert convert("gecko", path, "--mode", mode, "-o", tmp_path / "out").code == 0

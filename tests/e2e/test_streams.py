@@ -16,6 +16,8 @@ import predicted_stream
 from environment import PROJECT
 from recording import convert
 
+pytestmark = pytest.mark.sanitized("recordings of every kind, later versions and damaged ones among them")
+
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 CASES = sorted(path.parent.name for path in STREAMS.glob(f"*/{golden.RECORDING}"))
 

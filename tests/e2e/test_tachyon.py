@@ -99,6 +99,7 @@ def test_its_attach_is_converted_too(folder, program):
 MAIN_THREAD = 32  # of a sample's status
 
 
+@pytest.mark.sanitized("files of Tachyon")
 @pytest.mark.parametrize("how", ["cpu", "opcodes", "native"])
 def test_nothing_that_it_holds_is_lost_on_the_way(theirs, ours, program, how):
     """Through our events and back: places, opcodes, statuses, interpreters, times."""
@@ -258,6 +259,7 @@ def test_one_whose_recorder_was_killed_is_refused(program, start, folder, tmp_pa
         assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sanitized("damaged files of Tachyon")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_one_that_is_cut_off_or_changed_is_refused_or_converted(theirs, name, tmp_path):
     with open(theirs("plain"), "rb") as file:

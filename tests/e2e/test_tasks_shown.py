@@ -90,6 +90,7 @@ def test_info_tells_of_entries_as_tasks(entries):
     assert [(thread["name"], thread["samples"]) for thread in figures["threads"]] == [("MainThread", 0), ("worker", 0)]
 
 
+@pytest.mark.sanitized("very many tasks")
 def test_info_of_very_many_tasks_is_short(many):
     assert len(info(many)["tasks"]) == MANY
     text = succeed(*convert("info", many).command).text
@@ -110,6 +111,7 @@ def test_entries_stand_behind_their_thread(entries):
                               ("task Task-3", *ORPHAN): 10}
 
 
+@pytest.mark.sanitized("very many tasks")
 def test_merged_threads_merge_tasks_without_a_name(entries, many):
     """What one wants of a flame graph: tasks that do alike are one box, and those that have a name keep it."""
     assert lines(entries, "--no-threads") == {FIRST: 10, (*FIRST, "<task>", "fetch", "parse"): 10, ("<task>", "fetch"): 10}
@@ -181,6 +183,7 @@ def test_go_pprof_shows_instructions_as_tags(running, tmp_path):
     assert sum(shown["task"].values()) == 80
 
 
+@pytest.mark.sanitized("very many tasks")
 def test_pprof_of_very_many_tasks(many, tmp_path):
     profile = pprof_check.summary(pprof_check.load(write("pprof", many, tmp_path)))
     assert len(profile["samples"]) == MANY
@@ -242,6 +245,7 @@ def test_gecko_shows_instructions(running, tmp_path):
         assert (functions["[RESUME]"], functions["parse"]) == ([20, 20], [0, 80])
 
 
+@pytest.mark.sanitized("very many tasks")
 def test_gecko_of_very_many_tasks(many, tmp_path):
     """The viewer can't work with so many threads."""
     out, profile = checked(many, tmp_path)

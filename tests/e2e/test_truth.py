@@ -12,6 +12,8 @@ import stacks
 from conftest import KNOWN_SECONDS
 from recording import collapsed, gecko, pprof
 
+pytestmark = pytest.mark.pythons("each build")
+
 MARGIN = 0.06  # of a share: sampling error, and what a busy machine adds
 
 
@@ -115,6 +117,7 @@ def test_the_python_is_named(recorded):
     assert "known.py" in recorded.info["recorder_command"]
 
 
+@pytest.mark.sanitized("the memory of each CPython; a recording, by each converter", pythons="each version")
 def test_all_outputs_show_the_same_stacks(recorded):
     assert stacks.differences(stacks.of_gecko(gecko(recorded.path)), recorded.threads) == ""
     assert stacks.differences(stacks.of_pprof(pprof(recorded.path)), recorded.threads) == ""
@@ -183,6 +186,7 @@ def test_a_call_has_its_column(recorded):
         assert known_program.LINES[line].index(text) + 1 in columns[caller, line]
 
 
+@pytest.mark.sanitized("a recording that is folded")
 def test_lines_can_be_merged_and_threads_too(recorded):
     text = collapsed(recorded.path, "--functions", "--no-threads", "--full-paths")
     merged = collections.Counter()

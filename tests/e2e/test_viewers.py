@@ -12,6 +12,8 @@ from environment import need_go
 from recording import collapsed, gecko, pprof, succeed
 from viewers import handle, opened, speedscope, tree_stacks
 
+pytestmark = pytest.mark.pythons("oldest and newest")
+
 FUNCTIONS = ["plain", "Mill.grind", "outer", "middle", "inner", "drain", "numbers", "descend", "rounds", "nap_again"]
 
 

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/fakes/payloads.h"
 
-#include "formats/codec/stream_format.h"
+#include "formats/base/alloc.h"
+#include "formats/stream/block_read.h"
+#include "formats/stream/block_write.h"
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <unistd.h>
 
 #define THREADS 5
 
@@ -101,4 +107,54 @@ struct bytes random_payload(uint64_t *state, bool sane)
     for (uint64_t i = random_number(state) * 4; i > 0 && payload.size < 20000; i--)
         put_random_record(&payload, state, depths, sane);
     return payload;
+}
+
+/* ---- codecs ---- */
+
+const struct strange_payload strange_payloads[] = {
+    { "no base", 0, { 0 } },
+    { "a record of no kind", 2, { 0, 8 } },
+    { "a number longer than it need be", 3, { 0, 0x81, 0 } },
+    { "a cut number", 2, { 0, 0x81 } },
+    { "a stack that is cut", 5, { 0, 0x0B, 0, 2, 1 } },
+    { "a round of more frames than there are", 8, { 0, 0x0B, 0, 3, 1, 0, 1, 3 } },
+    { "a note larger than the rest", 4, { 0, 0x27, 9, 1 } },
+    { "a status without its fields", 4, { 0, 0x5F, 1, 1 } },
+    { "a number of more than 64 bits", 12, { 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2 } },
+};
+const size_t strange_payloads_count = countof(strange_payloads);
+
+struct bytes recording_of(const struct bytes *payload, unsigned char version, enum stream_codec codec, int level)
+{
+    const int fd = memory_file("", 0);
+    const unsigned char header[] = { 1, 1, version };
+    struct block_writer writer;
+    block_writer_open(&writer, fd, codec, level);
+    assert_true(block_write(&writer, BLOCK_HEADER, &(struct bytes){ (unsigned char *)header, 3, 3 }, NULL));
+    assert_true(block_write(&writer, BLOCK_EVENTS, payload, NULL));
+    block_writer_close(&writer);
+    return file_bytes(fd);
+}
+
+void assert_read_since(unsigned char since, const struct bytes *payload, enum stream_codec codec, int level)
+{
+    for (unsigned char version = 1; version <= STREAM_VERSION; version++) {
+        struct bytes file = recording_of(payload, version, codec, level);
+        assert_int_equal(file.at[EVENTS_BLOCK_AT + STREAM_CODEC_AT], codec);
+        const int from = memory_file(file.at, file.size);
+        struct block_reader reader;
+        struct block block;
+        block_reader_open(&reader, from);
+        assert_true(block_read_magic(&reader, NULL));
+        assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
+        assert_int_equal(block_read(&reader, &block, NULL), version < since ? BLOCK_NO_MORE : BLOCK_FOUND);
+        assert_int_equal(reader.damage.bytes, version < since ? file.size - EVENTS_BLOCK_AT : 0);
+        if (version >= since) {
+            assert_int_equal(cursor_left(&block.payload), payload->size);
+            assert_memory_equal(block.payload.at, payload->at, payload->size);
+        }
+        block_reader_close(&reader);
+        close(from);
+        bytes_free(&file);
+    }
 }

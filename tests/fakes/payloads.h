@@ -4,6 +4,7 @@
 #define PYREEL_TESTS_FAKES_PAYLOADS_H
 
 #include "formats/base/bytes.h"
+#include "formats/codec/stream_format.h"
 
 /* The same numbers in each run, most of them small. */
 uint64_t random_number(uint64_t *state);
@@ -14,5 +15,21 @@ void put_long_note(struct bytes *payload, uint64_t kind, size_t text);
 /* A payload of at most some 20,000 bytes; the caller frees it. With `sane` stacks what goes was there, and is told from
  * the end that a writer chooses. */
 struct bytes random_payload(uint64_t *state, bool sane);
+
+/* Payloads that no codec gives back byte for byte: they must be stored as they are. */
+extern const struct strange_payload {
+    const char *what;
+    size_t size;
+    unsigned char bytes[20];
+} strange_payloads[];
+extern const size_t strange_payloads_count;
+
+/* A recording of this version of the format, with one EVENTS block that is at EVENTS_BLOCK_AT. */
+#define EVENTS_BLOCK_AT (STREAM_MAGIC_SIZE + STREAM_BLOCK_HEADER + 3)
+struct bytes recording_of(const struct bytes *payload, unsigned char version, enum stream_codec codec, int level);
+
+/* In recordings of versions before `since` a reader passes over blocks of a codec; in later ones it finds the payload.
+ */
+void assert_read_since(unsigned char since, const struct bytes *payload, enum stream_codec codec, int level);
 
 #endif

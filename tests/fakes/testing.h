@@ -7,10 +7,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #define run_all(tests) cmocka_run_group_tests(tests, NULL, NULL)
+
+/* How many rounds a test of random inputs makes: `rounds`, and PYREEL_SOAK times as many for tests/soak/run. The
+ * numbers are the same in each run, so more rounds see more. */
+static inline unsigned soak(unsigned rounds)
+{
+    const char *factor = getenv("PYREEL_SOAK");
+    return factor && atoi(factor) > 0 ? rounds * (unsigned)atoi(factor) : rounds;
+}
 
 /* A text of any size against a literal. */
 #define assert_text(text, literal)                                                                                     \

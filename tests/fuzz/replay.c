@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz target over files, and over the files of folders, given as arguments; then over each of them cut at a few
- * places and with a few bytes changed, so that the tests find what is easy to find without a fuzzer. */
+/* replay_NAME [--variants N] FILE-OR-FOLDER...: runs a fuzz target over files, and over the files of folders. Then it
+ * runs the target over N variants of each file, cut at a few places and with a few bytes changed: so the tests find
+ * what is easy to find without a fuzzer. With PYREEL_SOAK=10, see tests/soak/run, there are ten times as many variants.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include "formats/base/alloc.h"
@@ -11,16 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VARIANTS 400
-
-static unsigned files;
+static unsigned files, variants = 400;
 
 static void run_variants(const unsigned char *bytes, size_t size)
 {
     uint64_t random = size;
-    for (int i = 0; i < VARIANTS && size > 0; i++) {
+    for (unsigned i = 0; i < variants && size > 0; i++) {
         unsigned char *changed = (unsigned char *)alloc_copy(bytes, size);
-        for (int k = 0; k < 1 + i % 4; k++) {
+        for (unsigned k = 0; k < 1 + i % 4; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             changed[(random >> 20) % size] ^= (unsigned char)(1 + (random >> 56));
         }
@@ -75,12 +75,19 @@ static bool run_path(const char *path)
 
 int main(int argc, char **argv)
 {
+    int first = 1;
+    if (argc > 2 && strcmp(argv[1], "--variants") == 0) {
+        variants = (unsigned)atoi(argv[2]);
+        first = 3;
+    }
+    const char *factor = getenv("PYREEL_SOAK");
+    variants *= factor && atoi(factor) > 0 ? (unsigned)atoi(factor) : 1;
     LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-    for (int i = 1; i < argc; i++)
+    for (int i = first; i < argc; i++)
         if (!run_path(argv[i]))
             return 1;
     if (files == 0) {
-        fprintf(stderr, "usage: %s FILE-OR-FOLDER...: there was no file\n", argv[0]);
+        fprintf(stderr, "usage: %s [--variants N] FILE-OR-FOLDER...: there was no file\n", argv[0]);
         return 1;
     }
     printf("%u files\n", files);

@@ -30,15 +30,14 @@ static void versions_read_as_python_says_them(void **state)
 static void every_failure_and_reason_has_words(void **state)
 {
     (void)state;
+    /* Of its own: none is said as another is. */
     for (int cause = 1; cause < FAILURE_KINDS; cause++)
-        assert_string_not_equal(event_failure_text((enum failure)cause), "unknown");
+        for (int other = 0; other < cause; other++)
+            assert_string_not_equal(event_failure_text((enum failure)cause), event_failure_text((enum failure)other));
     for (int reason = 1; reason < END_REASONS; reason++)
-        assert_string_not_equal(event_end_reason_text((enum end_reason)reason), "unknown");
-    assert_string_equal(event_failure_text(FAILURE_CHANGED), "changed while read");
-    assert_string_equal(event_failure_text(FAILURE_THREADS), "list of threads unreadable");
-    assert_string_equal(event_end_reason_text(END_TARGET), "the target ended");
-    assert_string_equal(event_end_reason_text(END_NOT_PYTHON), "the target became another program");
-    assert_string_equal(event_end_reason_text(END_UNWRITTEN), "the file could not be written any further");
+        for (int other = 0; other < reason; other++)
+            assert_string_not_equal(event_end_reason_text((enum end_reason)reason),
+                                    event_end_reason_text((enum end_reason)other));
 }
 
 static void what_has_no_words_is_unknown(void **state)

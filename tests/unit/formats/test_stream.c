@@ -84,6 +84,20 @@ static const struct event everything[] = {
     { EVENT_END, .end = { END_TARGET, 190 * MS, 15, 18, 3, 2, 256 } },
 };
 
+static void check_comes_back(const struct event *story, size_t count)
+{
+    struct bytes stream = stream_of(story, count, CODEC_PLAIN);
+    struct playback playback = { 0 };
+    struct journal told = { 0 };
+    playback_read(&playback, stream.at, stream.size);
+    journal_tell(&told, story, count);
+    assert_same_lines(journal_text(&playback.journal), journal_text(&told));
+    assert_true(playback_whole(&playback));
+    journal_free(&told);
+    playback_free(&playback);
+    bytes_free(&stream);
+}
+
 static void everything_comes_back(void **state)
 {
     (void)state;
@@ -172,7 +186,7 @@ static void a_pipe_is_as_good_as_a_file(void **state)
 
 /* ---- a long recording ---- */
 
-static const struct event beginning[] = {
+static const struct event long_beginning[] = {
     { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
@@ -199,8 +213,8 @@ static void begin_long_run(struct long_run *run, enum stream_codec codec)
 {
     *run = (struct long_run){ .fd = memory_file("", 0) };
     stream_writer_open(&run->writer, run->fd, codec, 3);
-    for (size_t i = 0; i < countof(beginning); i++)
-        say(run, beginning[i]);
+    for (size_t i = 0; i < countof(long_beginning); i++)
+        say(run, long_beginning[i]);
 }
 
 static void end_long_run(struct long_run *run)
@@ -398,6 +412,254 @@ static void a_sample_can_not_keep_what_was_not_there(void **state)
     end_long_run(&run);
 }
 
+/* ---- asyncio tasks: which one a thread runs, and entries that stand for one ---- */
+
+#define TASKS_BEGINNING                                                                                                \
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },             \
+        PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),             \
+        FUNCTION(1, 1, 0, 1), FRAME(1, 1, 1), FRAME(2, 1, 2)
+
+/* Two threads' loops change from task to task, together with their stacks and without; another one has none. */
+static const struct event running[] = {
+    TASKS_BEGINNING,
+    TASK(1, 1, "Task-1"),
+    TASK_SAMPLE(MS, 1, 1, 0, 1),
+    SAMPLE(MS, 2, 0, 1),
+    TICK(MS),
+    TASK_SAME(2 * MS, 1, 1, 1),
+    SAME(2 * MS, 2, 1),
+    TICK(2 * MS),
+    TASK(2, 1, "na\xC3\xAFve; \xE2\x9C\x93"),
+    { EVENT_TASK, .task = { 3, 1, T(""), 2 * MS } },
+    TASK_SAMPLE(3 * MS, 1, 2, 0, 2, 1), /* another task, another stack */
+    TASK_SAME(3 * MS, 2, 3, 1),         /* another task, the same stack */
+    TICK(3 * MS),
+    TASK_SAMPLE(4 * MS, 1, 2, 1, 2), /* the same task, another stack */
+    SAME(4 * MS, 2, 1),              /* the task is over */
+    TICK(4 * MS),
+    FAILED(5 * MS, 1, FAILURE_CHANGED),
+    SAME(5 * MS, 2, 1),
+    TICK(5 * MS),
+    TASK_SAME(6 * MS, 1, 2, 2), /* thread 2 is absent */
+    TICK(6 * MS),
+    SAME(7 * MS, 1, 0),
+    TASK_SAME(7 * MS, 2, 1, 1),
+    TICK(7 * MS),
+    { EVENT_END, .end = { END_TARGET, 7 * MS, 7, 12, 0, 1, 0 } },
+};
+
+/* Each task is an entry of its own, beside the thread. */
+static const struct event entries[] = {
+    TASKS_BEGINNING,
+    TASK(1, 1, "Task-1"),
+    TASK(2, 1, "Task-2"),
+    TASK_ENTRY(3, 1, 4313, 1, "Task-1"),
+    TASK_ENTRY(4, 1, 0, 2, "Task-2"), /* an orphan */
+    TASK_SAMPLE(MS, 1, 1, 0, 1),
+    TASK_SAMPLE(MS, 3, 1, 0, 1, 2),
+    TASK_SAMPLE(MS, 4, 2, 0, 2),
+    TICK(MS),
+    TASK_SAME(2 * MS, 1, 2, 1),
+    TASK_SAME(2 * MS, 3, 1, 2),
+    TASK_SAME(2 * MS, 4, 2, 1),
+    TICK(2 * MS),
+    { EVENT_THREAD_END, .change = { 3, 2 * MS, { 0 } } },
+    TASK_SAME(3 * MS, 4, 2, 1),
+    TICK(3 * MS),
+    { EVENT_END, .end = { END_TARGET, 3 * MS, 3, 7, 0, 0, 0 } },
+};
+
+static void what_a_thread_runs_comes_back(void **state)
+{
+    (void)state;
+    check_comes_back(running, countof(running));
+}
+
+static void entries_of_tasks_come_back(void **state)
+{
+    (void)state;
+    check_comes_back(entries, countof(entries));
+}
+
+/* Some seconds of one thread that stays where it is; `story` has room for it. Returns how many events. */
+static size_t stay(struct event *story, struct event thread, uint32_t task, unsigned ticks)
+{
+    const struct event beginning[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+        PROCESS(1, 4313, "/"),
+        TASK(1, 1, "Task-1"),
+        thread,
+        STRING(1, "f"),
+        FUNCTION(1, 1, 0, 1),
+        FRAME(1, 1, 1),
+        TASK_SAMPLE(MS, 1, task, 0, 1),
+        TICK(MS),
+    };
+    size_t count = countof(beginning);
+    memcpy(story, beginning, sizeof(beginning));
+    static const uint32_t first[] = { 1 };
+    story[count - 2].sample.frames = first;
+    for (uint64_t tick = 2; tick <= ticks; tick++) {
+        story[count++] = (struct event)TASK_SAME(tick * MS, 1, task, 1);
+        story[count++] = (struct event)TICK(tick * MS);
+    }
+    story[count++] = (struct event){ EVENT_END, .end = { END_DURATION, ticks * (uint64_t)MS, ticks, ticks, 0, 0, -1 } };
+    return count;
+}
+
+/* The task holds over the blocks, whether the thread runs it or is its entry, and what is told of it each second is a
+ * few bytes or none. */
+static void a_task_that_stays_costs_little(void **state)
+{
+    (void)state;
+    static struct event story[8000];
+    static const struct {
+        struct event thread;
+        uint32_t task;
+        size_t bytes; /* more than a thread without a task takes, at most */
+    } rows[] = {
+        { THREAD(1, 1, 4313, "Task-1"), 0, 0 },
+        { THREAD(1, 1, 4313, "Task-1"), 1, 4 * 4 },        /* RUNS in each of four blocks */
+        { TASK_ENTRY(1, 1, 4313, 1, "Task-1"), 1, 1 },     /* one field more */
+        { TASK_ENTRY(1, 1, 4313, 1, "Task-1"), 0, 1 + 16 } /* strange, and yet it is told */
+    };
+    size_t bare = 0;
+    for (size_t i = 0; i < countof(rows); i++) {
+        const size_t count = stay(story, rows[i].thread, rows[i].task, 3500);
+        struct bytes stream = stream_of(story, count, CODEC_PLAIN);
+        bare = i == 0 ? stream.size : bare;
+        if (stream.size > bare + rows[i].bytes)
+            fail_msg("row %zu takes %zu bytes, %zu without a task", i, stream.size, bare);
+        bytes_free(&stream);
+        check_comes_back(story, count);
+    }
+}
+
+/* ---- what threads do, and how much CPU time they use ---- */
+
+#define REC STATUS_RECORDED
+
+/* A thread that runs for all of its time or none of it: told by the changes alone, exactly. */
+static const struct event at_work[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    PROCESS(1, 4313, "/"),
+    THREAD(1, 1, 4313, "python3"),
+    THREAD(2, 1, 4314, "other"),
+    STRING(1, "f"),
+    STRING(2, "LOAD_ATTR_SLOT"),
+    STRING(3, "LOAD_ATTR"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 1),
+    { EVENT_FRAME, .frame = { 2, 1, 1, 1, -1, -1, 2, 3 } },
+    STATUS_SAMPLE(MS, 1, 0, REC | STATUS_CPU | STATUS_GIL, 0, 1),
+    TICK(MS),
+    STATUS_SAME(2 * MS, 1, 1, REC | STATUS_CPU | STATUS_GIL, MS),
+    STATUS_SAMPLE(2 * MS, 2, 0, REC | STATUS_GIL_WAIT, 0, 1, 2),
+    TICK(2 * MS),
+    STATUS_SAMPLE(3 * MS, 1, 0, REC | STATUS_CPU | STATUS_EXCEPTION, MS, 2),
+    STATUS_SAME(3 * MS, 2, 2, REC | STATUS_GIL_WAIT, 0),
+    TICK(3 * MS),
+    STATUS_SAME(4 * MS, 1, 1, REC, MS),
+    STATUS_SAME(4 * MS, 2, 2, REC | STATUS_GIL_WAIT | STATUS_CPU_UNKNOWN, 0),
+    TICK(4 * MS),
+    STATUS_SAME(5 * MS, 1, 1, REC, 0),
+    TICK(5 * MS), /* thread 2 is absent */
+    LEFT_OUT(5 * MS, 2, 1, 0),
+    STATUS_SAME(6 * MS, 1, 1, REC, 0),
+    STATUS_SAME(6 * MS, 2, 2, REC | STATUS_CPU, 0),
+    TICK(6 * MS),
+    { EVENT_END, .end = { END_TARGET, 7 * MS, 6, 10, 0, 0, 0 } },
+};
+
+static void a_status_comes_back(void **state)
+{
+    (void)state;
+    struct bytes stream = stream_of(at_work, countof(at_work), CODEC_PLAIN);
+    struct playback playback = { 0 };
+    struct journal told = { 0 };
+    playback_read(&playback, stream.at, stream.size);
+    journal_tell(&told, at_work, countof(at_work));
+    assert_same_lines(journal_text(&playback.journal), journal_text(&told));
+    assert_true(playback_whole(&playback));
+    assert_int_equal(playback.journal.tables.threads[2].left_out, 1);
+    assert_int_equal(playback.journal.tables.threads[1].cpu_ns, 3 * MS);
+    journal_free(&told);
+    playback_free(&playback);
+    bytes_free(&stream);
+}
+
+/* A thread that runs for a part of each tick, for some seconds: `story` has room for it. Returns how many events. */
+static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, size_t ticks)
+{
+    static const uint32_t first[] = { 1 }; /* frames */
+    const struct event beginning[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+        PROCESS(1, 4313, "/"),
+        THREAD(1, 1, 4313, "python3"),
+        STRING(1, "f"),
+        FUNCTION(1, 1, 0, 1),
+        FRAME(1, 1, 1),
+        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0, 0, 0, 0 } },
+        TICK(MS),
+    };
+    size_t count = countof(beginning);
+    memcpy(story, beginning, sizeof(beginning));
+    for (uint64_t tick = 2; tick <= ticks; tick++) {
+        story[count++] = (struct event)STATUS_SAME(tick * MS, 1, 1, bits, each_ns);
+        story[count++] = (struct event)TICK(tick * MS);
+    }
+    story[count++] = (struct event){ EVENT_END, .end = { END_DURATION, ticks * (uint64_t)MS, ticks, ticks, 0, 0, -1 } };
+    return count;
+}
+
+/* Its CPU time is right but for a bounded slip, and what is told of it stays small. */
+static void cpu_time_is_nearly_right(void **state)
+{
+    (void)state;
+    static const unsigned shares[] = { 0, 10, 50, 90, 100 };
+    static struct event story[8000];
+    for (size_t i = 0; i < countof(shares); i++) {
+        const uint64_t each_ns = (uint64_t)MS / 100 * shares[i];
+        const size_t count = run_partly(story, REC | (shares[i] >= 50 ? STATUS_CPU : 0), each_ns, 3500);
+        struct bytes bytes = stream_of(story, count, CODEC_PLAIN);
+        struct playback playback = { 0 };
+        playback_read(&playback, bytes.at, bytes.size);
+        assert_true(playback_whole(&playback));
+        const struct thread_row *row = &playback.journal.tables.threads[1];
+        const uint64_t wanted_ns = 3499 * each_ns;
+        const uint64_t off_ns = row->cpu_ns > wanted_ns ? row->cpu_ns - wanted_ns : wanted_ns - row->cpu_ns;
+        if (off_ns > 3 * (uint64_t)MS || bytes.size > 20000 || !row->cpu_known)
+            fail_msg("at %u %% it is %lu ns of %lu, in %zu bytes", shares[i], row->cpu_ns, wanted_ns, bytes.size);
+        playback_free(&playback);
+        bytes_free(&bytes);
+    }
+}
+
+/* What was used in a lost block is nobody's. */
+static void cpu_time_of_lost_blocks_is_not_given_to_others(void **state)
+{
+    (void)state;
+    static struct event story[8000];
+    const size_t count = run_partly(story, REC | STATUS_CPU, MS, 3500);
+    struct bytes bytes = stream_of(story, count, CODEC_PLAIN);
+    unsigned blocks = 0;
+    for (size_t at = 8; at + 24 <= bytes.size;) {
+        uint32_t stored;
+        memcpy(&stored, bytes.at + at + 12, sizeof(stored));
+        if (blocks++ == 2)
+            bytes.at[at + 30] ^= 1;
+        at += 24 + stored;
+    }
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    const struct tables *tables = &playback.journal.tables;
+    assert_false(playback_whole(&playback));
+    assert_in_range(tables->samples, 2400, 2600);
+    assert_in_range(tables->threads[1].cpu_ns, 2390 * (uint64_t)MS, 2600 * (uint64_t)MS);
+    playback_free(&playback);
+    bytes_free(&bytes);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -411,6 +673,12 @@ int main(void)
         cmocka_unit_test(many_deep_threads_come_back),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_sample_can_not_keep_what_was_not_there),
+        cmocka_unit_test(what_a_thread_runs_comes_back),
+        cmocka_unit_test(entries_of_tasks_come_back),
+        cmocka_unit_test(a_task_that_stays_costs_little),
+        cmocka_unit_test(a_status_comes_back),
+        cmocka_unit_test(cpu_time_is_nearly_right),
+        cmocka_unit_test(cpu_time_of_lost_blocks_is_not_given_to_others),
     };
     return run_all(tests);
 }

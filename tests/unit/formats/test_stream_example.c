@@ -202,7 +202,8 @@ static void the_payload_keeps_the_rules(void **state)
     stream_fields_put_number(&header, HEADER_VERSION, 1);
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
-    stream_fields_put_number(&header, HEADER_MARK, block_order_mark(BLOCK_EVENTS, cursor_of(events.at, events.size)));
+    stream_fields_put_number(&header, HEADER_RECORDING_ID,
+                             block_order_recording_id(BLOCK_EVENTS, cursor_of(events.at, events.size)));
     assert_int_equal(payload.at[0], 0);
     put_bytes(&events, payload.at + 1, payload.size - 1);
     struct bytes file = stream_of_payloads(&header, events.at, events.size);
@@ -335,7 +336,7 @@ static void the_trace_is_what_a_reader_does(void **state)
         follow_line(predictor, line);
     assert_true(lines > 0 && range_coder_read_all(&predictor->coder));
     assert_true(codec_predict_undo(&prediction, from, payload.size, &read));
-    assert_memory_equal(predictor->places, prediction.predictor->places, sizeof(predictor->places));
+    assert_memory_equal(predictor->slots, prediction.predictor->slots, sizeof(predictor->slots));
     codec_predict_free(&prediction);
     free(text);
     free(predictor);

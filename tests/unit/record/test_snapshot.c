@@ -343,6 +343,340 @@ static void go_deep(struct fake_python *p)
 }
 EACH_VERSION(what_is_too_deep_is_said_to_be, go_deep);
 
+/* ---- chunks that are gone, or others than they were ---- */
+
+/* The thread is read each time, however often. */
+static void assert_stays_readable(struct fake_python *p)
+{
+    unsigned failed = 0;
+    for (int i = 0; i < 1000; i++) {
+        fake_sample(p, 0);
+        failed += p->threads[0].state != UNWOUND;
+    }
+    if (failed)
+        fail_msg("Python %x: %u of 1000 samples failed", fake_layout(p)->version, failed);
+}
+
+/* The thread has chunks A, B, C; later C follows A, and B is gone. */
+static void skip_chunk(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    struct fake_thread *t = &p->threads[0];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    fake_chunk(p, 0, 40);
+    fake_stack(p, 0, frames, 60);
+    for (int i = 0; i < 4; i++)
+        fake_assert_depth(p, 60);
+    fake_stack(p, 0, frames, 10);
+    fake_assert_depth(p, 10);
+    fake_remote_hide(t->chunks[1], FAKE_CHUNK);
+    t->chunks[1] = t->chunks[2];
+    t->chunks_count = 2;
+    fake_poke(p, t->chunks[1] + fake_layout(p)->chunk_previous, t->chunks[0]);
+    fake_stack(p, 0, frames, 30);
+    assert_stays_readable(p);
+}
+EACH_VERSION(a_chunk_in_the_middle_may_be_gone, skip_chunk);
+
+/* The thread has chunks A, B and a generator at work; later a new chunk D follows A, and B is gone. */
+static void replace_chunk(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    struct fake_thread *t = &p->threads[0];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    frames[3] = (struct fake_frame){ GENERATOR, fake_generator(p, "gen", 40, 9), 2 };
+    fake_chunk(p, 0, 20);
+    fake_chunk(p, 0, 40);
+    fake_stack(p, 0, frames, 30);
+    for (int i = 0; i < 4; i++)
+        fake_assert_depth(p, 30);
+    fake_remote_hide(t->chunks[1], FAKE_CHUNK);
+    t->chunks[1] = t->chunks[2]; /* not known yet */
+    t->chunks_count = 2;
+    fake_poke(p, t->chunks[1] + fake_layout(p)->chunk_previous, t->chunks[0]);
+    fake_stack(p, 0, frames, 32);
+    assert_stays_readable(p);
+}
+EACH_VERSION(a_chunk_may_be_replaced_below_a_generator, replace_chunk);
+
+/* The same between the copies of one that has to be made twice. */
+struct swap {
+    struct fake_python *p;
+    struct fake_frame *frames;
+    unsigned calls;
+};
+
+static void swap_chunk(void *self, const struct piece *piece, size_t i)
+{
+    struct swap *swap = self;
+    (void)piece;
+    struct fake_thread *t = &swap->p->threads[0];
+    if (i != 0 || swap->calls == 0 || --swap->calls > 0)
+        return;
+    fake_remote_hide(t->chunks[1], FAKE_CHUNK);
+    t->chunks[1] = t->chunks[2];
+    t->chunks_count = 2;
+    fake_poke(swap->p, t->chunks[1] + fake_layout(swap->p)->chunk_previous, t->chunks[0]);
+    fake_stack(swap->p, 0, swap->frames, 30);
+}
+
+static unsigned swap_at;
+static void replace_twice(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    const uint64_t g = fake_code(p, "g", 60, 9);
+    fake_chunk(p, 0, 20);
+    fake_chunk(p, 0, 40);
+    fake_stack(p, 0, frames, 30);
+    for (int i = 0; i < 6; i++)
+        fake_assert_depth(p, 30);
+    frames[29].code = g;
+    fake_stack(p, 0, frames, 30);
+    struct swap swap = { p, frames, swap_at };
+    fake_remote_hook(swap_chunk, &swap);
+    fake_assert_depth(p, 30);
+    fake_remote_hook(NULL, NULL);
+}
+
+static void a_chunk_may_be_replaced_while_it_is_read_twice(void **state)
+{
+    (void)state;
+    for (swap_at = 1; swap_at < 40; swap_at++) {
+        (void)0;
+        fake_each_version(replace_twice);
+    }
+}
+
+/* More pieces than a call has room for. */
+static void overflow(struct fake_python *p)
+{
+    static struct interpreter interpreters[256];
+    const struct layout *l = fake_layout(p);
+    struct snapshot s = { .firm = 1, .newest = 191, .twice = true };
+    fake_sample(p, 0);
+    s.chunks = alloc_grow(NULL, &s.chunks_room, 192, sizeof(*s.chunks));
+    s.strays = alloc_grow(NULL, &s.strays_room, 384, sizeof(*s.strays));
+    for (size_t i = 0; i < 192; i++)
+        s.chunks[s.chunks_count++] = (struct chunk){ .address = FAKE_BASE + i * 4096, .next = 512 };
+    for (size_t i = 0; i < 384; i++)
+        s.strays[s.strays_count++] = (struct stray){ .frame = FAKE_BASE + i * 512, .next = l->frame_size };
+    s.cframes[0] = FAKE_BASE;
+    s.cframes_count = l->thread_cframe != 0;
+    struct target target = p->target;
+    target.interpreters = interpreters;
+    target.interpreters_count = 256;
+    struct call *call = alloc_zeroed(1, sizeof(*call));
+    assert_true(snapshot_plan(&s, l, p->threads[0].address, call, true));
+    target_plan(&target, call);
+    snapshot_plan_rest(&s, call);
+    if (call->count > REMOTE_PIECES)
+        fail_msg("Python %x: %zu pieces", l->version, call->count);
+    free(call);
+    snapshot_free(&s);
+}
+EACH_VERSION(a_call_has_room, overflow);
+
+/* The thread goes on while the interpreters are read: its oldest chunks and the others are of different moments. */
+struct between {
+    struct fake_python *p;
+    struct fake_frame *then;
+    size_t count;
+    bool done;
+};
+
+static void go_on(void *self, const struct piece *piece, size_t i)
+{
+    struct between *b = self;
+    (void)i;
+    const uint64_t at = b->p->interpreter + fake_layout(b->p)->interpreter_start;
+    if (b->done || piece->address != at)
+        return;
+    b->done = true;
+    fake_stack(b->p, 0, b->then, b->count);
+}
+
+static void mix_moments(struct fake_python *p)
+{
+    static struct fake_frame one[FAKE_FRAMES], two[FAKE_FRAMES];
+    const uint64_t f = fake_code(p, "f", 20, 9), a = fake_code(p, "a", 50, 9), b = fake_code(p, "b", 70, 9);
+    fake_fill(one, FAKE_FRAMES, f, 1);
+    fake_fill(two, FAKE_FRAMES, f, 1);
+    /* From line 2 of the root it is always a, from line 3 always b. */
+    one[0].unit = 2;
+    two[0].unit = 3;
+    one[24] = (struct fake_frame){ PLAIN, a, 1 };
+    two[24] = (struct fake_frame){ PLAIN, b, 1 };
+    fake_chunk(p, 0, 20);
+    for (int i = 0; i < 40; i++) {
+        fake_stack(p, 0, one, 25);
+        fake_assert_depth(p, 25);
+        fake_stack(p, 0, two, 25);
+        fake_assert_depth(p, 25);
+        fake_stack(p, 0, two, 5);
+        fake_remote_hide(p->threads[0].chunks[1], FAKE_CHUNK);
+        fake_assert_depth(p, 5);
+        fake_remote_hide(0, 0);
+    }
+    fake_stack(p, 0, one, 25);
+    fake_assert_depth(p, 25);
+    struct between between = { p, two, 25, false };
+    fake_remote_hook(go_on, &between);
+    const char *seen = fake_sample(p, 0);
+    fake_remote_hook(NULL, NULL);
+    assert_true(between.done);
+    if (strncmp(seen, "f:22", 4) == 0 && strstr(seen, "b:"))
+        fail_msg("Python %x: no such stack: %s (%u attempts)", fake_layout(p)->version, seen, p->threads[0].attempts);
+}
+EACH_VERSION(chunks_are_of_one_moment, mix_moments);
+
+static void other_stacks(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    struct fake_thread *t = &p->threads[0];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 100);
+    fake_poke(p, t->chunks[1] + fake_layout(p)->chunk_previous, 0);
+    t->chunks_count = 1;
+    const uint64_t both[] = { t->chunks[0], t->chunks[1] };
+    unsigned attempts = 0;
+    for (int i = 0; i < 200; i++) {
+        t->depth = 0;
+        t->chunks[0] = both[i % 2];
+        fake_stack(p, 0, frames, 5);
+        fake_assert_depth(p, 5);
+        attempts += t->attempts;
+    }
+    assert_true(attempts < 420); /* one look to find the other chunk, one to read it */
+}
+EACH_VERSION(stacks_by_turns, other_stacks);
+
+/* ---- frames outside the data stack ---- */
+
+static const struct stray *stray_at(struct fake_python *p, uint64_t frame)
+{
+    const struct snapshot *s = &p->threads[0].walk.snapshot;
+    size_t i = 0;
+    while (i < s->strays_count && s->strays[i].frame != frame)
+        i++;
+    assert_true(i < s->strays_count);
+    return &s->strays[i];
+}
+
+static void lie_together(struct fake_python *p)
+{
+    const uint64_t m = fake_code(p, "m", 1, 9), gen = fake_code(p, "gen", 60, 9);
+    const struct fake_frame frames[] = { { PLAIN, m, 1 }, { GENERATOR, gen, 2 }, { GENERATOR, gen, 3 } };
+    for (int far = 0; far < 2; far++) {
+        p->threads[0].strays[2] = p->threads[0].strays[1] + 240 + (far ? 3 * 4096 : 0);
+        fake_stack(p, 0, frames, 3);
+        for (int i = 0; i < 5; i++)
+            fake_assert_seen(p, "m:2 gen:62 gen:63");
+        const struct stray *first = stray_at(p, p->threads[0].strays[1]);
+        const struct stray *second = stray_at(p, p->threads[0].strays[2]);
+        assert_true(first->span >= first->size);
+        assert_int_equal(second->span == 0, !far);
+        assert_true(far || second->at - first->at == 240);
+    }
+}
+EACH_VERSION(frames_that_lie_together_are_one_piece, lie_together);
+
+/* What is left of a frame leads to something that is no frame. */
+static void lead_astray(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t f = fake_code(p, "f", 20, 9), nothing = fake_room(p, 256);
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 }, { PLAIN, f, 2 } }, 2);
+    fake_assert_depth(p, 2);
+    fake_poke(p, nothing + (l->frame_owner & ~7u), UINT64_MAX / 255 * 200);
+    fake_poke(p, fake_frame_address(p, 0, 1) + l->frame_previous, nothing);
+    fake_sample(p, 0);
+    assert_int_equal(p->threads[0].walk.snapshot.strays_count, 0);
+    fake_poke(p, fake_frame_address(p, 0, 1) + l->frame_previous, nothing + 4);
+    fake_sample(p, 0);
+    assert_int_equal(p->threads[0].walk.snapshot.strays_count, 0);
+}
+EACH_VERSION(what_is_no_frame_is_not_learned, lead_astray);
+
+/* ---- in which order ---- */
+
+static void show_driven(struct fake_python *p, bool driven)
+{
+    static uint64_t m, f, gen;
+    if (driven) {
+        m = fake_code(p, "m", 1, 9);
+        f = fake_code(p, "f", 20, 9);
+        gen = fake_generator(p, "gen", 60, 9);
+    }
+    fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 1 }, { PLAIN, f, 2 }, { GENERATOR, gen, 3 } }, driven ? 3 : 2);
+}
+
+/* What the k-th piece is said to be, it is; `first`: nothing came from its address before. */
+static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k, bool first)
+{
+    size_t place;
+    const enum piece_is is = snapshot_plan_piece(s, k, &place);
+    const struct chunk *chunk = &s->chunks[place < s->chunks_came ? place : s->newest];
+    const uint64_t in_chunk = piece->address - chunk->address;
+    if ((is == PIECE_STATE) != (piece->address == s->thread))
+        fail_msg("piece %zu is the state, or is not", k);
+    if (is == PIECE_CHUNK && in_chunk >= chunk->used)
+        fail_msg("piece %zu is not of chunk %zu", k, place);
+    if (first && in_chunk < chunk->used && is != PIECE_CHUNK)
+        fail_msg("piece %zu is a chunk", k);
+    for (size_t i = 0; i < s->strays_count; i++)
+        if (s->strays[i].span && s->strays[i].frame == piece->address &&
+            (is == PIECE_STRAY ? place != s->strays[i].piece : first || is != PIECE_AGAIN))
+            fail_msg("piece %zu is of strays %u", k, s->strays[i].piece);
+}
+
+static bool came_before(const struct call *call, size_t k)
+{
+    for (size_t i = 0; i < k; i++)
+        if (call->pieces[i].address == call->pieces[k].address)
+            return true;
+    return false;
+}
+
+static void name_pieces(struct fake_python *p)
+{
+    struct snapshot *s = &p->threads[0].walk.snapshot;
+    struct call call;
+    show_driven(p, true);
+    fake_assert_seen(p, "m:2 f:22 gen:63");
+    for (unsigned i = 0; i < 60; i++) {
+        s->twice = i % 3 > 0;
+        s->near = i % 3 > 1;
+        call.count = 0;
+        assert_true(snapshot_plan(s, fake_layout(p), s->thread, &call, false));
+        unsigned states = 0;
+        for (size_t k = 0; k < s->pieces; k++) {
+            assert_piece(s, &call.pieces[k], k, !came_before(&call, k));
+            states += call.pieces[k].address == s->thread;
+        }
+        assert_int_equal(states, 1);
+    }
+}
+EACH_VERSION(pieces_are_what_they_are_said_to_be, name_pieces);
+
+/* A generator's memory is given back, in whichever order it is read. */
+static void free_memory(struct fake_python *p)
+{
+    p->threads[0].strays[2] = fake_pages(p, FAKE_PAGE) + 64;
+    for (int i = 0; i < 30; i++) {
+        show_driven(p, true);
+        for (int k = 0; k < 3; k++)
+            fake_assert_seen(p, "m:2 f:22 gen:63");
+        show_driven(p, false);
+        fake_remote_hide(p->threads[0].strays[2] - 64, FAKE_PAGE);
+        fake_assert_seen(p, "m:2 f:22");
+        assert_in_range(p->threads[0].attempts, 1, 3);
+        fake_remote_hide(0, 0);
+    }
+}
+EACH_VERSION(what_is_not_there_any_more_is_not_read_again, free_memory);
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -356,6 +690,16 @@ int main(void)
         cmocka_unit_test(a_fresh_chunk_is_not_the_first),
         cmocka_unit_test(threads_share_a_call),
         cmocka_unit_test(what_is_too_deep_is_said_to_be),
+        cmocka_unit_test(a_chunk_in_the_middle_may_be_gone),
+        cmocka_unit_test(a_chunk_may_be_replaced_below_a_generator),
+        cmocka_unit_test(a_chunk_may_be_replaced_while_it_is_read_twice),
+        cmocka_unit_test(chunks_are_of_one_moment),
+        cmocka_unit_test(stacks_by_turns),
+        cmocka_unit_test(a_call_has_room),
+        cmocka_unit_test(frames_that_lie_together_are_one_piece),
+        cmocka_unit_test(what_is_no_frame_is_not_learned),
+        cmocka_unit_test(pieces_are_what_they_are_said_to_be),
+        cmocka_unit_test(what_is_not_there_any_more_is_not_read_again),
     };
     return run_all(tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads there are, and which of them are read: those that may have moved. */
+/* Which threads there are, which of them are read (those that may have moved), and what their states tell: which are
+ * attached, in which interpreter a thread is, who collects garbage. */
 #include "record/unwind/thread_list.h"
 
 #include "formats/base/alloc.h"
@@ -10,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct scene {
     struct fake_python *p;
@@ -281,6 +283,203 @@ static void lose_the_list(struct fake_python *p)
 }
 EACH_VERSION(a_torn_list_is_told, lose_the_list);
 
+/* ---- without a lock, those that are attached ---- */
+
+static void attach(struct fake_python *p, size_t thread, enum attachment attachment)
+{
+    fake_poke4(p, p->threads[thread].address + fake_layout(p)->thread_attachment, attachment);
+}
+
+static void choose_attached(struct fake_python *p)
+{
+    struct scene s;
+    if (!fake_layout(p)->free_threaded)
+        return;
+    begin(&s, p, THREADS_GIL, false);
+    assert_tick(&s, "4711 f:20");
+    attach(p, 1, THREAD_ATTACHED);
+    assert_tick(&s, "4712 f:21, 4711 f:20");
+    attach(p, 0, THREAD_SUSPENDED);
+    assert_tick(&s, "4712 f:21");
+    attach(p, 1, THREAD_DETACHED);
+    assert_tick(&s, "");
+    attach(p, 2, THREAD_ATTACHED);
+    assert_tick(&s, "4713 f:22");
+    end(&s);
+}
+EACH_VERSION(the_attached_stand_for_who_has_a_lock, choose_attached);
+
+/* ---- a thread in two interpreters ---- */
+
+static uint64_t second_interpreter(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t second = fake_room(p, FAKE_INTERPRETER);
+    const uint64_t head = p->target.runtime.address + l->runtime_interpreters_head;
+    fake_poke(p, second + l->interpreter_next, fake_peek(p, head));
+    fake_poke(p, second + l->interpreter_id, 1);
+    if (l->interpreter_gil)
+        fake_poke(p, second + l->interpreter_gil, second + l->interpreter_own_gil - 8);
+    fake_poke(p, head, second);
+    return second;
+}
+
+/* Another state of the first thread, which calls into the interpreter. */
+static uint64_t enter(struct fake_python *p, uint64_t interpreter)
+{
+    const struct layout *l = fake_layout(p);
+    const uint64_t state = fake_room(p, l->thread_size + 64);
+    fake_poke(p, interpreter + l->interpreter_threads_head, state);
+    fake_poke(p, state + l->thread_interpreter, interpreter);
+    fake_poke(p, state + l->thread_native_id, 4711);
+    if (l->thread_cframe)
+        fake_poke(p, state + l->thread_cframe, fake_room(p, 32));
+    if (l->thread_base_frame)
+        fake_poke(p, state + l->thread_base_frame, p->threads[0].base_frame);
+    return state;
+}
+
+static void let_hold(struct fake_python *p, uint64_t interpreter, uint64_t state, bool holds)
+{
+    const struct layout *l = fake_layout(p);
+    if (l->thread_attachment) {
+        fake_poke4(p, state + l->thread_attachment, holds ? THREAD_ATTACHED : THREAD_DETACHED);
+        return;
+    }
+    const uint64_t gil = l->runtime_gil ? p->target.runtime.address + l->runtime_gil
+                                        : interpreter + l->interpreter_own_gil;
+    if (holds)
+        fake_poke(p, gil, state);
+    fake_poke4(p, gil + 8, holds);
+}
+
+/* In which interpreter the first thread is, and 9 for each state of another one that is not current. */
+static void assert_current(struct scene *s, uint64_t wanted)
+{
+    uint64_t current = 0;
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    for (size_t i = 0; i < s->thread_list.order_count; i++) {
+        struct member *member = &s->thread_list.members[s->thread_list.order[i]];
+        if (member->native_id != 4711)
+            assert_true(thread_list_current(&s->thread_list, member));
+        else if (thread_list_current(&s->thread_list, member))
+            current = current * 10 + 1 + s->p->target.interpreters[member->interpreter].id;
+    }
+    if (current != wanted + 1)
+        fail_msg("Python %x: in %lu, and should be in %lu", fake_layout(s->p)->version, current - 1, wanted);
+}
+
+static void enter_another(struct fake_python *p)
+{
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    assert_current(&s, 0);
+    const uint64_t head = p->target.interpreters[0].threads_head;
+    const uint64_t first = p->interpreter, second = second_interpreter(p), state = enter(p, second);
+    thread_list_distrust(&s.thread_list);
+    assert_current(&s, 0);
+    let_hold(p, first, p->threads[0].address, false);
+    assert_current(&s, 0); /* as far as is known */
+    let_hold(p, second, state, true);
+    assert_current(&s, 1);
+    let_hold(p, second, state, false);
+    assert_current(&s, 1); /* it sleeps there */
+    let_hold(p, first, p->threads[0].address, true);
+    assert_current(&s, 0);
+    /* The list of the first breaks before its state: what is known of it has an end all the same. */
+    fake_poke(p, first + fake_layout(p)->interpreter_threads_head, 0x10);
+    thread_list_distrust(&s.thread_list);
+    assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_TORN);
+    alarm(10);
+    for (size_t i = 0; i < s.thread_list.members_count; i++) {
+        thread_list_current(&s.thread_list, &s.thread_list.members[i]);
+        assert_false(thread_list_placed(&s.thread_list, &s.thread_list.members[i]));
+    }
+    alarm(0);
+    fake_poke(p, first + fake_layout(p)->interpreter_threads_head, head);
+    assert_current(&s, 0);
+    end(&s);
+    /* Never seen with a lock: in the one that was made last. */
+    let_hold(p, first, p->threads[0].address, false);
+    thread_list_open(&s.thread_list, &p->target, &p->codes, THREADS_ALL, false);
+    assert_current(&s, 1);
+    end(&s);
+}
+EACH_VERSION(a_thread_is_at_work_in_one_interpreter, enter_another);
+
+/* ---- one interpreter after the other ---- */
+
+/* All that tells the first thread's function from its successor's is what its name says, and whose it is. */
+static void succeed(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    for (int i = 0; i < 3; i++)
+        assert_tick(&s, "4713 f:22, 4712 f:21, 4711 f:20");
+    const uint64_t code = fake_peek(p, fake_frame_address(p, 0, 0) + l->frame_executable) & l->executable_mask;
+    *fake_bytes(p, fake_peek(p, code + l->code_name) + l->string_ascii) = 'g';
+    assert_tick(&s, "4713 f:22, 4712 f:21, 4711 f:20"); /* strings do not change: it is not read again */
+    fake_poke(p, p->interpreter + l->interpreter_id, 5);
+    for (int i = 0; i < 3; i++)
+        assert_tick(&s, "4713 g:22, 4712 g:21, 4711 g:20");
+    end(&s);
+}
+EACH_VERSION(what_was_known_of_an_interpreter_is_not_its_successors, succeed);
+
+/* ---- who collects garbage ---- */
+
+static void assert_collects(struct scene *s, const char *wanted)
+{
+    char text[100] = "";
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    for (size_t i = 0; i < s->thread_list.order_count; i++) {
+        const struct member *member = &s->thread_list.members[s->thread_list.order[i]];
+        if (thread_list_collects(&s->thread_list, member))
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", member->native_id);
+    }
+    if (strcmp(text, wanted) != 0)
+        fail_msg("Python %x: '%s', and should be '%s'", fake_layout(s->p)->version, text, wanted);
+}
+
+static void collect_without_a_lock(struct fake_python *p, struct scene *s)
+{
+    const struct layout *l = fake_layout(p);
+    attach(p, 1, THREAD_ATTACHED);
+    /* Nothing tells which of them it is, but the frame that started it. */
+    assert_collects(s, l->gc_frame ? "4712 " : "");
+    attach(p, 0, THREAD_SUSPENDED);
+    attach(p, 2, THREAD_DETACHED);
+    assert_collects(s, l->gc_frame ? "4712 " : "");
+    attach(p, 2, THREAD_SUSPENDED_WAITING);
+    assert_collects(s, "4712 ");
+    attach(p, 1, THREAD_DETACHED); /* a finalizer that waits */
+    attach(p, 0, THREAD_ATTACHED);
+    assert_collects(s, "");
+}
+
+static void collect(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    const uint64_t gc = p->interpreter + l->interpreter_gc;
+    assert_collects(&s, "");
+    fake_poke4(p, gc + l->gc_collecting, 1);
+    if (l->gc_frame)
+        fake_poke(p, gc + l->gc_frame, fake_frame_address(p, 1, 0));
+    fake_take_lock(p, 1);
+    if (l->free_threaded)
+        collect_without_a_lock(p, &s);
+    else
+        assert_collects(&s, "4712 ");
+    fake_poke4(p, gc + l->gc_collecting, 0);
+    fake_take_lock(p, 1);
+    assert_collects(&s, "");
+    end(&s);
+}
+EACH_VERSION(garbage_is_collected_by_one, collect);
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -292,6 +491,10 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_those_that_are_asked_for),
         cmocka_unit_test(a_torn_list_is_told),
+        cmocka_unit_test(the_attached_stand_for_who_has_a_lock),
+        cmocka_unit_test(a_thread_is_at_work_in_one_interpreter),
+        cmocka_unit_test(what_was_known_of_an_interpreter_is_not_its_successors),
+        cmocka_unit_test(garbage_is_collected_by_one),
     };
     return run_all(tests);
 }

@@ -37,8 +37,9 @@ static void run_all_the_time(struct fake_python *p, bool strays)
     static const struct {
         unsigned moves, good, cut, wrong; /* of 256 pieces; at least, and at most with strays, of 1000 samples */
     } speeds[] = { { 2, 995, 0, 0 }, { 20, 995, 4, 3 }, { 100, 950, 3, 8 }, { 255, 900, 3, 13 } };
-    /* Free-threaded ones are walked alike, and this takes long: two speeds will do. */
-    for (size_t s = fake_layout(p)->free_threaded ? 2 : 0; s < countof(speeds); s++) {
+    /* This takes long: all four speeds are for tests/soak/run. */
+    const bool all = soak(1) > 1;
+    for (size_t s = all ? 0 : 1; s < countof(speeds); s += all ? 1 : 2) {
         struct runner runner = { fake_program_start(p, 0, 5 + s, strays), speeds[s].moves, 3, UINT32_MAX };
         unsigned fits[3] = { 0 };
         char worst[3][300] = { "" };

@@ -45,16 +45,16 @@ static void begin_showing(struct showing *showing, const struct frames *shown, s
     fake_remote_hook(show_next, showing);
 }
 
-/* It is seen in so many attempts, of which all but the first copy the data stack COPIES times. */
-static void assert_seen(struct showing *showing, const struct frames *shown, size_t attempts, const char *wanted)
+/* That is what is believed, and not at first sight; what `shown` says tells when. Each attempt but the first copies the
+ * data stack COPIES times. */
+static void assert_seen(struct showing *showing, const struct frames *shown, size_t count, const char *wanted)
 {
     struct fake_python *p = showing->moving.p;
-    begin_showing(showing, shown, 1 + (attempts - 1) * COPIES);
+    begin_showing(showing, shown, count);
     fake_assert_seen(p, wanted);
     fake_remote_hook(NULL, NULL);
-    if (p->threads[0].attempts != attempts)
-        fail_msg("Python %x: %s after %u attempts of %zu", fake_layout(p)->version, wanted, p->threads[0].attempts,
-                 attempts);
+    if (p->threads[0].attempts < 2)
+        fail_msg("Python %x: %s is believed at first sight", fake_layout(p)->version, wanted);
 }
 
 /* The caller is at another call in each copy, and calls the same function. */
@@ -66,7 +66,7 @@ static void show_others(struct fake_python *p)
     struct frames shown[countof(units)];
     for (size_t i = 0; i < countof(units); i++)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, units[i] }, { PLAIN, g, 1 });
-    assert_seen(&showing, shown, 4, "m:2 f:24 g:31");
+    assert_seen(&showing, shown, countof(shown), "m:2 f:24 g:31");
 }
 EACH_VERSION(calls_do_not_vouch_for_each_other, show_others);
 
@@ -79,7 +79,7 @@ static void show_in_a_row(struct fake_python *p)
     struct frames shown[countof(units)];
     for (size_t i = 0; i < countof(units); i++)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, units[i] }, { PLAIN, g, 1 });
-    assert_seen(&showing, shown, 3, "m:2 f:22 g:31");
+    assert_seen(&showing, shown, countof(shown), "m:2 f:22 g:31");
 }
 EACH_VERSION(copies_in_a_row_add_up, show_in_a_row);
 
@@ -93,7 +93,7 @@ static void show_less(struct fake_python *p)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 }, { PLAIN, called[i % 2], 1 });
     for (size_t i = 1 + COPIES; i < countof(shown); i++)
         shown[i] = FRAMES({ PLAIN, m, 1 }, { PLAIN, f, 1 });
-    assert_seen(&showing, shown, 3, "m:2 f:21");
+    assert_seen(&showing, shown, countof(shown), "m:2 f:21");
 }
 EACH_VERSION(a_call_counts_whatever_else_changes, show_less);
 
@@ -105,10 +105,11 @@ static void keep_busy(struct fake_python *p)
     const uint64_t called[] = { showing.moving.g, showing.moving.h };
     static const char *const wanted[] = { "m:2 f:21", "h:41 f:22" };
     for (int other = 0; other < 2; other++) {
-        struct frames shown[1 + 39 * COPIES];
+        struct frames shown[1 + 99 * COPIES]; /* more than are looked at */
         for (size_t i = 0; i < countof(shown); i++)
             shown[i] = FRAMES({ PLAIN, roots[other], 1 }, { PLAIN, f, 1 + other }, { PLAIN, called[i % 2], 1 });
-        assert_seen(&showing, shown, 40, wanted[other]);
+        assert_seen(&showing, shown, countof(shown), wanted[other]);
+        assert_true(showing.next < showing.count); /* the leaf is given up */
     }
 }
 EACH_VERSION(what_was_shown_is_kept, keep_busy);
@@ -126,7 +127,7 @@ static void change_root(struct fake_python *p)
         frames[0] = (struct fake_frame){ PLAIN, roots[i % 2], 1 };
         fake_stack(p, 0, frames, depths[i / 10]);
         fake_assert_depth(p, depths[i / 10]);
-        assert_in_range(p->threads[0].attempts, i == 0 ? 1 : 3, 20); /* copies of all show it, two in a row */
+        assert_true(i == 0 || p->threads[0].attempts > 2); /* copies of all show it, two in a row */
     }
 }
 EACH_VERSION(another_root_is_shown_by_copies_of_all, change_root);
@@ -155,7 +156,7 @@ static void come_late(struct fake_python *p)
     fake_remote_hook(stay_out_of_order, &disorder);
     fake_assert_seen(p, "m:2 f:21");
     fake_remote_hook(NULL, NULL);
-    assert_in_range(p->threads[0].attempts, 50, 63);
+    assert_true(p->threads[0].attempts >= 50);
 }
 EACH_VERSION(a_call_that_comes_late_is_looked_at, come_late);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A reader that gives runs gives the same samples as one that gives each: of payloads made of dice, most of which break
- * a rule somewhere, so that blocks end anywhere. */
+/* A reader that gives runs gives the same samples as a reader that gives each sample. The recordings are made of dice:
+ * most of them break a rule somewhere, so that blocks end anywhere. */
 #include "formats/model/aggregate.h"
 #include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_notes.h"
@@ -12,7 +12,6 @@
 
 #define THREADS 4
 #define FRAMES  3
-#define FILES   3000
 #define BLOCKS  3
 #define RECORDS 60
 
@@ -318,8 +317,9 @@ static void drop(struct reading *reading)
 static void runs_have_the_same_samples(void **state)
 {
     (void)state;
+    const uint64_t files = soak(300);
     uint64_t fewer = 0, fewer_still = 0, broken = 0, samples = 0, weighed = 0;
-    for (dice = 1; dice <= FILES; dice++) {
+    for (dice = 1; dice <= files; dice++) {
         const uint64_t seed = dice;
         const int fd = make_file();
         struct reading each = { 0 }, runs = { 0 }, plain = { 0 };
@@ -342,15 +342,15 @@ static void runs_have_the_same_samples(void **state)
         dice = seed;
     }
     /* The dice did what they are for. */
-    assert_in_range(broken, FILES / 2, FILES * BLOCKS);
-    assert_in_range(samples, FILES * 50, UINT64_MAX);
+    assert_in_range(broken, files / 2, files * BLOCKS);
+    assert_in_range(samples, files * 50, UINT64_MAX);
     assert_in_range(fewer, samples / 8, samples);
     assert_in_range(fewer_still, samples / 1000, samples);
-    assert_in_range(weighed, FILES / 10, FILES * THREADS);
+    assert_in_range(weighed, files / 10, files * THREADS);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(runs_have_the_same_samples) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(runs_have_the_same_samples) };
+    return run_all(tests);
 }
