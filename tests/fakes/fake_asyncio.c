@@ -317,6 +317,13 @@ enum thread_list_state fake_tick(struct fake_asyncio *a)
     return state;
 }
 
+static void assert_seen(const struct fake_asyncio *a, const char *seen, const char *wanted)
+{
+    const struct layout *l = fake_layout(a->p);
+    if (strcmp(seen, wanted) != 0)
+        fail_msg("Python %x%s: '%s' and should be '%s'", l->version, l->free_threaded ? "t" : "", seen, wanted);
+}
+
 static const char *text_of(struct fake_asyncio *a, const struct frames *stack)
 {
     size_t used = 0;
@@ -362,15 +369,11 @@ const char *fake_thread_stack(struct fake_asyncio *a, size_t thread)
 void fake_assert_task(struct fake_asyncio *a, uint64_t task, const char *wanted)
 {
     assert_int_equal(fake_tick(a), THREAD_LIST_READ);
-    const char *seen = fake_task_stack(a, task);
-    if (strcmp(seen, wanted) != 0)
-        fail_msg("Python %x: '%s' and should be '%s'", fake_layout(a->p)->version, seen, wanted);
+    assert_seen(a, fake_task_stack(a, task), wanted);
 }
 
 void fake_assert_thread(struct fake_asyncio *a, size_t thread, const char *wanted)
 {
     assert_int_equal(fake_tick(a), THREAD_LIST_READ);
-    const char *seen = fake_thread_stack(a, thread);
-    if (strcmp(seen, wanted) != 0)
-        fail_msg("Python %x: '%s' and should be '%s'", fake_layout(a->p)->version, seen, wanted);
+    assert_seen(a, fake_thread_stack(a, thread), wanted);
 }
