@@ -49,6 +49,14 @@ static void follow_coroutines(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, coroutines_are_shown_from_the_root_on, follow_coroutines);
 
+static void follow_a_wrapper(struct fake_asyncio *a)
+{
+    struct scene s = scene(a);
+    const uint64_t generator = fake_coroutine(a, s.g, 2, 0), wrapper = fake_wrapper(a, generator);
+    assert_frames(&s, fake_coroutine(a, s.f, 1, wrapper), "<task A> f:21 g:32");
+}
+EACH_ASYNCIO(ASYNC_ALL, an_asynchronous_generator_is_shown_below_who_iterates_over_it, follow_a_wrapper);
+
 static void follow_only_cpythons_own(struct fake_asyncio *a)
 {
     struct scene s = scene(a);
@@ -193,10 +201,32 @@ static void misplace_the_instruction(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, an_instruction_outside_its_function_fails, misplace_the_instruction);
 
+static void lead_nowhere(struct fake_asyncio *a)
+{
+    struct scene s = scene(a);
+    static const uint64_t nowhere[] = { 8, 0x7000, UINT64_MAX - 7, FAKE_BASE - 8, FAKE_BASE + FAKE_SIZE - 8 };
+    const uint64_t f = fake_coroutine(a, s.f, 1, 0), wrapper = fake_wrapper(a, 0);
+    assert_frames(&s, f, "<task A> f:21");
+    for (size_t i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++) {
+        fake_suspend(a, f, s.f, 1, nowhere[i]);
+        assert_failed(&s, "failed: changed while read");
+        fake_poke(a->p, wrapper + fake_layout(a->p)->object_type + 8, nowhere[i]);
+        fake_suspend(a, f, s.f, 1, wrapper);
+        assert_failed(&s, "failed: changed while read");
+        fake_suspend(a, f, s.f, 1, 0);
+        fake_poke(a->p, s.task + a->asyncio.tasks.offsets.task_coroutine, nowhere[i]);
+        assert_failed(&s, "failed: changed while read");
+        fake_poke(a->p, s.task + a->asyncio.tasks.offsets.task_coroutine, f);
+    }
+    fake_assert_task(a, s.task, "<task A> f:21");
+}
+EACH_ASYNCIO(ASYNC_ALL, what_leads_nowhere_fails, lead_nowhere);
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(coroutines_are_shown_from_the_root_on),
+        cmocka_unit_test(an_asynchronous_generator_is_shown_below_who_iterates_over_it),
         cmocka_unit_test(a_class_that_is_called_coroutine_is_none),
         cmocka_unit_test(a_deep_chain_is_shown_whole),
         cmocka_unit_test(what_a_coroutine_does_tells_whether_it_awaits),
@@ -206,6 +236,7 @@ int main(void)
         cmocka_unit_test(coroutines_that_await_each_other_in_a_ring_fail),
         cmocka_unit_test(a_stack_of_values_that_ends_elsewhere_fails),
         cmocka_unit_test(an_instruction_outside_its_function_fails),
+        cmocka_unit_test(what_leads_nowhere_fails),
     };
     return run_all(tests);
 }
