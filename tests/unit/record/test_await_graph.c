@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#define CROWD 100
+
 /* Tasks A to D of this function, on lines 1 to 4, all in the list of the first thread. */
 struct scene {
     uint64_t f, tasks[4], coroutines[4];
@@ -69,6 +71,17 @@ static void wait_both(struct fake_asyncio *a)
     fake_assert_task(a, s.tasks[2], "<task C> f:23");
 }
 EACH_ASYNCIO(ASYNC_ALL, a_task_that_several_wait_for_is_shown_below_the_first_of_them, wait_both);
+
+static void wait_as_a_crowd(struct fake_asyncio *a)
+{
+    const struct scene s = scene(a);
+    uint64_t crowd[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        crowd[i] = fake_task(a, "W", fake_coroutine(a, s.f, 5, 0)); /* in no list */
+    fake_awaited_by_all(a, s.tasks[0], crowd, CROWD);
+    fake_assert_task(a, s.tasks[0], "<task W> f:25 <task A (100 parents)> f:21");
+}
+EACH_ASYNCIO(ASYNC_ALL, a_task_that_a_crowd_waits_for_says_how_many, wait_as_a_crowd);
 
 static void wait_another(struct fake_asyncio *a)
 {
@@ -196,6 +209,7 @@ int main(void)
         cmocka_unit_test(a_task_is_shown_below_the_one_that_waits_for_it),
         cmocka_unit_test(a_task_that_waits_for_two_is_shown_above_both),
         cmocka_unit_test(a_task_that_several_wait_for_is_shown_below_the_first_of_them),
+        cmocka_unit_test(a_task_that_a_crowd_waits_for_says_how_many),
         cmocka_unit_test(who_waits_may_change),
         cmocka_unit_test(who_waits_and_is_no_task_is_not_shown),
         cmocka_unit_test(a_task_that_waits_for_itself_is_shown_once),
