@@ -156,6 +156,18 @@ static void change_who_waits(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, a_task_that_another_one_waits_for_is_not_mixed, change_who_waits);
 
+static void wake(struct scene *s)
+{
+    DRIVE(s->a, 0, s->tasks[0], { s->at_f, s->f, 7 }, { s->at_h, s->h, 8 });
+}
+
+static void wake_a_task(struct fake_asyncio *a)
+{
+    static const char *const after[TASKS] = { "<task A> f:27 h:48", "<task A> f:27 <task B> g:32", "<task C> h:42" };
+    move_once(a, wake, after);
+}
+EACH_ASYNCIO(ASYNC_ALL, a_task_that_wakes_is_not_mixed, wake_a_task);
+
 static void end_one(struct scene *s)
 {
     /* What A awaited is over, and B has another coroutine, name and waiter: it is another task. */
@@ -277,6 +289,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_that_awaits_something_else_is_not_mixed),
         cmocka_unit_test(a_task_that_another_one_waits_for_is_not_mixed),
+        cmocka_unit_test(a_task_that_wakes_is_not_mixed),
         cmocka_unit_test(a_task_in_the_place_of_another_is_not_mixed_with_it),
         cmocka_unit_test(a_task_that_ends_is_whole_or_not_there),
         cmocka_unit_test(a_task_that_moves_all_the_time_fails_or_is_whole),
