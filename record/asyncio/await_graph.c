@@ -129,9 +129,11 @@ enum look await_graph_chain(struct asyncio *a, uint32_t place)
         /* Tasks can wait for each other in a ring: it is shown once round. */
         if (!parent || a->tasks.rows[parent - 1].chained == a->chains)
             return LOOK_SURE;
-        /* One that runs has started the other on top of itself: it is on the thread's stack already. */
-        if (a->which == ASYNC_RUNNING && a->tasks.rows[parent - 1].runs)
-            return LOOK_SURE;
+        /* One that runs has started the other on top of itself: it is on the thread's stack already. One that begins
+         * or ends to run between the copies may wait at the moment. */
+        const struct known_task *waiter = &a->tasks.rows[parent - 1];
+        if (a->which == ASYNC_RUNNING && waiter->runs)
+            return waiter->flickers && a->rounds < ROUNDS_BETWEEN ? LOOK_CHANGED : LOOK_SURE;
         at = parent - 1;
     }
 }

@@ -82,6 +82,23 @@ static void run_two(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_RUNNING, each_thread_has_its_own_task, run_two);
 
+/* The one that waits ran in the tick before, whose copy is the first one now. */
+static void fall_asleep_waiting(struct fake_asyncio *a)
+{
+    const struct scene s = scene(a);
+    for (int i = 0; i < 2; i++) {
+        suspend(a, &s);
+        DRIVE(a, 0, s.task, { s.outer, s.f, 2 }, { s.inner, s.g, 5 });
+        fake_assert_thread(a, 0, "m:2 <task A> f:22 g:35");
+        suspend(a, &s);
+        fake_awaited_by(a, s.other, s.task);
+        DRIVE(a, 0, s.other, { s.coroutine, s.g, 6 });
+        for (int tick = 0; tick < 4; tick++)
+            fake_assert_thread(a, 0, "m:2 <task A> f:21 g:31 <task B> g:36");
+    }
+}
+EACH_ASYNCIO(ASYNC_RUNNING, a_task_that_ran_and_now_waits_is_above_the_one_that_runs, fall_asleep_waiting);
+
 static void call_plain_functions(struct fake_asyncio *a)
 {
     const struct scene s = scene(a);
@@ -233,6 +250,7 @@ int main(void)
         cmocka_unit_test(the_task_that_a_thread_runs_is_on_its_stack),
         cmocka_unit_test(who_waits_for_the_task_is_above_it),
         cmocka_unit_test(each_thread_has_its_own_task),
+        cmocka_unit_test(a_task_that_ran_and_now_waits_is_above_the_one_that_runs),
         cmocka_unit_test(what_the_task_calls_is_below_it),
         cmocka_unit_test(a_coroutine_in_no_task_is_believed_after_some_rounds),
         cmocka_unit_test(a_task_that_is_on_no_stack_is_not_shown),
