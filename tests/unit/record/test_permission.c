@@ -266,13 +266,16 @@ static void scope_2_lets_root_read(void **state)
     const struct scene scene = { .scope = 2, .user = NOBODY, .target = OURS };
     assert_says(&scene, "kernel.yama.ptrace_scope is 2", "only root", "sudo pyreel-record -p ");
     assert_never_says(&scene, "sysctl");
+    assert_never_says(&scene, "COMMAND"); /* a parent may not, either */
 }
 
 static void scope_3_lets_nobody_read(void **state)
 {
     (void)state;
-    const struct scene root = { .scope = 3, .target = OURS };
+    const struct scene root = { .scope = 3, .target = OURS }, user = { .scope = 3, .user = NOBODY, .target = OURS };
     assert_says(&root, "kernel.yama.ptrace_scope is 3", "forbids it to everybody until the next boot");
+    assert_says(&user, "kernel.yama.ptrace_scope is 3", "forbids it to everybody until the next boot");
+    assert_never_says(&user, "sudo");
 }
 
 /* ---- root ---- */
