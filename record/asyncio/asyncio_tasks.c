@@ -138,8 +138,7 @@ void asyncio_tasks_want(struct tasks *tasks, const struct known_task *task)
 bool asyncio_tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
     const size_t copy = asyncio_tasks_copy_of(tasks, task);
-    /* What a task is that began or ended to run between two copies does not follow from the second of them. */
-    if (copy == COPIES || task->looked != LOOK_SURE || task->flickers || task->kept_round == 0 ||
+    if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
         task->kept_round != tasks->turned_rounds[copy] || task->generation != generation || generation == 0)
         return false;
     return double_read_still(&tasks->copies[copy], task->planned[copy].first, task->planned[copy].end);

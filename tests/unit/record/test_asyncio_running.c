@@ -95,6 +95,7 @@ static void fall_asleep_waiting(struct fake_asyncio *a)
         DRIVE(a, 0, s.other, { s.coroutine, s.g, 6 });
         for (int tick = 0; tick < 4; tick++)
             fake_assert_thread(a, 0, "m:2 <task A> f:21 g:31 <task B> g:36");
+        assert_int_equal(a->asyncio.rounds, 1); /* nothing moves any more */
     }
 }
 EACH_ASYNCIO(ASYNC_RUNNING, a_task_that_ran_and_now_waits_is_above_the_one_that_runs, fall_asleep_waiting);
