@@ -145,8 +145,8 @@ void fake_awaited_by_all(struct fake_asyncio *a, uint64_t task, const uint64_t *
         fake_poke(a->p, table + i * 32, waiters[i]);
         fake_poke(a->p, table + i * 32 + 8, waiters[i] >> 4);
     }
-    /* One was taken out: its slot has another object, the mark of the hole. */
-    fake_poke(a->p, table + 16, a->future);
+    /* One was taken out: the hash tells it. */
+    fake_poke(a->p, table + 16, a->over);
     fake_poke(a->p, table + 24, UINT64_MAX);
     fake_poke(a->p, task + o->task_waiter, set);
     *fake_bytes(a->p, task + o->task_waiter_is_set) = 1;
@@ -262,6 +262,7 @@ static void begin(struct fake_asyncio *a, struct fake_python *p, enum async whic
     a->asyncio.ready = true;
     make_types(a);
     a->m = fake_code(p, "m", 1, 9);
+    a->over = fake_task(a, "over", fake_coroutine(a, a->m, 1, 0));
     fake_wait(a, 0);
 }
 

@@ -17,6 +17,7 @@ struct fake_asyncio {
 
     uint64_t task_type, future_type, int_type, str_type, set_type, coroutine_type, wrapper_type;
     uint64_t future; /* what a coroutine awaits that awaits no other coroutine */
+    uint64_t over;   /* a task that waits for nothing any more */
     uint64_t m;      /* a function, lines 1 to 9, that runs the event loop */
     char text[65536];
 };
