@@ -52,7 +52,7 @@ static void plan_owners(struct asyncio *a, size_t front)
 static bool is_used(const struct asyncio *a, const struct known_task *task)
 {
     const uint64_t ticks = a->which == ASYNC_RUNNING ? USED_TICKS : 1;
-    return task->used + ticks >= a->tasks.tick;
+    return task->used != 0 && task->used + ticks >= a->tasks.tick;
 }
 
 static bool is_calm(const struct asyncio *a, const struct known_task *task)

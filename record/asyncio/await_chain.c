@@ -7,7 +7,6 @@
 
 #define DEPTH_MOST     100000    /* coroutines of a task */
 #define HEAP_TYPE      (1u << 9) /* Py_TPFLAGS_HEAPTYPE: not one of the interpreter's own */
-#define WRAPPED        16        /* the object that a wrapper is about, behind its head */
 #define TYPE_NAME_MOST 32
 #define PAGE           4096
 
@@ -231,6 +230,8 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
 
 void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
 {
+    /* The object that a wrapper is about stands behind the wrapper's head, whose last word is its type. */
+    const uint32_t wrapped = k->tasks->target->runtime.layout.object_type + 8;
     uint64_t next = coroutine, passed = 0;
     *runs = false;
     k->tasks->links_count = 0;
@@ -250,7 +251,7 @@ void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *run
             fail(k, LOOK_CHANGED);
         else if (kind == OBJECT_GENERATOR)
             look_at_generator(k, at, &next, &inner_runs);
-        else if (kind == OBJECT_WRAPPER && !await_chain_look(k, at + WRAPPED, sizeof(next), &next))
+        else if (kind == OBJECT_WRAPPER && !await_chain_look(k, at + wrapped, sizeof(next), &next))
             fail(k, LOOK_CHANGED);
         if (depth == 0)
             *runs = inner_runs;

@@ -128,9 +128,11 @@ enum look await_graph_chain(struct asyncio *a, uint32_t place)
         /* Tasks can wait for each other in a ring: it is shown once round. */
         if (!parent || a->tasks.rows[parent - 1].chained == a->chains)
             return LOOK_SURE;
-        /* One that runs has started the other on top of itself: it is on the thread's stack already. */
-        if (a->which == ASYNC_RUNNING && a->tasks.rows[parent - 1].runs)
-            return LOOK_SURE;
+        /* One that runs has started the other on top of itself: it is on the thread's stack already. One that begins
+         * or ends to run between the copies may wait at the moment. */
+        const struct known_task *waiter = &a->tasks.rows[parent - 1];
+        if (a->which == ASYNC_RUNNING && waiter->runs)
+            return waiter->flickers && a->rounds < ROUNDS_BETWEEN ? LOOK_CHANGED : LOOK_SURE;
         at = parent - 1;
     }
 }
@@ -255,12 +257,27 @@ static bool owner_was_read(const struct asyncio *a, const struct known_task *tas
     return member && member->state == UNWOUND && member->tick == a->thread_list->tick;
 }
 
+/* Whether the thread's stack has each task that runs of those that wait. One that begins or ends to run between the
+ * copies waited at the moment, and its frames are not known. */
+static bool waiters_are_placed(const struct asyncio *a)
+{
+    uint32_t above;
+    for (size_t i = 1; i < a->chain_count; i++) {
+        const struct known_task *task = &a->tasks.rows[a->chain[i]];
+        if (task->runs && !thread_of(a, task, &above))
+            return false;
+    }
+    return true;
+}
+
 enum look await_graph_stack(struct asyncio *a, struct frames *stack)
 {
     const struct known_task *task = &a->tasks.rows[a->chain[0]];
     uint32_t above = 0;
     const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
     if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
+        return LOOK_CHANGED;
+    if (a->rounds < ROUNDS_BETWEEN && !waiters_are_placed(a))
         return LOOK_CHANGED;
     const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
     /* One that began and ended on top of it, since it was copied first, would have left no other trace. */

@@ -55,6 +55,14 @@ static const char *user_name(uid_t user, char *room, size_t size)
     return room;
 }
 
+static bool explain_scope_3(pid_t pid, struct fault *why)
+{
+    return fault(why,
+                 "not permitted to read process %d: kernel.yama.ptrace_scope is 3, which forbids it to everybody "
+                 "until the next boot",
+                 (int)pid);
+}
+
 static bool explain_with_capability(pid_t pid, struct fault *why)
 {
     if (other_user_namespace(pid))
@@ -63,10 +71,7 @@ static bool explain_with_capability(pid_t pid, struct fault *why)
                      "container, or as root of the host",
                      (int)pid);
     if (yama_scope() == 3)
-        return fault(why,
-                     "not permitted to read process %d: kernel.yama.ptrace_scope is 3, which forbids it to everybody "
-                     "until the next boot",
-                     (int)pid);
+        return explain_scope_3(pid, why);
     if (under_seccomp())
         return fault(
             why,
@@ -100,12 +105,19 @@ bool permission_explain(pid_t pid, struct fault *why)
             "as root: sudo pyreel-record -p %d",
             (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
     const int scope = yama_scope();
+    if (scope == 3)
+        return explain_scope_3(pid, why);
+    if (scope == 2)
+        return fault(why,
+                     "not permitted to read process %d: kernel.yama.ptrace_scope is 2, which lets only root read "
+                     "another. Use sudo pyreel-record -p %d",
+                     (int)pid, (int)pid);
     if (scope > 0)
         return fault(why,
-                     "not permitted to read process %d: kernel.yama.ptrace_scope is %d, which lets %s read another. "
-                     "Start the program with pyreel-record -- COMMAND, or use sudo pyreel-record -p %d%s",
-                     (int)pid, scope, scope == 1 ? "only a parent" : "only root", (int)pid,
-                     scope == 1 ? ", or set it to 0: sudo sysctl kernel.yama.ptrace_scope=0" : "");
+                     "not permitted to read process %d: kernel.yama.ptrace_scope is %d, which lets only a parent read "
+                     "another. Start the program with pyreel-record -- COMMAND, or use sudo pyreel-record -p %d, or "
+                     "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
+                     (int)pid, scope, (int)pid);
     return fault(
         why,
         "not permitted to read process %d: it is ours, but protected (setuid, or made not dumpable), or a seccomp "

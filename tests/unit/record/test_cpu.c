@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says of a thread that computes. */
+/* What the kernel says of threads that compute and that sleep. */
 #include "record/process/cpu.h"
 
 #include "record/process/clock.h"
 #include "tests/fakes/testing.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define S  UINT64_C(1000000000)
@@ -78,11 +84,329 @@ static void a_look_with_an_earlier_time_adds_no_time(void **state)
     end(&busy);
 }
 
+/* ---- a thread that sleeps now and then ---- */
+
+/* A thread that computes for so long by its own clock each time it is asked to, and sleeps otherwise. */
+struct sleeper {
+    pthread_t thread;
+    _Atomic pid_t tid;
+    sem_t begin;
+    uint64_t burn_ns; /* 0: it ends */
+};
+
+static uint64_t own_clock_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * S + (uint64_t)time.tv_nsec;
+}
+
+static void *compute_at_times(void *data)
+{
+    struct sleeper *sleeper = data;
+    atomic_store(&sleeper->tid, (pid_t)syscall(SYS_gettid));
+    for (;;) {
+        while (sem_wait(&sleeper->begin) != 0)
+            continue;
+        if (sleeper->burn_ns == 0)
+            return NULL;
+        const uint64_t begin_ns = own_clock_ns();
+        while (own_clock_ns() - begin_ns < sleeper->burn_ns)
+            continue;
+    }
+}
+
+/* The thread's own clock, once the thread sleeps: only then the clock stands still. */
+static uint64_t clock_asleep_ns(const struct sleeper *sleeper)
+{
+    char path[64], text[512];
+    clockid_t clock;
+    struct timespec time;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)atomic_load(&sleeper->tid));
+    assert_int_equal(pthread_getcpuclockid(sleeper->thread, &clock), 0);
+    for (uint64_t before_ns = UINT64_MAX;;) {
+        FILE *file = fopen(path, "re");
+        assert_non_null(file);
+        assert_non_null(fgets(text, sizeof(text), file));
+        fclose(file);
+        assert_int_equal(clock_gettime(clock, &time), 0);
+        const uint64_t now_ns = (uint64_t)time.tv_sec * S + (uint64_t)time.tv_nsec;
+        if (!cpu_stat_runs(text) && now_ns == before_ns)
+            return now_ns;
+        before_ns = now_ns;
+        usleep(1000);
+    }
+}
+
+static void begin_sleeper(struct sleeper *sleeper)
+{
+    *sleeper = (struct sleeper){ 0 };
+    sem_init(&sleeper->begin, 0, 0);
+    assert_int_equal(pthread_create(&sleeper->thread, NULL, compute_at_times, sleeper), 0);
+    while (!atomic_load(&sleeper->tid))
+        usleep(100);
+    clock_asleep_ns(sleeper);
+}
+
+static void burn(struct sleeper *sleeper, uint64_t burn_ns)
+{
+    sleeper->burn_ns = burn_ns;
+    sem_post(&sleeper->begin);
+}
+
+static void end_sleeper(struct sleeper *sleeper)
+{
+    burn(sleeper, 0);
+    pthread_join(sleeper->thread, NULL);
+}
+
+/* What was used while nobody looked is told once, and is what the thread's own clock says. */
+static void used_time_is_what_the_threads_own_clock_says(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct cpu cpu;
+    begin_sleeper(&sleeper);
+    uint64_t before_ns = clock_asleep_ns(&sleeper);
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    for (int i = 0; i < 4; i++) {
+        const uint64_t burn_ns = (uint64_t)(10 * i + 5) * MS;
+        burn(&sleeper, burn_ns);
+        uint64_t after_ns;
+        do
+            after_ns = clock_asleep_ns(&sleeper);
+        while (after_ns - before_ns < burn_ns);
+        const struct cpu_look look = cpu_look(&cpu, true, clock_now_ns());
+        assert_true(look.known);
+        assert_false(look.running);
+        assert_int_equal(look.used_ns, after_ns - before_ns);
+        assert_int_equal(cpu_look(&cpu, true, clock_now_ns()).used_ns, 0);
+        before_ns = after_ns;
+    }
+    cpu_close(&cpu);
+    end_sleeper(&sleeper);
+}
+
+static void a_thread_that_sleeps_does_not_run(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct cpu cpu;
+    begin_sleeper(&sleeper);
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    for (int i = 0; i < 50; i++) {
+        const struct cpu_look look = cpu_look(&cpu, i % 2, clock_now_ns());
+        assert_true(look.known);
+        assert_false(look.running);
+        assert_int_equal(look.used_ns, 0);
+    }
+    cpu_close(&cpu);
+    end_sleeper(&sleeper);
+}
+
+/* Nobody ran, as the process's clock says: then no file is read. */
+static void a_thread_that_sleeps_is_not_asked_when_nobody_ran(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct cpu cpu;
+    begin_sleeper(&sleeper);
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    assert_false(cpu_look(&cpu, true, clock_now_ns()).running);
+    const int note = cpu.note, closed = dup(note);
+    close(closed);
+    cpu.note = closed; /* what is read of it is an error */
+    assert_true(cpu_look(&cpu, false, clock_now_ns()).known);
+    assert_false(cpu_look(&cpu, true, clock_now_ns()).known);
+    cpu.note = note;
+    cpu_close(&cpu);
+    end_sleeper(&sleeper);
+}
+
+/* A thread that ran and had to wait for a processor is asked for its state for a while, though its note is the same. */
+static void a_thread_that_had_to_wait_is_looked_at_more_closely(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct cpu cpu;
+    begin_sleeper(&sleeper);
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    const uint64_t waited_ns = cpu.waited_ns;
+    cpu.waited_ns = waited_ns - 10 * MS; /* as if the note had been read before the wait */
+    cpu.ran_ns--;
+    assert_false(cpu_look(&cpu, true, clock_now_ns()).running);
+    assert_true(cpu.crowded > 0);
+    const int kept = cpu.state, closed = dup(kept);
+    close(closed);
+    cpu.state = closed;
+    assert_false(cpu_look(&cpu, false, clock_now_ns()).known); /* the state is asked for, and can't be read */
+    cpu.state = kept;
+    /* Each time that it runs without having to wait it comes closer to being left alone. */
+    for (int i = 0; i < 40; i++) {
+        cpu.ran_ns--;
+        assert_true(cpu_look(&cpu, true, clock_now_ns()).known);
+    }
+    assert_int_equal(cpu.crowded, 0);
+    cpu_close(&cpu);
+    end_sleeper(&sleeper);
+}
+
+/* ---- a thread that is not there ---- */
+
+static void a_thread_that_has_ended_is_not_known(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct cpu cpu;
+    struct cpu_look look = { .known = true };
+    begin_sleeper(&sleeper);
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    end_sleeper(&sleeper);
+    while (look.known) { /* the kernel tells of its end before it is over */
+        look = cpu_look(&cpu, true, clock_now_ns());
+        usleep(100);
+    }
+    assert_false(look.running);
+    assert_int_equal(look.used_ns, 0);
+    cpu_close(&cpu);
+    assert_false(cpu.watched);
+    cpu_close(&cpu); /* and again */
+}
+
+static void a_thread_that_never_was_is_not_known(void **state)
+{
+    (void)state;
+    struct cpu cpu;
+    cpu_open(&cpu, getpid(), 0x7FFFFFFF);
+    assert_false(cpu_look(&cpu, true, clock_now_ns()).known);
+    cpu_close(&cpu);
+}
+
+/* Its number is free for another file of ours. */
+static void files_are_closed(void **state)
+{
+    (void)state;
+    struct cpu cpu;
+    const int before = dup(0);
+    close(before);
+    for (int i = 0; i < 10; i++) {
+        cpu_open(&cpu, getpid(), getpid());
+        assert_true(cpu.note >= 0 && cpu.state >= 0);
+        cpu_close(&cpu);
+        cpu_open(&cpu, getpid(), 0x7FFFFFFF);
+        cpu_close(&cpu);
+    }
+    const int after = dup(0);
+    close(after);
+    assert_int_equal(after, before);
+}
+
+/* ---- a process ---- */
+
+static void note_signal(int number)
+{
+    (void)number;
+}
+
+static void the_process_clock_tells_whether_anybody_ran(void **state)
+{
+    (void)state;
+    struct cpu_process process;
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGUSR1, note_signal);
+        for (;;)
+            pause();
+    }
+    cpu_process_open(&process, child);
+    assert_true(process.known);
+    assert_true(cpu_process_ran(&process)); /* nobody has looked before */
+    while (cpu_process_ran(&process))       /* until it sleeps */
+        usleep(10000);
+    assert_false(cpu_process_ran(&process));
+    kill(child, SIGUSR1);
+    while (!cpu_process_ran(&process))
+        usleep(1000);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(cpu_process_ran(&process)); /* not known: it may have */
+}
+
+static void a_process_without_a_clock_may_always_have_run(void **state)
+{
+    (void)state;
+    struct cpu_process process;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    cpu_process_open(&process, child);
+    assert_false(process.known);
+    for (int i = 0; i < 3; i++)
+        assert_true(cpu_process_ran(&process));
+}
+
+/* ---- the text of /proc/PID/stat ---- */
+
+static void a_state_is_behind_the_name(void **state)
+{
+    (void)state;
+    assert_true(cpu_stat_runs("17 (python) R 1 17"));
+    assert_false(cpu_stat_runs("17 (python) S 1 17"));
+    assert_false(cpu_stat_runs("17 (python) D 1 17"));
+    assert_true(cpu_stat_runs("17 (a) S (b)) R 1 17"));
+    assert_false(cpu_stat_runs("17 (a) R (b)) S 1 17"));
+    assert_false(cpu_stat_runs("17 (python)R 1 17"));
+    assert_false(cpu_stat_runs("17 (python)"));
+    assert_false(cpu_stat_runs("17 (python) "));
+    assert_false(cpu_stat_runs("R"));
+    assert_false(cpu_stat_runs(""));
+}
+
+/* A kernel without /proc/PID/task/TID/syscall says the same in another file. */
+static void both_files_tell_the_state(void **state)
+{
+    (void)state;
+    struct sleeper sleeper;
+    struct busy busy;
+    struct cpu cpu;
+    char path[64];
+    begin_sleeper(&sleeper);
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    begin(&busy);
+    struct cpu *const both[] = { &cpu, &busy.cpu };
+    for (size_t i = 0; i < 2; i++) {
+        close(both[i]->state);
+        snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+                 (int)(i == 0 ? atomic_load(&sleeper.tid) : atomic_load(&busy.tid)));
+        both[i]->state = open(path, O_RDONLY | O_CLOEXEC);
+        both[i]->state_is_stat = true;
+        const struct cpu_look look = cpu_look(both[i], true, clock_now_ns());
+        assert_true(look.known);
+        assert_int_equal(look.running, i == 1);
+    }
+    end(&busy);
+    cpu_close(&cpu);
+    end_sleeper(&sleeper);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(used_time_is_the_time_that_passed_at_most),
         cmocka_unit_test(a_look_with_an_earlier_time_adds_no_time),
+        cmocka_unit_test(used_time_is_what_the_threads_own_clock_says),
+        cmocka_unit_test(a_thread_that_sleeps_does_not_run),
+        cmocka_unit_test(a_thread_that_sleeps_is_not_asked_when_nobody_ran),
+        cmocka_unit_test(a_thread_that_had_to_wait_is_looked_at_more_closely),
+        cmocka_unit_test(a_thread_that_has_ended_is_not_known),
+        cmocka_unit_test(a_thread_that_never_was_is_not_known),
+        cmocka_unit_test(files_are_closed),
+        cmocka_unit_test(the_process_clock_tells_whether_anybody_ran),
+        cmocka_unit_test(a_process_without_a_clock_may_always_have_run),
+        cmocka_unit_test(a_state_is_behind_the_name),
+        cmocka_unit_test(both_files_tell_the_state),
     };
     return run_all(tests);
 }
