@@ -40,7 +40,7 @@ static inline void call_mtf_keep(struct call_mtf *callees, uint64_t thread, uint
 static inline void call_mtf_pop(struct call_mtf *callees, uint64_t thread, uint64_t pop);
 
 /* Encodes a frame, 1 to UINT32_MAX, and pushes it. Returns its code, at least 1. */
-uint64_t call_mtf_tell(struct call_mtf *callees, uint32_t frame);
+uint64_t call_mtf_encode(struct call_mtf *callees, uint32_t frame);
 
 /* Pushes `length` frames, each a copy of the frame `distance` before it. Returns false when repetitions push more
  * frames than a block may have. The limit exists because repeated frames take no bytes but keep a reader busy. */
@@ -115,10 +115,10 @@ static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame
 
 /* Decodes a frame that `caller` calls; the caller of this function pushes the frame. Returns 0 when the code stands for
  * no frame. */
-static inline uint32_t call_mtf_called(struct call_mtf *callees, uint32_t caller, uint64_t told)
+static inline uint32_t call_mtf_decode(struct call_mtf *callees, uint32_t caller, uint64_t code)
 {
     uint32_t *const recent = callees->recent[caller % CALL_MTF_CALLERS];
-    const uint64_t rank = told - 1; /* code 0 gives a large rank, too */
+    const uint64_t rank = code - 1; /* code 0 gives a large rank, too */
     /* The code of a frame outside the list is its difference to caller + 1. */
     const uint64_t ahead = (uint64_t)caller + 1 + (uint64_t)number_to_signed(rank - CALL_MTF_RECENT);
     const uint64_t frame = call_mtf_either(rank < CALL_MTF_RECENT, recent[rank % CALL_MTF_RECENT], ahead);

@@ -119,8 +119,8 @@ static void note_call(struct predicted_caller *caller, uint32_t rank, uint32_t f
 static uint32_t predict_new(struct predictor *predictor, uint32_t caller, uint32_t frame)
 {
     const int64_t ahead = (int64_t)frame - caller - 1;
-    const uint64_t told = frame == PREDICTED_LEAF ? 0 : frame == PREDICTED_ROUND ? 1 : 2 + signed_to_number(ahead);
-    const uint64_t found = predictor_number(predictor, topic_context(TOPIC_NEW, caller == 0), told);
+    const uint64_t coded = frame == PREDICTED_LEAF ? 0 : frame == PREDICTED_ROUND ? 1 : 2 + signed_to_number(ahead);
+    const uint64_t found = predictor_number(predictor, topic_context(TOPIC_NEW, caller == 0), coded);
     if (found < 2)
         return found == 0 ? PREDICTED_LEAF : PREDICTED_ROUND;
     return (uint32_t)(caller + 1 + (uint64_t)number_to_signed(found - 2));

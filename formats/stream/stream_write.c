@@ -259,21 +259,21 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
 static void follow_status(struct stream_writer *writer, const struct sample *sample)
 {
     struct stream_thread *thread = &writer->threads[sample->thread];
-    const struct stream_status *told = &thread->status;
+    const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
     thread->cpu_ns += sample->cpu_ns;
     const uint32_t bits = sample->status & STATUS_BITS;
     const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
     const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
-    const uint64_t expected = stream_status_cpu(told, now);
+    const uint64_t expected = stream_status_cpu(last_status, now);
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
-    const bool known = told->block == writer->block && told->bits == bits;
+    const bool known = last_status->block == writer->block && last_status->bits == bits;
     if (known && (bits & STATUS_CPU_UNKNOWN || off <= (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns))
         return;
     begin_tick(writer, sample->time_ns);
     put_status(writer, sample->thread, bits,
-               told->block == writer->block && cpu < told->cpu_units ? told->cpu_units : cpu);
+               last_status->block == writer->block && cpu < last_status->cpu_units ? last_status->cpu_units : cpu);
 }
 
 /* Updates the thread's stack. Returns whether anything changed. */
