@@ -53,7 +53,7 @@ struct note_columns {
     } field[GROUP_FIELDS];
 };
 
-#define GROUP_NOTES (NOTE_RUNS + 1) /* kinds of notes with columns; notes of higher kinds are plain bytes */
+#define GROUP_NOTES (NOTE_THREAD_TASK + 1) /* kinds of notes with columns; notes of higher kinds are plain bytes */
 
 extern const struct note_columns note_columns[GROUP_NOTES];
 

@@ -80,7 +80,7 @@ struct gecko_tasks {
     uint32_t *shared; /* by process: the entry whose line is shared by the entries without a line */
     size_t shared_room;
     uint32_t lines; /* number of entries with a line of their own */
-    bool run;       /* some sample's thread ran a task */
+    bool any;       /* some sample's thread ran a task */
 };
 
 /* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all

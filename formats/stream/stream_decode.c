@@ -91,7 +91,7 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .time_ns = units_of(reader, last) * reader->unit_ns,
                                     .status = status,
                                     .cpu_ns = cpu_units * reader->unit_ns,
-                                    .task = stream_task_now(&thread->runs, reader->block),
+                                    .task = stream_task_now(&thread->task, reader->block),
                                     .more = last - first,
                                     .stands_ns = d->stands_ns };
     return sink_take(d->to, &event, d->why);

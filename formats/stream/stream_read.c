@@ -124,7 +124,7 @@ static bool read_status(struct decoding *d, struct cursor fields)
     return true;
 }
 
-static bool read_runs(struct decoding *d, struct cursor fields)
+static bool read_thread_task(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
@@ -135,8 +135,8 @@ static bool read_runs(struct decoding *d, struct cursor fields)
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
     d->unsure |= task > reader->last_task;
-    thread->runs.task = task;
-    thread->runs.block = reader->block;
+    thread->task.task = task;
+    thread->task.block = reader->block;
     return true;
 }
 
@@ -160,7 +160,7 @@ static void learn_thread(struct stream_reader *reader, const struct thread *thre
     if (thread->number > reader->last_thread)
         reader->last_thread = thread->number;
     if (thread->task)
-        stream_decode_thread(reader, thread->number)->runs.entry = thread->task;
+        stream_decode_thread(reader, thread->number)->task.entry = thread->task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -168,8 +168,8 @@ static bool give_note(struct decoding *d, uint64_t note)
     const struct cursor fields = take_part(&d->from, take_number(&d->from));
     if (note == NOTE_STATUS)
         return read_status(d, fields);
-    if (note == NOTE_RUNS)
-        return read_runs(d, fields);
+    if (note == NOTE_THREAD_TASK)
+        return read_thread_task(d, fields);
     if (note == NOTE_STANDS && d->reader->weighted)
         return read_stands(d, fields);
     struct event event = { 0 };

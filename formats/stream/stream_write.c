@@ -225,15 +225,16 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
 }
 
 /* Writes a RUNS note if the thread's task differs from the one that the block has. */
-static void follow_runs(struct stream_writer *writer, const struct sample *sample)
+static void follow_task(struct stream_writer *writer, const struct sample *sample)
 {
-    struct stream_task *runs = &writer->threads[sample->thread].runs;
-    if (sample->task == stream_task_now(runs, writer->block))
+    struct stream_task *now = &writer->threads[sample->thread].task;
+    if (sample->task == stream_task_now(now, writer->block))
         return;
     begin_tick(writer, sample->time_ns);
-    runs->task = sample->task;
-    runs->block = writer->block;
-    stream_records_put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
+    now->task = sample->task;
+    now->block = writer->block;
+    stream_records_put_numbers_note(&writer->open, NOTE_THREAD_TASK, (const uint64_t[]){ sample->thread, sample->task },
+                                    2);
 }
 
 /* Writes a STANDS note if the tick's samples stand for another time than the block says. */
@@ -303,7 +304,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     if (!follow_stands(writer, sample, why))
         return false;
     follow_status(writer, sample);
-    follow_runs(writer, sample);
+    follow_task(writer, sample);
     const bool known = thread->block == writer->block;
     thread->block = writer->block;
     thread->tick = writer->tick;
@@ -417,7 +418,7 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     if (event->kind == EVENT_MISSED)
         writer->now.missed += event->missed;
     if (event->kind == EVENT_THREAD && event->thread.task)
-        thread_row(writer, event->thread.number)->runs.entry = event->thread.task;
+        thread_row(writer, event->thread.number)->task.entry = event->thread.task;
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;
