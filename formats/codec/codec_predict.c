@@ -61,7 +61,7 @@ static void put(struct walk *w, uint64_t value)
 
 static uint64_t code_number(struct walk *w, enum topic topic, uint32_t context, uint64_t value)
 {
-    return predictor_number(w->predictor, topic_context(topic, context), value);
+    return predictor_number(w->predictor, predicted_contexts_of(topic, context), value);
 }
 
 static uint32_t little(uint64_t value)
@@ -154,7 +154,7 @@ static uint64_t take_pop(struct walk *w, uint64_t tag, uint64_t depth)
 static void move_stack(struct walk *w, uint64_t tag)
 {
     const uint64_t thread = code_thread(w, tag >> 3);
-    struct predicted_stack *const stack = predicted_stack_of(w->prediction->stacks, thread);
+    struct predicted_stack *const stack = predicted_stacks_of(w->prediction->stacks, thread);
     const uint64_t depth = stack->depth;
     uint64_t pop = w->reads ? 0 : take_pop(w, tag, depth);
     const uint64_t count = take(w);
@@ -185,7 +185,7 @@ static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
 {
     uint32_t after[PREDICTOR_CONTEXTS], contexts[PREDICTOR_CONTEXTS];
     for (uint32_t k = 0; k < PREDICTOR_CONTEXTS; k++) {
-        const uint32_t topic = predictor_context(topic_context(TOPIC_BYTE, (uint32_t)note), k + 1);
+        const uint32_t topic = predictor_context(predicted_contexts_of(TOPIC_BYTE, (uint32_t)note), k + 1);
         after[k] = predictor_context(topic, *before & UINT32_MAX >> (24 - 8 * k));
     }
     const unsigned byte = w->reads ? 0 : *w->payload.at++;
@@ -218,7 +218,7 @@ static void move_fields(struct walk *w, uint64_t note)
     for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
         const bool of = columns->field[i].coding == DIFFERENCE_OF;
         uint64_t *const last = of ? &w->last_of[note][first % GROUP_THREADS] : &w->last[note][i];
-        const uint32_t topic = topic_context(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + i);
+        const uint32_t topic = predicted_contexts_of(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + i);
         const bool as_it_is = columns->field[i].coding == AS_IT_IS;
         const uint64_t value = take(w), coded = as_it_is ? value : signed_to_number((int64_t)(value - *last));
         const uint64_t found = predictor_number(w->predictor, predictor_context(topic, state), coded);

@@ -40,7 +40,7 @@ struct predicted_stacks {
 void predicted_stacks_begin(struct predicted_stacks *stacks);
 void predicted_stacks_free(struct predicted_stacks *stacks);
 
-struct predicted_stack *predicted_stack_of(struct predicted_stacks *stacks, uint64_t thread);
+struct predicted_stack *predicted_stacks_of(struct predicted_stacks *stacks, uint64_t thread);
 
 /* Codes how many frames go from the leaf, and pops these frames. Returns the number. In a damaged file the number may
  * exceed the stack's depth; the stack is then useless. */

@@ -35,7 +35,7 @@ struct decoding {
 };
 
 /* Notes that the file breaks a rule: the cursor turns bad. Returns false. */
-static inline bool broken(struct decoding *d)
+static inline bool stream_decode_broken(struct decoding *d)
 {
     d->from.bad = true;
     return false;
