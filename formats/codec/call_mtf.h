@@ -46,6 +46,7 @@ uint64_t call_mtf_encode(struct call_mtf *callees, uint32_t frame);
  * frames than a block may have. The limit exists because repeated frames take no bytes but keep a reader busy. */
 bool call_mtf_repeat(struct call_mtf *callees, uint64_t distance, uint64_t length);
 
+/* Frees the stacks' memory. */
 void call_mtf_free(struct call_mtf *callees);
 
 /* ---- inline: runs for each stack and each frame of a recording ---- */
@@ -53,6 +54,7 @@ void call_mtf_free(struct call_mtf *callees);
 /* Allocates the frames of a stack. */
 void call_mtf_remember(struct call_mtf_stack *stack);
 
+/* Makes the thread's stack the current one. */
 static inline struct call_mtf_stack *call_mtf_turn_to(struct call_mtf *callees, uint64_t thread)
 {
     callees->stack = &callees->stacks[thread % CALL_MTF_THREADS];

@@ -24,6 +24,7 @@ struct grouping {
  * or when the result is larger than GROUP_MOST. */
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to);
 
+/* Frees the scratch memory. */
 void codec_group_free(struct grouping *grouping);
 
 #endif

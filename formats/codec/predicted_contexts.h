@@ -28,6 +28,7 @@ enum topic {
     TOPIC_BYTE,
 };
 
+/* The context of a topic and a number. */
 static inline uint32_t predicted_contexts_of(enum topic topic, uint32_t number)
 {
     return predictor_context(predictor_context(0, topic), number);

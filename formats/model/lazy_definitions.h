@@ -45,7 +45,11 @@ struct lazy_definitions {
 
 /* `to` must live as long as `definitions`. Samples may only name frames that were defined before. */
 void lazy_definitions_open(struct lazy_definitions *definitions, struct sink to);
+
+/* The sink to which the recorder emits. */
 struct sink lazy_definitions_sink(struct lazy_definitions *definitions);
+
+/* Frees all held definitions. */
 void lazy_definitions_close(struct lazy_definitions *definitions);
 
 #endif

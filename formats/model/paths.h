@@ -29,6 +29,7 @@ enum origin paths_origin(struct text file, struct text *rest);
 /* The part of `file` that is enough for people. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
 
+/* Frees the list of folders. */
 void paths_free(struct paths *paths);
 
 #endif
