@@ -20,11 +20,23 @@ struct bytes {
 /* Makes room for `size` more bytes and returns the address behind the last byte. The caller fills the room and adds the
  * number of filled bytes to to->size. */
 unsigned char *bytes_reserve(struct bytes *to, size_t size);
+
+/* Appends `size` bytes. */
 void put_bytes(struct bytes *to, const void *bytes, size_t size);
-void put_u32(struct bytes *to, uint32_t value); /* four bytes, little-endian */
+
+/* Appends four bytes, little-endian. */
+void put_u32(struct bytes *to, uint32_t value);
+
+/* Appends a number: 7 bits per byte, the lowest first. */
 void put_number(struct bytes *to, uint64_t value);
+
+/* Appends a signed number, coded by signed_to_number(). */
 void put_signed(struct bytes *to, int64_t value);
+
+/* Appends the size of a text, as a number, and its bytes. */
 void put_text(struct bytes *to, struct text text);
+
+/* Frees the buffer and makes it empty. */
 void bytes_free(struct bytes *bytes);
 
 /* Codes a signed number as an unsigned one, so that numbers near 0 stay small: 0, -1, 1, -2 become 0, 1, 2, 3.
@@ -62,17 +74,20 @@ struct cursor {
     bool bad;
 };
 
+/* A cursor at the first of `size` bytes. The bytes must live as long as the cursor is used. */
 static inline struct cursor cursor_of(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     return (struct cursor){ .at = at, .end = size ? at + size : at }; /* a NULL address may come with size 0 */
 }
 
+/* The number of bytes that are not taken yet. */
 static inline size_t cursor_left(const struct cursor *from)
 {
     return (size_t)(from->end - from->at);
 }
 
+/* Takes four bytes, little-endian. */
 uint32_t take_u32(struct cursor *from);
 /* The part of take_number() that takes a number of any length. */
 uint64_t take_long_number(struct cursor *from);
@@ -96,6 +111,7 @@ static inline uint64_t take_either_number(struct cursor *from)
     return (low & 0x7F) | (high << 7 & -two);
 }
 
+/* Takes a signed number, coded by signed_to_number(). */
 int64_t take_signed(struct cursor *from);
 /* Takes a number. A number above UINT32_MAX turns the cursor bad. */
 uint32_t take_number32(struct cursor *from);

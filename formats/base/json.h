@@ -27,6 +27,7 @@ struct emitter {
 void emit_open(struct emitter *json, const char *key, char bracket);
 void emit_close(struct emitter *json, char bracket);
 
+/* Writes a whole number. */
 void emit_integer(struct emitter *json, const char *key, int64_t value);
 /* Writes `value` `count` times as items of an array. */
 void emit_again(struct emitter *json, uint64_t value, uint64_t count);

@@ -43,6 +43,7 @@ static inline unsigned char *output_room(const struct output *output)
 /* Writes a full buffer to the file. */
 void output_spill(struct output *output);
 
+/* Counts `size` bytes that the caller has put at output_room(). */
 static inline void output_filled(struct output *output, size_t size)
 {
     output->used += size;
@@ -50,13 +51,22 @@ static inline void output_filled(struct output *output, size_t size)
         output_spill(output);
 }
 
+/* Writes `size` bytes. The first error is kept, here and below. */
 void output_bytes(struct output *output, const void *bytes, size_t size);
+
+/* Writes a string without its NUL. */
 void output_string(struct output *output, const char *string);
+
+/* Writes a text. */
 void output_text(struct output *output, struct text text);
+
+/* Writes a number in decimal digits. */
 void output_number(struct output *output, uint64_t number);
 #define DIGITS_MOST 20
 /* Writes the digits of a number at `to`, which has room for DIGITS_MOST bytes. Returns the number of digits. */
 size_t output_put_digits(unsigned char *to, uint64_t number);
+
+/* Writes formatted text, as printf() does. */
 void output_format(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Finishes the file and gives it its name. Stores the file's size in bytes in *written, unless `written` is NULL.

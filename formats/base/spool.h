@@ -50,6 +50,7 @@ struct spool_column {
 /* The part of spool_add() that takes a sample whose stack or step differs from that of the sample before. */
 void spool_add_other(struct spool *spool, struct spool_column *column, struct spool_sample sample);
 
+/* Adds a sample to a column. A failure is kept in spool->failure. */
 static inline void spool_add(struct spool *spool, struct spool_column *column, struct spool_sample sample)
 {
     if (sample.stack != column->last.stack || sample.time - column->last.time != column->step || column->count == 0) {
@@ -76,12 +77,15 @@ struct spool_reader {
     uint64_t step, same; /* `same` more samples have the stack and the step of `last` */
 };
 
+/* Lets the reader begin at the first sample of a column. `spool` and `column` must live as long as the reader reads,
+ * and get no samples meanwhile. */
 void spool_rewind(struct spool_reader *reader, struct spool *spool, const struct spool_column *column);
 
 /* The part of spool_next() that decodes a sample. False after the last sample, and when the file cannot be read:
  * spool->failure has the reason. */
 bool spool_next_other(struct spool_reader *reader, struct spool_sample *sample);
 
+/* Gives the next sample. False after the last one, and on failure: spool->failure has the reason. */
 static inline bool spool_next(struct spool_reader *reader, struct spool_sample *sample)
 {
     if (reader->same == 0)
@@ -102,8 +106,13 @@ static inline uint64_t spool_pass_same(struct spool_reader *reader)
     return same;
 }
 
+/* Frees the reader's memory. */
 void spool_reader_free(struct spool_reader *reader);
+
+/* Frees a column. Its chunks stay in the log. */
 void spool_drop(struct spool_column *column);
+
+/* Frees the spool and closes its temporary file. */
 void spool_close(struct spool *spool);
 
 #endif

@@ -16,6 +16,7 @@ struct text {
 
 #define TEXT(literal) ((struct text){ (literal), sizeof(literal) - 1 })
 
+/* Whether two texts have the same bytes. */
 bool text_equal(struct text a, struct text b);
 
 /* An owned copy. */

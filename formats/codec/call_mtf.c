@@ -25,7 +25,7 @@ void call_mtf_remember(struct call_mtf_stack *stack)
     stack->frames = alloc_zeroed(CALL_MTF_DEPTH, sizeof(*stack->frames));
 }
 
-uint64_t call_mtf_tell(struct call_mtf *call_mtf, uint32_t frame)
+uint64_t call_mtf_encode(struct call_mtf *call_mtf, uint32_t frame)
 {
     const uint32_t caller = call_mtf_top(call_mtf->stack);
     uint32_t *const recent = call_mtf->recent[caller % CALL_MTF_CALLERS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Codes the frames of a block's stacks relative to their callers (schemas/stream.md, "Grouped payloads"). A caller
- * mostly calls one of the frames that it called last. So each caller has a list of its recent callees, the latest first
- * (move-to-front), and a frame is coded as its rank in this list. A frame that is not in the list is mostly new, and
- * its number is mostly the caller's number + 1. So it is coded as the difference to the caller's number + 1.
+ * mostly calls one of the frames that it called last. So each caller has a list of its recent call_mtf, the latest
+ * first (move-to-front), and a frame is coded as its rank in this list. A frame that is not in the list is mostly new,
+ * and its number is mostly the caller's number + 1. So it is coded as the difference to the caller's number + 1.
  *
  *     recent callees of frame 7:  12 9       frame 12: code 1    frame 9: code 2    frame 8: code 5
  *
@@ -40,12 +40,13 @@ static inline void call_mtf_keep(struct call_mtf *call_mtf, uint64_t thread, uin
 static inline void call_mtf_pop(struct call_mtf *call_mtf, uint64_t thread, uint64_t pop);
 
 /* Encodes a frame, 1 to UINT32_MAX, and pushes it. Returns its code, at least 1. */
-uint64_t call_mtf_tell(struct call_mtf *call_mtf, uint32_t frame);
+uint64_t call_mtf_encode(struct call_mtf *call_mtf, uint32_t frame);
 
 /* Pushes `length` frames, each a copy of the frame `distance` before it. Returns false when repetitions push more
  * frames than a block may have. The limit exists because repeated frames take no bytes but keep a reader busy. */
 bool call_mtf_repeat(struct call_mtf *call_mtf, uint64_t distance, uint64_t length);
 
+/* Frees the stacks' memory. */
 void call_mtf_free(struct call_mtf *call_mtf);
 
 /* ---- inline: runs for each stack and each frame of a recording ---- */
@@ -53,6 +54,7 @@ void call_mtf_free(struct call_mtf *call_mtf);
 /* Allocates the frames of a stack. */
 void call_mtf_remember(struct call_mtf_stack *stack);
 
+/* Makes the thread's stack the current one. */
 static inline struct call_mtf_stack *call_mtf_turn_to(struct call_mtf *call_mtf, uint64_t thread)
 {
     call_mtf->stack = &call_mtf->stacks[thread % CALL_MTF_THREADS];
@@ -115,10 +117,10 @@ static inline void call_mtf_note(uint32_t *recent, uint64_t rank, uint32_t frame
 
 /* Decodes a frame that `caller` calls; the caller of this function pushes the frame. Returns 0 when the code stands for
  * no frame. */
-static inline uint32_t call_mtf_called(struct call_mtf *call_mtf, uint32_t caller, uint64_t told)
+static inline uint32_t call_mtf_decode(struct call_mtf *call_mtf, uint32_t caller, uint64_t code)
 {
     uint32_t *const recent = call_mtf->recent[caller % CALL_MTF_CALLERS];
-    const uint64_t rank = told - 1; /* code 0 gives a large rank, too */
+    const uint64_t rank = code - 1; /* code 0 gives a large rank, too */
     /* The code of a frame outside the list is its difference to caller + 1. */
     const uint64_t ahead = (uint64_t)caller + 1 + (uint64_t)number_to_signed(rank - CALL_MTF_RECENT);
     const uint64_t frame = call_mtf_either(rank < CALL_MTF_RECENT, recent[rank % CALL_MTF_RECENT], ahead);

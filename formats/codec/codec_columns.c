@@ -34,7 +34,7 @@ const struct note_columns note_columns[GROUP_NOTES] = {
                           { COLUMN_NOTE, DIFFERENCE },
                           { COLUMN_NOTE, DIFFERENCE_OF } } },
     [NOTE_TASK] = { 3, { { COLUMN_NOTE, DIFFERENCE }, { COLUMN_NOTE, AS_IT_IS }, { COLUMN_NOTE, DIFFERENCE } } },
-    [NOTE_RUNS] = { 2, { { COLUMN_NOTE, AS_IT_IS }, { COLUMN_NOTE, AS_IT_IS } } },
+    [NOTE_THREAD_TASK] = { 2, { { COLUMN_NOTE, AS_IT_IS }, { COLUMN_NOTE, AS_IT_IS } } },
 };
 
 const unsigned char argument_columns[8] = {

@@ -38,7 +38,7 @@ enum column {
 _Static_assert((int)COLUMNS == GROUP_COLUMNS, "room for each");
 
 /* How a field of a note is coded in its column. */
-enum told {
+enum field_coding {
     AS_IT_IS,
     DIFFERENCE,    /* difference to the same field of the last note of this kind */
     DIFFERENCE_OF, /* difference to the same field of the last note whose first field has the same low bits */
@@ -49,11 +49,11 @@ struct note_columns {
     unsigned char fields;
     struct {
         unsigned char column;
-        unsigned char told;
+        unsigned char coding;
     } field[GROUP_FIELDS];
 };
 
-#define GROUP_NOTES (NOTE_RUNS + 1) /* kinds of notes with columns; notes of higher kinds are plain bytes */
+#define GROUP_NOTES (NOTE_THREAD_TASK + 1) /* kinds of notes with columns; notes of higher kinds are plain bytes */
 
 extern const struct note_columns note_columns[GROUP_NOTES];
 

@@ -80,7 +80,7 @@ static uint64_t move_frame(struct walk *w)
 {
     const uint64_t frame = take(w);
     w->bad |= frame > UINT32_MAX;
-    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_tell(&w->grouping->call_mtf, (uint32_t)frame) : 0);
+    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
     return frame;
 }
 
@@ -123,9 +123,9 @@ static void move_fields(struct walk *w, uint64_t note)
     for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
         const enum column column = columns->field[i].column;
         uint64_t *last = &w->last[note][i];
-        if (columns->field[i].told == DIFFERENCE_OF)
+        if (columns->field[i].coding == DIFFERENCE_OF)
             last = &w->last_of[note][first % GROUP_THREADS];
-        *last = columns->field[i].told == AS_IT_IS ? move(w, column) : move_difference(w, column, *last);
+        *last = columns->field[i].coding == AS_IT_IS ? move(w, column) : move_difference(w, column, *last);
         if (i == 0)
             first = *last;
     }

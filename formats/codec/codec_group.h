@@ -24,11 +24,7 @@ struct grouping {
  * or when the result is larger than GROUP_MOST. */
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to);
 
-/* In codec_ungroup.c. Appends the ungrouped payload of `size` bytes to `to`. `grouped` is not trusted. Returns false
- * when `grouped` is not the grouping of a payload of this size; the appended bytes are then useless. */
-bool codec_ungroup_payload(struct grouping *grouping, const void *grouped, size_t grouped_size, size_t size,
-                           struct bytes *to);
-
+/* Frees the scratch memory. */
 void codec_group_free(struct grouping *grouping);
 
 #endif

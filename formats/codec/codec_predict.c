@@ -59,9 +59,9 @@ static void put(struct walk *w, uint64_t value)
         w->to = number_write(w->to, value);
 }
 
-static uint64_t tell(struct walk *w, enum topic topic, uint32_t context, uint64_t value)
+static uint64_t code_number(struct walk *w, enum topic topic, uint32_t context, uint64_t value)
 {
-    return predictor_number(w->predictor, topic_context(topic, context), value);
+    return predictor_number(w->predictor, predicted_contexts_of(topic, context), value);
 }
 
 static uint32_t little(uint64_t value)
@@ -72,10 +72,11 @@ static uint32_t little(uint64_t value)
 /* ---- stacks ---- */
 
 /* Codes a thread as the difference to the thread of the record before. */
-static uint64_t tell_thread(struct walk *w, uint64_t thread)
+static uint64_t code_thread(struct walk *w, uint64_t thread)
 {
     const uint64_t ahead = signed_to_number((int64_t)(thread - w->thread));
-    w->thread += (uint64_t)number_to_signed(tell(w, TOPIC_THREAD, (uint32_t)(w->thread % PREDICTED_THREADS), ahead));
+    w->thread += (uint64_t)number_to_signed(
+        code_number(w, TOPIC_THREAD, (uint32_t)(w->thread % PREDICTED_THREADS), ahead));
     w->bad |= w->thread > UINT64_MAX >> 3;
     return w->thread;
 }
@@ -94,8 +95,8 @@ static void put_frame(struct walk *w, uint64_t number)
 /* Codes a repetition: frames that are copies of the frames `distance` before them. Returns how many. */
 static uint64_t move_round(struct walk *w, struct predicted_stack *stack)
 {
-    const uint64_t distance = tell(w, TOPIC_DISTANCE, 0, take(w));
-    const uint64_t length = tell(w, TOPIC_LENGTH, 0, take(w));
+    const uint64_t distance = code_number(w, TOPIC_DISTANCE, 0, take(w));
+    const uint64_t length = code_number(w, TOPIC_LENGTH, 0, take(w));
     w->bad |= distance == 0 || distance > stack->depth || length > w->repeated_left;
     if (w->bad)
         return 0;
@@ -124,8 +125,8 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
     w->prediction->frames.size = 0;
     uint64_t done = 0;
     while (!w->bad) {
-        const uint32_t told = take_frame(w, !w->reads && done < count);
-        const uint32_t frame = predicted_stacks_call(w->predictor, w->prediction->stacks, stack, before, told);
+        const uint32_t taken = take_frame(w, !w->reads && done < count);
+        const uint32_t frame = predicted_stacks_call(w->predictor, w->prediction->stacks, stack, before, taken);
         if (frame == PREDICTED_LEAF)
             break;
         before = (struct predicted_before){ UINT32_MAX, 0 };
@@ -144,16 +145,16 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
 static uint64_t take_pop(struct walk *w, uint64_t tag, uint64_t depth)
 {
     const bool keeps = (tag & 7) == RECORD_SUFFIX;
-    const uint64_t told = take(w);
-    const uint64_t pop = keeps ? depth - told : told;
-    w->bad |= told > depth || (pop < depth - pop) == keeps;
+    const uint64_t taken = take(w);
+    const uint64_t pop = keeps ? depth - taken : taken;
+    w->bad |= taken > depth || (pop < depth - pop) == keeps;
     return pop;
 }
 
 static void move_stack(struct walk *w, uint64_t tag)
 {
-    const uint64_t thread = tell_thread(w, tag >> 3);
-    struct predicted_stack *const stack = predicted_stack_of(w->prediction->stacks, thread);
+    const uint64_t thread = code_thread(w, tag >> 3);
+    struct predicted_stack *const stack = predicted_stacks_of(w->prediction->stacks, thread);
     const uint64_t depth = stack->depth;
     uint64_t pop = w->reads ? 0 : take_pop(w, tag, depth);
     const uint64_t count = take(w);
@@ -184,19 +185,19 @@ static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
 {
     uint32_t after[PREDICTOR_CONTEXTS], contexts[PREDICTOR_CONTEXTS];
     for (uint32_t k = 0; k < PREDICTOR_CONTEXTS; k++) {
-        const uint32_t topic = predictor_context(topic_context(TOPIC_BYTE, (uint32_t)note), k + 1);
+        const uint32_t topic = predictor_context(predicted_contexts_of(TOPIC_BYTE, (uint32_t)note), k + 1);
         after[k] = predictor_context(topic, *before & UINT32_MAX >> (24 - 8 * k));
     }
     const unsigned byte = w->reads ? 0 : *w->payload.at++;
-    uint32_t told = 1;
+    uint32_t coded = 1;
     for (int i = 7; i >= 0; i--) {
         for (size_t k = 0; k < PREDICTOR_CONTEXTS; k++)
-            contexts[k] = predictor_context(after[k], told);
-        told = told << 1 | predictor_bit(w->predictor, contexts, PREDICTOR_CONTEXTS, byte >> i & 1);
+            contexts[k] = predictor_context(after[k], coded);
+        coded = coded << 1 | predictor_bit(w->predictor, contexts, PREDICTOR_CONTEXTS, byte >> i & 1);
     }
-    *before = *before << 8 | (told & 0xFF);
+    *before = *before << 8 | (coded & 0xFF);
     if (w->reads && has_room(w, 1))
-        *w->to++ = (unsigned char)told;
+        *w->to++ = (unsigned char)coded;
 }
 
 /* The context of a STATUS note's field: for the bits, the thread's previous status; for the CPU time, the new status.
@@ -215,12 +216,12 @@ static void move_fields(struct walk *w, uint64_t note)
     uint64_t first = 0;
     uint32_t state = 0;
     for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
-        const bool of = columns->field[i].told == DIFFERENCE_OF;
+        const bool of = columns->field[i].coding == DIFFERENCE_OF;
         uint64_t *const last = of ? &w->last_of[note][first % GROUP_THREADS] : &w->last[note][i];
-        const uint32_t topic = topic_context(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + i);
-        const bool as_it_is = columns->field[i].told == AS_IT_IS;
-        const uint64_t value = take(w), told = as_it_is ? value : signed_to_number((int64_t)(value - *last));
-        const uint64_t found = predictor_number(w->predictor, predictor_context(topic, state), told);
+        const uint32_t topic = predicted_contexts_of(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + i);
+        const bool as_it_is = columns->field[i].coding == AS_IT_IS;
+        const uint64_t value = take(w), coded = as_it_is ? value : signed_to_number((int64_t)(value - *last));
+        const uint64_t found = predictor_number(w->predictor, predictor_context(topic, state), coded);
         *last = as_it_is ? found : *last + (uint64_t)number_to_signed(found);
         put(w, *last);
         if (i == 0)
@@ -235,7 +236,7 @@ static void move_inside(struct walk *w, uint64_t note)
 {
     if (note < GROUP_NOTES)
         move_fields(w, note);
-    const uint64_t behind = tell(w, TOPIC_BEHIND, (uint32_t)note, w->reads ? 0 : cursor_left(&w->payload));
+    const uint64_t behind = code_number(w, TOPIC_BEHIND, (uint32_t)note, w->reads ? 0 : cursor_left(&w->payload));
     uint32_t before = 0;
     for (uint64_t i = 0; i < behind && !w->bad; i++)
         move_byte(w, note, &before);
@@ -285,7 +286,7 @@ static uint64_t shape_of(uint64_t tag)
 
 static void move_tick(struct walk *w, uint64_t jitter)
 {
-    jitter = tell(w, TOPIC_JITTER, w->jitter, jitter);
+    jitter = code_number(w, TOPIC_JITTER, w->jitter, jitter);
     w->bad |= jitter > UINT64_MAX >> 3;
     w->jitter = little(jitter);
     put(w, jitter << 3 | RECORD_TICK);
@@ -293,7 +294,7 @@ static void move_tick(struct walk *w, uint64_t jitter)
 
 static void move_repeat(struct walk *w, uint64_t count)
 {
-    count = tell(w, TOPIC_REPEAT, w->repeat, count);
+    count = code_number(w, TOPIC_REPEAT, w->repeat, count);
     w->bad |= count > UINT64_MAX >> 3;
     w->repeat = little(count);
     put(w, count << 3 | RECORD_REPEAT);
@@ -303,7 +304,7 @@ static void move_record(struct walk *w)
 {
     const uint64_t tag = take(w);
     w->bad |= !w->reads && (tag & 7) == 0;
-    const uint64_t shape = tell(w, TOPIC_SHAPE, w->shapes, shape_of(tag));
+    const uint64_t shape = code_number(w, TOPIC_SHAPE, w->shapes, shape_of(tag));
     w->shapes = (w->shapes << 5 | (shape < 31 ? (uint32_t)shape : 31)) & SHAPES_MASK;
     if (w->bad)
         return;
@@ -318,11 +319,11 @@ static void move_record(struct walk *w)
         move_repeat(w, tag >> 3);
         break;
     case SHAPE_ABSENT:
-        put(w, tell_thread(w, tag >> 3) << 3 | RECORD_ABSENT);
+        put(w, code_thread(w, tag >> 3) << 3 | RECORD_ABSENT);
         break;
     case SHAPE_FAILED:
-        put(w, tell_thread(w, tag >> 3) << 3 | RECORD_FAILED);
-        put(w, tell(w, TOPIC_CAUSE, 0, take(w)));
+        put(w, code_thread(w, tag >> 3) << 3 | RECORD_FAILED);
+        put(w, code_number(w, TOPIC_CAUSE, 0, take(w)));
         break;
     default:
         w->bad |= shape - SHAPE_NOTE > UINT64_MAX >> 3;
@@ -356,7 +357,7 @@ bool codec_predict_payload(struct prediction *prediction, const struct bytes *pa
     struct walk w = begin(prediction);
     w.payload = cursor_of(payload->at, payload->size);
     predictor_write(w.predictor, to);
-    tell(&w, TOPIC_BASE, 0, take(&w));
+    code_number(&w, TOPIC_BASE, 0, take(&w));
     while (!w.bad && cursor_left(&w.payload) > 0)
         move_record(&w);
     range_coder_end(&w.predictor->coder);
@@ -375,7 +376,7 @@ bool codec_predict_undo(struct prediction *prediction, struct cursor from, size_
     w.to = bytes_reserve(to, size);
     w.end = w.to + size;
     predictor_read(w.predictor, from);
-    put(&w, tell(&w, TOPIC_BASE, 0, 0));
+    put(&w, code_number(&w, TOPIC_BASE, 0, 0));
     while (!w.bad && w.to < w.end)
         move_record(&w);
     to->size += size;

@@ -28,6 +28,7 @@ bool codec_predict_payload(struct prediction *prediction, const struct bytes *pa
  * bytes are right, because a range coder decodes any input to something. */
 bool codec_predict_undo(struct prediction *prediction, struct cursor from, size_t size, struct bytes *to);
 
+/* Frees the scratch memory. */
 void codec_predict_free(struct prediction *prediction);
 
 #endif

@@ -2,6 +2,8 @@
 /* Joins the columns of a grouped payload. Each function undoes the function of the same subject in codec_group.c. This
  * code runs for each block that is read, so it does not check the room for each number: it checks the room once per
  * step, a few numbers. A step begins only before `end`, and behind `end` there is room for one step. */
+#include "formats/codec/codec_ungroup.h"
+
 #include "formats/codec/codec_columns.h"
 
 #include <string.h>
@@ -72,8 +74,8 @@ static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t co
     struct cursor from = j->columns[COLUMN_FRAME];
     uint32_t caller = call_mtf_top(call_mtf->stack);
     while (count > 0 && to <= j->end) {
-        const uint64_t told = take_either_number(&from);
-        if (told == 0) {
+        const uint64_t code = take_either_number(&from);
+        if (code == 0) {
             uint64_t length = 0;
             to = join_repeat(j, to, count, &length);
             if (j->bad)
@@ -82,7 +84,7 @@ static unsigned char *join_frames(struct join *j, unsigned char *to, uint64_t co
             caller = call_mtf_top(call_mtf->stack);
             continue;
         }
-        const uint32_t frame = call_mtf_called(call_mtf, caller, told);
+        const uint32_t frame = call_mtf_decode(call_mtf, caller, code);
         if (frame == 0) {
             j->bad = true;
             break;
@@ -116,8 +118,8 @@ static unsigned char *join_fields(struct join *j, unsigned char *to, uint64_t no
     uint64_t first = 0;
     for (unsigned i = 0; i < columns->fields; i++) {
         uint64_t value = take(j, columns->field[i].column);
-        if (columns->field[i].told != AS_IT_IS) {
-            const bool of = columns->field[i].told == DIFFERENCE_OF;
+        if (columns->field[i].coding != AS_IT_IS) {
+            const bool of = columns->field[i].coding == DIFFERENCE_OF;
             uint64_t *const last = of ? &j->last_of[note][first % GROUP_THREADS] : &j->last[note][i];
             value = *last += (uint64_t)number_to_signed(value);
         }

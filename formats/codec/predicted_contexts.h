@@ -28,7 +28,8 @@ enum topic {
     TOPIC_BYTE,
 };
 
-static inline uint32_t topic_context(enum topic topic, uint32_t number)
+/* The context of a topic and a number. */
+static inline uint32_t predicted_contexts_of(enum topic topic, uint32_t number)
 {
     return predictor_context(predictor_context(0, topic), number);
 }

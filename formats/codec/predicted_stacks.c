@@ -27,7 +27,7 @@ void predicted_stacks_free(struct predicted_stacks *stacks)
     }
 }
 
-struct predicted_stack *predicted_stack_of(struct predicted_stacks *stacks, uint64_t thread)
+struct predicted_stack *predicted_stacks_of(struct predicted_stacks *stacks, uint64_t thread)
 {
     struct predicted_stack *stack = &stacks->of[thread % PREDICTED_THREADS];
     if (!stack->frames) {
@@ -55,10 +55,10 @@ static bool predict_gone(struct predictor *predictor, const struct predicted_sta
 {
     const uint32_t leaf = frame_at(stack, stack->depth), caller = frame_at(stack, stack->depth - 1);
     const uint32_t near = gone < NEAR_LEAF ? gone : NEAR_LEAF;
-    const uint32_t contexts[] = { predictor_context(topic_context(TOPIC_POP, near), leaf),
-                                  predictor_context(predictor_context(topic_context(TOPIC_POP_CALLER, near), leaf),
-                                                    caller),
-                                  topic_context(TOPIC_POP_COUNT, gone) };
+    const uint32_t contexts[] = { predictor_context(predicted_contexts_of(TOPIC_POP, near), leaf),
+                                  predictor_context(
+                                      predictor_context(predicted_contexts_of(TOPIC_POP_CALLER, near), leaf), caller),
+                                  predicted_contexts_of(TOPIC_POP_COUNT, gone) };
     return predictor_bit(predictor, contexts, countof(contexts), goes);
 }
 
@@ -71,7 +71,7 @@ uint64_t predicted_stacks_pop(struct predictor *predictor, struct predicted_stac
     }
     if (gone < POP_BY_ONES || stack->depth == 0)
         return gone;
-    const uint64_t more = predictor_number(predictor, topic_context(TOPIC_POP_MORE, 0), pop - gone);
+    const uint64_t more = predictor_number(predictor, predicted_contexts_of(TOPIC_POP_MORE, 0), pop - gone);
     if (more > stack->depth)
         return UINT64_MAX;
     stack->depth -= (uint32_t)more;
@@ -119,8 +119,8 @@ static void note_call(struct predicted_caller *caller, uint32_t rank, uint32_t f
 static uint32_t predict_new(struct predictor *predictor, uint32_t caller, uint32_t frame)
 {
     const int64_t ahead = (int64_t)frame - caller - 1;
-    const uint64_t told = frame == PREDICTED_LEAF ? 0 : frame == PREDICTED_ROUND ? 1 : 2 + signed_to_number(ahead);
-    const uint64_t found = predictor_number(predictor, topic_context(TOPIC_NEW, caller == 0), told);
+    const uint64_t coded = frame == PREDICTED_LEAF ? 0 : frame == PREDICTED_ROUND ? 1 : 2 + signed_to_number(ahead);
+    const uint64_t found = predictor_number(predictor, predicted_contexts_of(TOPIC_NEW, caller == 0), coded);
     if (found < 2)
         return found == 0 ? PREDICTED_LEAF : PREDICTED_ROUND;
     return (uint32_t)(caller + 1 + (uint64_t)number_to_signed(found - 2));
@@ -131,10 +131,10 @@ uint32_t predicted_stacks_call(struct predictor *predictor, struct predicted_sta
 {
     const uint32_t number = frame_at(stack, stack->depth);
     struct predicted_caller *caller = &stacks->callers[number % PREDICTED_CALLERS];
-    const uint32_t last_context = predictor_context(topic_context(TOPIC_CALL_AFTER, number), caller->last);
-    const uint32_t before_frame = predictor_context(topic_context(TOPIC_CALL_BEFORE, number), before.frame);
+    const uint32_t last_context = predictor_context(predicted_contexts_of(TOPIC_CALL_AFTER, number), caller->last);
+    const uint32_t before_frame = predictor_context(predicted_contexts_of(TOPIC_CALL_BEFORE, number), before.frame);
     const uint32_t before_context = predictor_context(before_frame, before.gone);
-    const uint32_t path_context = topic_context(TOPIC_CALL_PATH, path_at(stack, stack->depth));
+    const uint32_t path_context = predicted_contexts_of(TOPIC_CALL_PATH, path_at(stack, stack->depth));
     uint32_t rank = 0;
     for (; rank < caller->count; rank++) {
         const uint32_t callee = caller->frames[rank];

@@ -38,9 +38,12 @@ struct predicted_stacks {
 
 /* Begins a block: all stacks are empty and no caller has callees. */
 void predicted_stacks_begin(struct predicted_stacks *stacks);
+
+/* Frees the stacks' memory. */
 void predicted_stacks_free(struct predicted_stacks *stacks);
 
-struct predicted_stack *predicted_stack_of(struct predicted_stacks *stacks, uint64_t thread);
+/* The stack of a thread, by the low bits of the thread's number. */
+struct predicted_stack *predicted_stacks_of(struct predicted_stacks *stacks, uint64_t thread);
 
 /* Codes how many frames go from the leaf, and pops these frames. Returns the number. In a damaged file the number may
  * exceed the stack's depth; the stack is then useless. */
@@ -52,6 +55,7 @@ struct predicted_before {
     uint32_t gone;  /* number of popped frames, limited to GONE_MOST of predicted_stacks.c */
 };
 
+/* Describes the frames that predicted_stacks_pop() has just popped. */
 struct predicted_before predicted_stacks_before(const struct predicted_stack *stack, uint64_t popped);
 
 /* Codes the next callee of the leaf: a frame, PREDICTED_LEAF or PREDICTED_ROUND. Does not push the frame. */

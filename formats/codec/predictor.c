@@ -81,28 +81,29 @@ static unsigned length_of(uint64_t number)
 }
 
 /* Codes a length in unary: `length` bits of 1, then a 0 unless the length is 64. */
-static unsigned tell_length(struct predictor *predictor, uint32_t context, unsigned length)
+static unsigned code_length(struct predictor *predictor, uint32_t context, unsigned length)
 {
-    unsigned told = 0;
-    while (told < 64 && bit_of_number(predictor, context, told < SHORT_MOST ? told : SHORT_MOST + told, told < length))
-        told++;
-    return told;
+    unsigned coded = 0;
+    while (coded < 64 &&
+           bit_of_number(predictor, context, coded < SHORT_MOST ? coded : SHORT_MOST + coded, coded < length))
+        coded++;
+    return coded;
 }
 
 uint64_t predictor_number(struct predictor *predictor, uint32_t context, uint64_t number)
 {
-    const unsigned length = tell_length(predictor, context, length_of(number));
+    const unsigned length = code_length(predictor, context, length_of(number));
     if (length == 64)
         return UINT64_MAX;
     const uint32_t nodes = length <= 2 ? 4 + 4 * length : 80 + (64 * length);
-    uint64_t told = 1;
+    uint64_t coded = 1;
     unsigned left = length;
     for (; left > 0 && length - left < MODELLED; left--)
-        told = told << 1 | bit_of_number(predictor, context, nodes + (uint32_t)told, (number + 1) >> (left - 1) & 1);
+        coded = coded << 1 | bit_of_number(predictor, context, nodes + (uint32_t)coded, (number + 1) >> (left - 1) & 1);
     while (left > 0) {
         const unsigned count = left < 8 ? left : 8;
         left -= count;
-        told = told << count | range_coder_bits(&predictor->coder, count, (uint32_t)((number + 1) >> left));
+        coded = coded << count | range_coder_bits(&predictor->coder, count, (uint32_t)((number + 1) >> left));
     }
-    return told - 1;
+    return coded - 1;
 }

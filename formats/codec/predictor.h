@@ -54,6 +54,7 @@ static inline uint32_t predictor_context(uint32_t context, uint32_t number)
 
 /* ---- inline: runs for each bit ---- */
 
+/* The slot at index `at`; reset if another context owned it. */
 static inline struct predictor_slot *predictor_slot_at(struct predictor *predictor, size_t at, uint32_t context)
 {
     struct predictor_slot *const slot = &predictor->slots[at];

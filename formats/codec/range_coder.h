@@ -32,14 +32,19 @@ uint32_t range_coder_bits(struct range_coder *coder, unsigned count, uint32_t bi
 
 /* ---- inline: runs for each bit ---- */
 
+/* Encoder: raises the start of the range, and carries into written bytes. */
 void range_coder_raise(struct range_coder *coder, uint32_t by);
+
+/* Encoder: writes the highest byte of `low`. */
 void range_coder_write_byte(struct range_coder *coder);
 
+/* Decoder: takes a byte of the input; 0 behind its end. */
 static inline uint32_t range_coder_byte(struct range_coder *coder)
 {
     return coder->from.at < coder->from.end ? *coder->from.at++ : 0;
 }
 
+/* Widens the range by whole bytes until it is at least RANGE_LEAST. */
 static inline void range_coder_widen(struct range_coder *coder)
 {
     while (coder->range < RANGE_LEAST) {

@@ -38,6 +38,7 @@ enum stream_record {
     RECORD_NOTE,
 };
 
+/* Where the document has another name for a note, the comment has it. */
 enum stream_note {
     NOTE_STRING = 1,
     NOTE_FUNCTION,
@@ -48,12 +49,12 @@ enum stream_note {
     NOTE_THREAD_NAME,
     NOTE_THREAD_END,
     NOTE_MISSED,
-    NOTE_COUNTER,
+    NOTE_COUNTER, /* FIGURE */
     NOTE_STATUS,
     NOTE_LEFT_OUT,
     NOTE_TASK,
-    NOTE_RUNS,
-    NOTE_RECORDING_ID,
+    NOTE_THREAD_TASK,  /* RUNS */
+    NOTE_RECORDING_ID, /* MARK */
     NOTE_STANDS,
 };
 

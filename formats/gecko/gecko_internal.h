@@ -80,7 +80,7 @@ struct gecko_tasks {
     uint32_t *shared; /* by process: the entry whose line is shared by the entries without a line */
     size_t shared_room;
     uint32_t lines; /* number of entries with a line of their own */
-    bool run;       /* some sample's thread ran a task */
+    bool any;       /* some sample's thread ran a task */
 };
 
 /* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all
@@ -157,8 +157,14 @@ struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
 /* Takes the status of a sample. `time` is the sample's time in units. Call it before the sample is added to
  * thread->samples. */
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
+
+/* Takes ticks that the mode left out: their CPU time counts for the thread's next sample. */
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
+
+/* Takes a thread that could not be read: the tick does not end its states. */
 void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
+
+/* Ends a tick. */
 void gecko_status_take_tick(struct gecko *gecko);
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
@@ -249,6 +255,8 @@ size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
 /* Makes the lines: decides which threads are shown, in which order, and with which names. */
 void gecko_threads_make_lines(struct gecko *gecko);
+
+/* Frees the lines and the processes. */
 void gecko_threads_free_lines(struct gecko *gecko);
 /* Writes the list of threads with their samples. */
 void gecko_threads_emit(struct gecko *gecko);

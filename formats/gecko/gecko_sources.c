@@ -42,7 +42,7 @@ static uint32_t package_number(struct gecko_sources *sources, struct text packag
 static void add_source(struct gecko_sources *sources, const struct tables *tables, uint32_t file)
 {
     struct text rest;
-    const enum origin origin = path_origin(tables_string(tables, file), &rest);
+    const enum origin origin = paths_origin(tables_string(tables, file), &rest);
     sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
     sources->rows[sources->count] = (struct gecko_source){
         .file = file, .origin = origin, .package = package_number(sources, package_of(origin, rest))

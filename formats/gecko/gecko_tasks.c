@@ -61,7 +61,7 @@ void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64
     if (task == thread->tasks.last.stack)
         return;
     spool_add(&gecko->spool, &thread->tasks, (struct spool_sample){ .time = time, .stack = task });
-    gecko->tasks.run = true;
+    gecko->tasks.any = true;
 }
 
 /* Takes the task of a sample. An entry always runs its own task, so its marker would only be as long as its line. */
@@ -115,7 +115,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
 {
-    if (!gecko->tasks.run)
+    if (!gecko->tasks.any)
         return;
     json_t *fields = json_array();
     gecko_markers_add_field(fields, "task", "Task", "unique-string");

@@ -39,6 +39,7 @@ static inline uint64_t hash_three(const struct hash_factors *spread, uint32_t a,
     return spread->mixes ? hash_mix(sum) : sum;
 }
 
+/* The hash of two numbers. */
 static inline uint64_t hash_pair(const struct hash_factors *spread, uint32_t a, uint32_t b)
 {
     return hash_three(spread, a, b, 0);

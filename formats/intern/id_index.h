@@ -57,6 +57,7 @@ static inline uint32_t id_index_guess(const struct id_index *index, uint64_t has
 /* Adds things[number], which must be one above the last number added. `hash` computes the hash of a thing. */
 void id_index_add(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash);
 
+/* Frees the table and makes it empty. */
 void id_index_free(struct id_index *index);
 
 #endif

@@ -61,6 +61,7 @@ static inline uint32_t intern_pairs_number(struct intern_pairs *pairs, uint32_t 
     return known ? known : intern_pairs_add_next(pairs, a, b);
 }
 
+/* Frees the table and makes it empty. */
 void intern_pairs_free(struct intern_pairs *pairs);
 
 struct intern_slot {
@@ -80,8 +81,10 @@ struct intern {
 
 /* The number of the `size` bytes at `bytes`. Adds a copy of absent bytes with the number count + 1 and sets *added. */
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added);
-/* The same; *kept is the table's own copy of bytes that were added, which stays where it is until intern_free(). */
+/* The same. *kept is the table's own copy of bytes that were added; the copy stays where it is until intern_free(). */
 uint32_t intern_keep(struct intern *intern, const void *bytes, size_t size, bool *added, const char **kept);
+
+/* Frees the table with its copies and makes it empty. */
 void intern_free(struct intern *intern);
 
 #endif

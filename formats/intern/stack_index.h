@@ -10,6 +10,7 @@ struct stack {
     uint32_t frame;
 };
 
+/* Compares stacks, for id_index_slot(). */
 static inline bool stack_index_same(const void *stacks, uint32_t number, const void *wanted)
 {
     const struct stack *stack = (const struct stack *)stacks + number, *other = wanted;

@@ -57,6 +57,7 @@ bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);
 /* Ends the counting and sorts the rows by thread, task, then stack. Nothing can be added afterwards. */
 void aggregate_sort(struct aggregate *aggregate);
 
+/* Frees the rows and makes the aggregate empty. */
 void aggregate_free(struct aggregate *aggregate);
 
 #endif

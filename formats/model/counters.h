@@ -32,6 +32,7 @@ uint64_t counters_get(const struct counters *list, const char *name);
 /* A counter as a line for people, without an end of line. The caller frees the line. */
 char *counters_line(const struct counters *list, size_t row);
 
+/* Frees the list and its names, and makes it empty. */
 void counters_free(struct counters *list);
 
 #endif

@@ -25,6 +25,7 @@ struct exactness {
     bool has_left_out;     /* the recording has the counter of ticks left out */
 };
 
+/* Computes the exactness of a recording that was read to its end. */
 struct exactness exactness_of(const struct tables *tables);
 
 /* Write a sentence into `room` and return `room`. The sentence is empty when nothing is known. */

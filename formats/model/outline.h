@@ -41,6 +41,7 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                       uint32_t stack);
 
+/* Frees the nodes and makes the outline empty. */
 void outline_free(struct outline *outline);
 
 #endif

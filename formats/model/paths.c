@@ -98,7 +98,7 @@ static struct text behind_last(struct text file, size_t (*name)(struct text path
     return (struct text){ 0 };
 }
 
-enum origin path_origin(struct text file, struct text *rest)
+enum origin paths_origin(struct text file, struct text *rest)
 {
     *rest = behind_last(file, packages_name);
     if (rest->size > 0)
@@ -118,7 +118,7 @@ static struct text below(struct text file, struct text folder)
 struct text paths_shorten(const struct paths *paths, struct text file)
 {
     struct text rest;
-    path_origin(file, &rest);
+    paths_origin(file, &rest);
     for (size_t i = 0; i < paths->count && rest.size == 0; i++)
         rest = below(file, paths->folders[i]);
     return rest.size ? rest : file;

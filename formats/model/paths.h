@@ -24,11 +24,12 @@ enum origin { ORIGIN_UNKNOWN, ORIGIN_PROGRAM, ORIGIN_LIBRARY, ORIGIN_PACKAGE };
 
 /* The origin of a file by its path. *rest is the path relative to the folder of installed packages or of Python's own
  * modules; it points into `file`. *rest is empty for other origins and for built-in modules. */
-enum origin path_origin(struct text file, struct text *rest);
+enum origin paths_origin(struct text file, struct text *rest);
 
 /* The part of `file` that is enough for people. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
 
+/* Frees the list of folders. */
 void paths_free(struct paths *paths);
 
 #endif

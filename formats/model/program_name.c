@@ -11,8 +11,8 @@
 /* The program that a command line starts. */
 struct program {
     struct text command; /* without its folder: "python3.15", "gunicorn" */
-    enum { ITSELF, SCRIPT, MODULE, CODE } runs;
-    struct text what; /* the script without its folder, or the module */
+    enum { ITSELF, SCRIPT, MODULE, CODE } kind;
+    struct text argument; /* the script without its folder, or the module */
 };
 
 static bool is_blank(char c)
@@ -56,8 +56,8 @@ static void parse_python(struct program *program, struct text line)
 {
     for (struct text word = next_argument(&line); word.size > 0; word = next_argument(&line)) {
         if (word.bytes[0] != '-') {
-            program->runs = SCRIPT;
-            program->what = base_name(word);
+            program->kind = SCRIPT;
+            program->argument = base_name(word);
             return;
         }
         const char first = word.size > 1 ? word.bytes[1] : '-', last = word.bytes[word.size - 1];
@@ -65,8 +65,8 @@ static void parse_python(struct program *program, struct text line)
             if (word.size == 2)
                 next_argument(&line);
         } else if (first != '-' && (last == 'm' || last == 'c')) { /* -um json.tool is two options in one word */
-            program->runs = last == 'm' ? MODULE : CODE;
-            program->what = last == 'm' ? next_argument(&line) : (struct text){ 0 };
+            program->kind = last == 'm' ? MODULE : CODE;
+            program->argument = last == 'm' ? next_argument(&line) : (struct text){ 0 };
             return;
         }
     }
@@ -92,13 +92,13 @@ char *program_name_title(struct text command)
     char *title = NULL;
     if (program.command.size == 0)
         return copy(TEXT("Python"));
-    if (program.runs == SCRIPT)
-        return copy(program.what);
-    if (program.runs == ITSELF)
+    if (program.kind == SCRIPT)
+        return copy(program.argument);
+    if (program.kind == ITSELF)
         return copy(program.command);
     if (asprintf(&title, "%.*s -%s%.*s", (int)program.command.size, program.command.bytes,
-                 program.runs == MODULE ? "m " : "c", (int)program.what.size,
-                 program.what.size ? program.what.bytes : "") < 0)
+                 program.kind == MODULE ? "m " : "c", (int)program.argument.size,
+                 program.argument.size ? program.argument.bytes : "") < 0)
         return copy(program.command);
     return title;
 }
@@ -106,7 +106,7 @@ char *program_name_title(struct text command)
 char *program_name(struct text command)
 {
     const struct program program = parse(command);
-    struct text name = program.what.size ? program.what : program.command;
+    struct text name = program.argument.size ? program.argument : program.command;
     if (name.size == 0)
         name = TEXT("python");
     if (name.size > 3 && memcmp(name.bytes + name.size - 3, ".py", 3) == 0)

@@ -12,6 +12,7 @@ struct sink {
     void *self;
 };
 
+/* Gives an event to a sink. False with the reason in `why` when the sink cannot go on. */
 static inline bool sink_take(const struct sink *sink, struct event *event, struct fault *why)
 {
     return sink->take(sink->self, event, why);

@@ -121,6 +121,7 @@ static inline uint64_t tables_end_ns(const struct tables *tables)
 /* The program that was recorded: the first process; an empty process when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 
+/* Frees all rows. */
 void tables_free(struct tables *tables);
 
 #endif

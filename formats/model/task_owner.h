@@ -17,6 +17,7 @@ void task_owner_find(struct task_owners *owners, const struct tables *tables);
 /* The name, for people, of the thread's owner or of the thread itself: "MainThread", its name, or "Thread". */
 struct text task_owner_name(const struct task_owners *owners, const struct tables *tables, uint32_t thread);
 
+/* Frees the owners. */
 void task_owner_free(struct task_owners *owners);
 
 #endif

@@ -38,6 +38,7 @@ uint32_t pprof_labels_number(struct pprof_labels *labels, const struct pprof_sai
 size_t pprof_labels_make(struct pprof_labels *labels, uint32_t number, struct pprof_tables *refers,
                          Perftools__Profiles__Label *made);
 
+/* Frees the sets of labels. */
 void pprof_labels_free(struct pprof_labels *labels);
 
 #endif

@@ -63,6 +63,7 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint3
 void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile);
 void pprof_tables_free_lists(Perftools__Profiles__Profile *profile);
 
+/* Frees all rows. */
 void pprof_tables_free(struct pprof_tables *tables);
 
 #endif

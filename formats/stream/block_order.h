@@ -40,6 +40,7 @@ uint32_t block_order_recording_id(enum stream_block kind, struct cursor payload)
 enum block_found block_order_next(struct block_order *order, struct block_reader *blocks, struct block *block,
                                   bool *skipped, struct fault *why);
 
+/* Frees the held blocks. */
 void block_order_free(struct block_order *order);
 
 #endif

@@ -70,7 +70,7 @@ static struct slot *wait_for_room(struct block_prefetch *ahead)
     return slot;
 }
 
-static void tell_found(struct block_prefetch *ahead, size_t bytes)
+static void count_found(struct block_prefetch *ahead, size_t bytes)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->found++;
@@ -81,7 +81,7 @@ static void tell_found(struct block_prefetch *ahead, size_t bytes)
 
 /* Frees a slot and wakes the thread when half of the slots are free. Waking a thread costs as much as decoding a small
  * block, so there must be work for a while. */
-static void tell_given(struct block_prefetch *ahead, size_t bytes)
+static void count_given(struct block_prefetch *ahead, size_t bytes)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->given++;
@@ -97,7 +97,7 @@ static void *find_blocks(void *self)
     for (struct slot *slot; (slot = wait_for_room(ahead));) {
         fill(ahead, slot);
         const bool last = slot->found != BLOCK_FOUND;
-        tell_found(ahead, slot->payload.size);
+        count_found(ahead, slot->payload.size);
         if (last)
             break;
     }
@@ -168,7 +168,7 @@ enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_
     *block = slot->block;
     *skipped = slot->skipped;
     order->next = (uint64_t)block->sequence + 1;
-    tell_given(ahead, slot->payload.size);
+    count_given(ahead, slot->payload.size);
     return BLOCK_FOUND;
 }
 

@@ -2,6 +2,7 @@
 #include "formats/stream/block_read.h"
 
 #include "formats/base/alloc.h"
+#include "formats/codec/codec_ungroup.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -50,6 +50,8 @@ struct block {
 void block_reader_open(struct block_reader *reader, int fd);
 /* Gives a reader that was just opened what its caller has read from the file already. */
 void block_reader_begin(struct block_reader *reader, struct text head);
+
+/* Frees the reader's memory. Does not close the file. */
 void block_reader_close(struct block_reader *reader);
 
 /* Whether these are the first bytes of a stream. */
@@ -66,6 +68,7 @@ enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
 /* Reads the next good block. BLOCK_UNREADABLE with the reason when the file could not be read. */
 enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why);
 
+/* How far this reader is in the file. */
 struct block_progress block_read_progress(const struct block_reader *reader);
 /* Copies another reader's progress to a reader that only shows progress. */
 void block_read_show_progress(struct block_reader *reader, const struct block_progress *progress);

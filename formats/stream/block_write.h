@@ -43,6 +43,7 @@ uint64_t block_write_room(const struct block_writer *writer);
  * see `full`. */
 bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why);
 
+/* Frees the writer's memory. Does not close the file. */
 void block_writer_close(struct block_writer *writer);
 
 #endif

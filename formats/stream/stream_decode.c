@@ -91,7 +91,7 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .time_ns = units_of(reader, last) * reader->unit_ns,
                                     .status = status,
                                     .cpu_ns = cpu_units * reader->unit_ns,
-                                    .task = stream_task_now(&thread->runs, reader->block),
+                                    .task = stream_task_now(&thread->task, reader->block),
                                     .more = last - first,
                                     .stands_ns = d->stands_ns };
     return sink_take(d->to, &event, d->why);
@@ -163,7 +163,7 @@ uint64_t stream_decode_time_ns(const struct stream_reader *reader)
 bool stream_decode_fail_tick(struct decoding *d)
 {
     if (d->reader->expected_count > d->samples_left)
-        return broken(d);
+        return stream_decode_broken(d);
     d->samples_left -= d->reader->expected_count;
     const bool good = stream_decode_give_runs(d);
     for (uint32_t i = 0; i < d->reader->expected_count; i++)
@@ -182,9 +182,9 @@ static bool give_each(struct decoding *d)
         if (thread->tick == reader->tick)
             continue;
         if (thread->block != reader->block)
-            return broken(d); /* a sample without any stack in this block */
+            return stream_decode_broken(d); /* a sample without any stack in this block */
         if (d->samples_left-- == 0)
-            return broken(d);
+            return stream_decode_broken(d);
         if (!stream_decode_give_run(d, number))
             return false;
     }
@@ -294,7 +294,7 @@ bool stream_decode_open_tick(struct decoding *d, int64_t jitter)
     const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
     const bool wraps = jitter < 0 ? time > due : time < due;
     if (wraps || d->ticks_left == 0 || !add_tick(reader, time))
-        return broken(d);
+        return stream_decode_broken(d);
     d->ticks_left--;
     d->in_tick = true;
     d->all_failed = false;
@@ -320,14 +320,14 @@ static bool pass_ticks(const struct decoding *d, uint64_t count)
 bool stream_decode_repeat(struct decoding *d, uint64_t count)
 {
     if (count == 0)
-        return broken(d);
+        return stream_decode_broken(d);
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
         d->samples_left -= count * d->reader->expected_count;
         const uint64_t before = d->reader->tick;
         const bool good = add_ticks(d->reader, count);
         d->ticks_closed += d->reader->tick - before;
-        return good || broken(d);
+        return good || stream_decode_broken(d);
     }
     for (; count > 0; count--)
         if (!stream_decode_open_tick(d, 0) || !stream_decode_close_tick(d))

@@ -35,7 +35,7 @@ struct decoding {
 };
 
 /* Notes that the file breaks a rule: the cursor turns bad. Returns false. */
-static inline bool broken(struct decoding *d)
+static inline bool stream_decode_broken(struct decoding *d)
 {
     d->from.bad = true;
     return false;
@@ -55,6 +55,8 @@ bool stream_decode_close_tick(struct decoding *d);
 bool stream_decode_repeat(struct decoding *d, uint64_t count);
 /* Gives the remaining samples of closed ticks, whatever ended the block. */
 bool stream_decode_end(struct decoding *d);
+
+/* The time of the latest tick. */
 uint64_t stream_decode_time_ns(const struct stream_reader *reader);
 
 /* Notes that a record of the tick names this thread. NULL: the file is broken, because a thread may have one record per

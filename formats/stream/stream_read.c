@@ -49,7 +49,7 @@ static bool take_frames(struct decoding *d, uint32_t count)
 {
     struct stream_reader *reader = d->reader;
     if (count > STACK_DEPTH_LIMIT || count > d->frames_left)
-        return broken(d);
+        return stream_decode_broken(d);
     d->frames_left -= count;
     reader->frames = alloc_grow(reader->frames, &reader->frames_room, count, sizeof(uint32_t));
     for (uint32_t i = 0; i < count && !d->from.bad;) {
@@ -57,7 +57,7 @@ static bool take_frames(struct decoding *d, uint32_t count)
         if (frame != 0)
             reader->frames[i++] = frame;
         else if (!repeat_frames(d, &i, count))
-            return broken(d);
+            return stream_decode_broken(d);
     }
     return !d->from.bad;
 }
@@ -68,13 +68,13 @@ static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t num
     const uint32_t keep_or_pop = take_number32(&d->from);
     const uint32_t pushed = take_number32(&d->from);
     if (!thread || d->from.bad || !take_frames(d, pushed))
-        return broken(d);
+        return stream_decode_broken(d);
     const uint32_t depth = thread->block == d->reader->block ? thread->depth : 0;
     if (keep_or_pop > depth)
-        return broken(d);
+        return stream_decode_broken(d);
     const uint32_t keep = kind == RECORD_SUFFIX ? keep_or_pop : depth - keep_or_pop;
     if (pushed > STACK_DEPTH_LIMIT - keep)
-        return broken(d);
+        return stream_decode_broken(d);
     d->weighed = true;
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
@@ -86,7 +86,7 @@ static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t num
 static bool read_absent(struct decoding *d, uint64_t number)
 {
     if (!stream_decode_name_thread(d, number))
-        return broken(d);
+        return stream_decode_broken(d);
     const bool good = stream_decode_give_run(d, (uint32_t)number);
     stream_decode_dismiss_thread(d, (uint32_t)number);
     return good;
@@ -97,7 +97,7 @@ static bool read_failed(struct decoding *d, uint64_t number)
     const uint64_t cause = take_number(&d->from);
     const bool of_all = number == 0 && d->in_tick && !d->all_failed;
     if (!of_all && !stream_decode_name_thread(d, number))
-        return broken(d);
+        return stream_decode_broken(d);
     if (!(of_all ? stream_decode_fail_tick(d) : stream_decode_give_run(d, (uint32_t)number)))
         return false;
     if (!of_all)
@@ -116,28 +116,28 @@ static bool read_status(struct decoding *d, struct cursor fields)
     struct reader_thread *thread = stream_decode_thread(reader, number);
     const uint64_t bits = take_number(&fields), cpu_units = take_number(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
-        return broken(d);
+        return stream_decode_broken(d);
     if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
-        return broken(d);
+        return stream_decode_broken(d);
     if (!reader->ignores_status && !stream_decode_give_run(d, (uint32_t)number))
         return false;
     thread->status = (struct stream_status){ reader->block, bits & STATUS_BITS, cpu_units, reader->tick_units };
     return true;
 }
 
-static bool read_runs(struct decoding *d, struct cursor fields)
+static bool read_thread_task(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
     struct reader_thread *thread = stream_decode_thread(reader, number);
     const uint32_t task = take_number32(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick)
-        return broken(d);
+        return stream_decode_broken(d);
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
     d->unsure |= task > reader->last_task;
-    thread->runs.task = task;
-    thread->runs.block = reader->block;
+    thread->task.task = task;
+    thread->task.block = reader->block;
     return true;
 }
 
@@ -145,7 +145,7 @@ static bool read_stands(struct decoding *d, struct cursor fields)
 {
     const uint64_t stands_ns = take_number(&fields);
     if (fields.bad || d->from.bad || !d->in_tick || d->weighed || stands_ns == 0 || stands_ns > STREAM_STANDS_MOST)
-        return broken(d);
+        return stream_decode_broken(d);
     d->weighed = true;
     if (d->reader->ignores_stands || stands_ns == d->stands_ns)
         return true;
@@ -161,7 +161,7 @@ static void learn_thread(struct stream_reader *reader, const struct thread *thre
     if (thread->number > reader->last_thread)
         reader->last_thread = thread->number;
     if (thread->task)
-        stream_decode_thread(reader, thread->number)->runs.entry = thread->task;
+        stream_decode_thread(reader, thread->number)->task.entry = thread->task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -169,14 +169,14 @@ static bool give_note(struct decoding *d, uint64_t note)
     const struct cursor fields = take_part(&d->from, take_number(&d->from));
     if (note == NOTE_STATUS)
         return read_status(d, fields);
-    if (note == NOTE_RUNS)
-        return read_runs(d, fields);
+    if (note == NOTE_THREAD_TASK)
+        return read_thread_task(d, fields);
     if (note == NOTE_STANDS && d->reader->weighted)
         return read_stands(d, fields);
     struct event event = { 0 };
     const enum note_taken taken = stream_notes_take(fields, note, d->reader->unit_ns, &event);
     if (d->from.bad || taken == NOTE_BROKEN)
-        return broken(d);
+        return stream_decode_broken(d);
     if (taken == NOTE_UNKNOWN)
         return true; /* a note of a later version of pyreel */
     if (!sink_take(d->to, &event, d->why))
@@ -209,7 +209,7 @@ static bool read_record(struct decoding *d)
     case RECORD_NOTE:
         return give_note(d, argument);
     default:
-        return broken(d);
+        return stream_decode_broken(d);
     }
 }
 
@@ -229,7 +229,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
                           .frames_left = STREAM_FRAMES_LIMIT };
     const uint64_t before_units = reader->tick_units;
     reader->tick_units = take_number(&d.from);
-    bool going = !d.from.bad && reader->tick_units <= reader->most_units ? true : broken(&d);
+    bool going = !d.from.bad && reader->tick_units <= reader->most_units ? true : stream_decode_broken(&d);
     if (going && reader->tick_units > before_units)
         reader->lost_ticks += (reader->tick_units - before_units) * reader->unit_ns / reader->interval_ns;
     while (going && cursor_left(&d.from) > 0)

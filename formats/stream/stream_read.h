@@ -20,7 +20,7 @@ struct reader_thread {
     uint64_t cpu_units; /* CPU time at the thread's last sample, ... */
     uint64_t losses;    /* ... and reader->losses at that time */
     bool sampled;       /* the thread had a sample with a status */
-    struct stream_task runs;
+    struct stream_task task;
 };
 
 struct stream_reader {

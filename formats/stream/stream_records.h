@@ -6,6 +6,7 @@
 #include "formats/base/bytes.h"
 #include "formats/codec/stream_format.h"
 
+/* Appends the tag of a record: its kind and its argument. */
 void stream_records_put_tag(struct bytes *to, enum stream_record kind, uint64_t argument);
 
 /* Appends a note whose fields are numbers. */

@@ -11,13 +11,13 @@ struct stream_status {
     uint64_t block;      /* the block that has the latest status */
     uint32_t bits;       /* bits of enum status, without STATUS_RECORDED */
     uint64_t cpu_units;  /* CPU time at the latest status, ... */
-    uint64_t told_units; /* ... and the time of its tick */
+    uint64_t tick_units; /* ... and the time of its tick */
 };
 
 /* The CPU time at a tick that is not before the latest status. */
 static inline uint64_t stream_status_cpu(const struct stream_status *status, uint64_t now_units)
 {
-    return status->cpu_units + (status->bits & STATUS_CPU ? now_units - status->told_units : 0);
+    return status->cpu_units + (status->bits & STATUS_CPU ? now_units - status->tick_units : 0);
 }
 
 #endif

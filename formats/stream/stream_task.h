@@ -14,9 +14,9 @@ struct stream_task {
 };
 
 /* The task that the thread runs at this point of the block. */
-static inline uint32_t stream_task_now(const struct stream_task *runs, uint64_t block)
+static inline uint32_t stream_task_now(const struct stream_task *thread, uint64_t block)
 {
-    return runs->block == block ? runs->task : runs->entry;
+    return thread->block == block ? thread->task : thread->entry;
 }
 
 #endif

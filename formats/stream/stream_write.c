@@ -225,15 +225,16 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
 }
 
 /* Writes a RUNS note if the thread's task differs from the one that the block has. */
-static void follow_runs(struct stream_writer *writer, const struct sample *sample)
+static void follow_task(struct stream_writer *writer, const struct sample *sample)
 {
-    struct stream_task *runs = &writer->threads[sample->thread].runs;
-    if (sample->task == stream_task_now(runs, writer->block))
+    struct stream_task *now = &writer->threads[sample->thread].task;
+    if (sample->task == stream_task_now(now, writer->block))
         return;
     begin_tick(writer, sample->time_ns);
-    runs->task = sample->task;
-    runs->block = writer->block;
-    stream_records_put_numbers_note(&writer->open, NOTE_RUNS, (const uint64_t[]){ sample->thread, sample->task }, 2);
+    now->task = sample->task;
+    now->block = writer->block;
+    stream_records_put_numbers_note(&writer->open, NOTE_THREAD_TASK, (const uint64_t[]){ sample->thread, sample->task },
+                                    2);
 }
 
 /* Writes a STANDS note if the tick's samples stand for another time than the block says. */
@@ -259,21 +260,21 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
 static void follow_status(struct stream_writer *writer, const struct sample *sample)
 {
     struct stream_thread *thread = &writer->threads[sample->thread];
-    const struct stream_status *told = &thread->status;
+    const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
     thread->cpu_ns += sample->cpu_ns;
     const uint32_t bits = sample->status & STATUS_BITS;
     const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
     const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
-    const uint64_t expected = stream_status_cpu(told, now);
+    const uint64_t expected = stream_status_cpu(last_status, now);
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
-    const bool known = told->block == writer->block && told->bits == bits;
+    const bool known = last_status->block == writer->block && last_status->bits == bits;
     if (known && (bits & STATUS_CPU_UNKNOWN || off <= (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns))
         return;
     begin_tick(writer, sample->time_ns);
     put_status(writer, sample->thread, bits,
-               told->block == writer->block && cpu < told->cpu_units ? told->cpu_units : cpu);
+               last_status->block == writer->block && cpu < last_status->cpu_units ? last_status->cpu_units : cpu);
 }
 
 /* Updates the thread's stack. Returns whether anything changed. */
@@ -303,7 +304,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     if (!follow_stands(writer, sample, why))
         return false;
     follow_status(writer, sample);
-    follow_runs(writer, sample);
+    follow_task(writer, sample);
     const bool known = thread->block == writer->block;
     thread->block = writer->block;
     thread->tick = writer->tick;
@@ -417,7 +418,7 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     if (event->kind == EVENT_MISSED)
         writer->now.missed += event->missed;
     if (event->kind == EVENT_THREAD && event->thread.task)
-        thread_row(writer, event->thread.number)->runs.entry = event->thread.task;
+        thread_row(writer, event->thread.number)->task.entry = event->thread.task;
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;

@@ -22,7 +22,7 @@ struct stream_thread {
     uint64_t block;  /* the block, from 1, that has the thread's stack */
     uint64_t cpu_ns; /* CPU time of all samples so far */
     struct stream_status status;
-    struct stream_task runs;
+    struct stream_task task;
 };
 
 struct totals {

@@ -19,6 +19,7 @@ struct tachyon_buffer {
     struct fault failure;             /* the first failure; nothing is stored after a failure */
 };
 
+/* Appends bytes of records. A failure is kept in store->failure. */
 void tachyon_buffer_put(struct tachyon_buffer *store, const void *bytes, size_t size);
 
 /* Ends the input: the sizes are final from here on. */
@@ -27,6 +28,7 @@ void tachyon_buffer_finish(struct tachyon_buffer *store);
 /* Writes all records, compressed or plain. Returns false with the reason. */
 bool tachyon_buffer_write(struct tachyon_buffer *store, bool compressed, struct output *output, struct fault *why);
 
+/* Frees the buffer and closes its temporary file. */
 void tachyon_buffer_free(struct tachyon_buffer *store);
 
 #endif

@@ -101,9 +101,9 @@ static void take_config(struct tachyon_header *header, uint32_t config)
 }
 
 /* Checks that the parts of the file, by the offsets of the header, follow each other in a file of this size. */
-static bool check_parts(const struct tachyon_header *header, uint64_t told_size, uint64_t size, struct fault *why)
+static bool check_parts(const struct tachyon_header *header, uint64_t size_in_footer, uint64_t size, struct fault *why)
 {
-    if (header->frames_at > size - TACHYON_FOOTER || told_size != size)
+    if (header->frames_at > size - TACHYON_FOOTER || size_in_footer != size)
         return fault(why,
                      "it is cut off or damaged: its end is not where it should be, and without the names that stand "
                      "there nothing of it can be shown");

@@ -37,6 +37,7 @@ static inline bool tachyon_input_has(struct tachyon_input *feed, size_t size)
     return cursor_left(&feed->from) >= size || tachyon_input_fill(feed, size);
 }
 
+/* Frees the input's memory. Does not close the file. */
 void tachyon_input_close(struct tachyon_input *feed);
 
 #endif

@@ -42,6 +42,7 @@ void tachyon_intern_finish(struct tachyon_intern *names, const struct tables *ta
  * version. */
 void tachyon_intern_version(const struct tachyon_intern *names, const struct tables *tables, uint8_t python[3]);
 
+/* Frees the tables. */
 void tachyon_intern_free(struct tachyon_intern *names);
 
 #endif

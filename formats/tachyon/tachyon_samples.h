@@ -44,6 +44,7 @@ struct tachyon_samples {
 bool tachyon_samples_read(struct tachyon_samples *samples, int fd, const struct tachyon_header *header,
                           const struct tachyon_tables *tables, struct fault *why);
 
+/* Frees the threads, the stacks and the spool. */
 void tachyon_samples_free(struct tachyon_samples *samples);
 
 #endif

@@ -18,7 +18,7 @@
 enum file_kind { A_FILE, NO_FILE, LAUNCHER_FILE };
 
 /* The state while the tables are read. */
-struct telling {
+struct reading {
     struct tachyon_tables *tables;
     struct tachyon_input feed;
     const struct opcode_name *opcodes; /* NULL: opcodes of an unknown version of Python */
@@ -27,7 +27,7 @@ struct telling {
     struct fault *why;
 };
 
-static bool damaged(struct telling *t, const char *what)
+static bool damaged(struct reading *t, const char *what)
 {
     if (t->feed.failure.text[0])
         return fault(t->why, "%s", t->feed.failure.text);
@@ -36,7 +36,7 @@ static bool damaged(struct telling *t, const char *what)
 
 /* ---- strings ---- */
 
-static bool give_string(struct telling *t, const char *bytes, size_t size)
+static bool give_string(struct reading *t, const char *bytes, size_t size)
 {
     struct event event = { .kind = EVENT_STRING, .string = { ++t->tables->strings, { bytes, size } } };
     return sink_take(t->to, &event, t->why);
@@ -55,7 +55,7 @@ static enum file_kind kind_of(const char *bytes, size_t size)
     return ends_in(bytes, size, LAUNCHER) ? LAUNCHER_FILE : A_FILE;
 }
 
-static bool read_string(struct telling *t)
+static bool read_string(struct reading *t)
 {
     tachyon_input_has(&t->feed, 10);
     const uint64_t size = take_number(&t->feed.from);
@@ -76,7 +76,7 @@ static bool read_string(struct telling *t)
 /* ---- frames ---- */
 
 /* The number of the string with an opcode's name; emits the string at first use. 0: the opcode has no name. */
-static uint32_t instruction(struct telling *t, uint8_t opcode)
+static uint32_t instruction(struct reading *t, uint8_t opcode)
 {
     uint32_t *number = &t->tables->instructions[opcode];
     const char *name = t->opcodes && opcode != TACHYON_NO_OPCODE ? t->opcodes[opcode].name : NULL;
@@ -87,7 +87,7 @@ static uint32_t instruction(struct telling *t, uint8_t opcode)
     return *number;
 }
 
-static bool give_function(struct telling *t, uint32_t name, uint32_t file, uint32_t *number)
+static bool give_function(struct reading *t, uint32_t name, uint32_t file, uint32_t *number)
 {
     bool added;
     *number = intern_pairs_number(&t->tables->functions, name, file, &added);
@@ -112,7 +112,7 @@ static void set_position(struct frame *frame, int64_t line, int64_t end_line_ste
     frame->end_column = column < 0 ? -1 : (int32_t)value_or(column + end_column_step, 0, -1);
 }
 
-static bool read_frame(struct telling *t)
+static bool read_frame(struct reading *t)
 {
     tachyon_input_has(&t->feed, FRAME_MOST);
     struct cursor *from = &t->feed.from;
@@ -139,7 +139,7 @@ static bool read_frame(struct telling *t)
 
 /* ---- both ---- */
 
-static bool read_strings(struct telling *t)
+static bool read_strings(struct reading *t)
 {
     for (uint32_t i = 0; i < t->strings; i++)
         if (!read_string(t))
@@ -147,7 +147,7 @@ static bool read_strings(struct telling *t)
     return true;
 }
 
-static bool read_frames(struct telling *t, uint32_t count)
+static bool read_frames(struct reading *t, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!read_frame(t))
@@ -156,7 +156,7 @@ static bool read_frames(struct telling *t, uint32_t count)
 }
 
 /* Reads the bytes between the frames and the footer. */
-static bool read_statistics(struct telling *t, struct tachyon_statistics *statistics, bool big)
+static bool read_statistics(struct reading *t, struct tachyon_statistics *statistics, bool big)
 {
     tachyon_input_has(&t->feed, TACHYON_PIECE_MOST);
     const size_t size = cursor_left(&t->feed.from);
@@ -172,16 +172,16 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
         return fault(why, "it is damaged: it claims to have more names or frames than fit in it");
     tables->file_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
-    struct telling telling = { .tables = tables, .strings = header->strings, .to = to, .why = why };
+    struct reading reading = { .tables = tables, .strings = header->strings, .to = to, .why = why };
     if (header->python[0] == PYTHON_MAJOR)
-        telling.opcodes = opcodes_names_of(header->python[1]);
+        reading.opcodes = opcodes_names_of(header->python[1]);
 
-    tachyon_input_open(&telling.feed, fd, header->strings_at, header->frames_at, false);
-    bool good = read_strings(&telling);
-    tachyon_input_close(&telling.feed);
-    tachyon_input_open(&telling.feed, fd, header->frames_at, size - TACHYON_FOOTER, false);
-    good = good && read_frames(&telling, header->frames) && read_statistics(&telling, statistics, header->big);
-    tachyon_input_close(&telling.feed);
+    tachyon_input_open(&reading.feed, fd, header->strings_at, header->frames_at, false);
+    bool good = read_strings(&reading);
+    tachyon_input_close(&reading.feed);
+    tachyon_input_open(&reading.feed, fd, header->frames_at, size - TACHYON_FOOTER, false);
+    good = good && read_frames(&reading, header->frames) && read_statistics(&reading, statistics, header->big);
+    tachyon_input_close(&reading.feed);
     return good;
 }
 

@@ -24,6 +24,7 @@ struct tachyon_tables {
 bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tachyon_header *header, uint64_t size,
                          struct tachyon_statistics *statistics, const struct sink *to, struct fault *why);
 
+/* Frees the tables' memory. */
 void tachyon_tables_free(struct tachyon_tables *tables);
 
 #endif

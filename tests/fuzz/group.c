@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes as a grouped payload that may be of any size, and as a payload: what was grouped comes back. */
 #include "formats/codec/codec_group.h"
+#include "formats/codec/codec_ungroup.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -128,7 +128,7 @@ static void put_some(struct bytes *to, uint64_t *units)
         break;
     case 5:
         if (named != UINT32_MAX)
-            put_numbers_note(to, NOTE_RUNS, thread, roll(roll(60) ? 3 : 4), 0, 2);
+            put_numbers_note(to, NOTE_THREAD_TASK, thread, roll(roll(60) ? 3 : 4), 0, 2);
         break;
     case 6:
         if (named == 0 || roll(300) == 0) /* at the beginning of a tick */

@@ -21,7 +21,7 @@ struct row {
 
 static uint32_t take(struct call_mtf *callees, uint64_t told)
 {
-    const uint32_t frame = call_mtf_called(callees, call_mtf_top(callees->stack), told);
+    const uint32_t frame = call_mtf_decode(callees, call_mtf_top(callees->stack), told);
     if (frame)
         call_mtf_push(callees->stack, frame);
     return frame;
@@ -36,7 +36,7 @@ static void assert_told(const struct row *rows, size_t count)
         for (size_t i = 0; i < count; i++) {
             call_mtf_keep(&to, rows[i].thread, rows[i].keep);
             call_mtf_keep(&from, rows[i].thread, rows[i].keep);
-            assert_int_equal(call_mtf_tell(&to, rows[i].frame), rows[i].told);
+            assert_int_equal(call_mtf_encode(&to, rows[i].frame), rows[i].told);
             assert_int_equal(take(&from, rows[i].told), rows[i].frame);
         }
     }
@@ -89,7 +89,7 @@ static void what_stands_for_no_frame_is_refused(void **state)
     call_mtf_keep(&callees, 1, 0);
     for (size_t i = 0; i < countof(bad); i++)
         assert_int_equal(take(&callees, bad[i]), 0);
-    assert_int_equal(call_mtf_tell(&callees, 1), AHEAD(0)); /* nothing was pushed */
+    assert_int_equal(call_mtf_encode(&callees, 1), AHEAD(0)); /* nothing was pushed */
     call_mtf_free(&callees);
 }
 
@@ -100,21 +100,21 @@ static void deep_stacks_are_followed(void **state)
     struct call_mtf callees = { 0 };
     call_mtf_begin(&callees);
     call_mtf_keep(&callees, 1, 0);
-    call_mtf_tell(&callees, 1);
-    call_mtf_tell(&callees, 9);
+    call_mtf_encode(&callees, 1);
+    call_mtf_encode(&callees, 9);
     assert_true(call_mtf_repeat(&callees, 2, CALL_MTF_DEPTH * 2)); /* 1, 9, 1, 9, ... */
-    assert_int_equal(call_mtf_tell(&callees, 5), AHEAD(4));        /* as of no caller */
+    assert_int_equal(call_mtf_encode(&callees, 5), AHEAD(4));      /* as of no caller */
     call_mtf_pop(&callees, 1, CALL_MTF_DEPTH + 3);
-    assert_int_equal(call_mtf_tell(&callees, 1), BEHIND(9)); /* what was repeated was not told as a call of 9 */
+    assert_int_equal(call_mtf_encode(&callees, 1), BEHIND(9)); /* what was repeated was not told as a call of 9 */
     assert_true(call_mtf_repeat(&callees, 1, UINT64_MAX));
     call_mtf_pop(&callees, 1, UINT64_MAX - 3);
-    assert_int_equal(call_mtf_tell(&callees, 4), AHEAD(2)); /* of 1, the third of 1, 9, 1, 9, ... */
-    assert_true(call_mtf_repeat(&callees, 0, 2));           /* of what is not there: no caller */
-    assert_int_equal(call_mtf_tell(&callees, 6), AHEAD(5));
+    assert_int_equal(call_mtf_encode(&callees, 4), AHEAD(2)); /* of 1, the third of 1, 9, 1, 9, ... */
+    assert_true(call_mtf_repeat(&callees, 0, 2));             /* of what is not there: no caller */
+    assert_int_equal(call_mtf_encode(&callees, 6), AHEAD(5));
     assert_true(call_mtf_repeat(&callees, UINT64_MAX, 2));
-    assert_int_equal(call_mtf_tell(&callees, 7), AHEAD(6));
+    assert_int_equal(call_mtf_encode(&callees, 7), AHEAD(6));
     call_mtf_pop(&callees, 1, UINT64_MAX);
-    assert_int_equal(call_mtf_tell(&callees, 1), 4); /* with no caller there were 7, 6 and 5 since */
+    assert_int_equal(call_mtf_encode(&callees, 1), 4); /* with no caller there were 7, 6 and 5 since */
     call_mtf_free(&callees);
 }
 

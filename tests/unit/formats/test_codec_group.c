@@ -2,6 +2,7 @@
 /* What is grouped comes back byte for byte, and bytes that were never grouped do no harm. */
 #include "tests/fakes/testing.h"
 
+#include "formats/codec/codec_ungroup.h"
 #include "formats/stream/block_read.h"
 #include "formats/stream/block_write.h"
 #include "tests/fakes/payloads.h"

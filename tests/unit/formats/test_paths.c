@@ -55,7 +55,7 @@ static void files_are_called_as_a_person_calls_them(void **state)
         const struct text file = { files[i].file, strlen(files[i].file) };
         const struct text shown = paths_shorten(&paths, file);
         struct text rest = { 0 };
-        if (path_origin(file, &rest) != files[i].origin || rest.size != strlen(files[i].rest) ||
+        if (paths_origin(file, &rest) != files[i].origin || rest.size != strlen(files[i].rest) ||
             (rest.size && memcmp(rest.bytes, files[i].rest, rest.size) != 0))
             fail_msg("%s: the rest is '%.*s'", files[i].file, (int)rest.size, rest.bytes);
         if (shown.size != strlen(files[i].shown) || memcmp(shown.bytes, files[i].shown, shown.size) != 0)
