@@ -33,8 +33,8 @@ struct source_options {
 /* What is known of the file. Complete when `read` has come to SOURCE_ENDED; before, as far as the file was read. */
 struct source_report {
     const char *format; /* the kind's name */
-    const char
-        *undated_by;      /* who recorded it, for people, when the file says neither date nor host; NULL: it says so */
+    /* Who made the recording, in words for people, when the file says neither date nor host. NULL: the file says so. */
+    const char *undated_by;
     const char *ending;   /* why the recording ends where it does, in words */
     bool complete;        /* the file has all that its writer had */
     bool ended;           /* EVENT_END was given and says how many samples were recorded */
@@ -51,8 +51,8 @@ struct source_kind {
 
     /* Whether a file that begins with these bytes is of this kind. `head` has SOURCE_HEAD bytes, or the whole file. */
     bool (*recognises)(struct text head);
-    /* Starts reading `fd`, of which `head` was read already, and gives EVENT_RECORDING. `fd` stays the caller's. False
-     * with the reason when the file cannot be read, is too new, or the sink refused. */
+    /* Starts reading `fd`, of which `head` was read already, and gives EVENT_RECORDING. `fd` stays the caller's, and
+     * may be a pipe. False with the reason when the file cannot be read, is too new, or the sink refused. */
     bool (*open)(void *reader, int fd, struct text head, const struct source_options *options, const struct sink *to,
                  struct fault *why);
     /* Gives more events. SOURCE_STOPPED, with the reason, when the file cannot be read or the sink refused. */

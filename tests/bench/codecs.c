@@ -161,10 +161,10 @@ static void read_whole(int fd)
     struct fault why = { 0 };
     const struct sink sink = { .take = into_tables, .self = &tables };
     lseek(fd, 0, SEEK_SET);
-    if (!stream_reader_open(&reader, fd, &sink, &why))
+    if (!stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, &why))
         die("memory", why.text);
     reader.gives_runs = true;
-    while (stream_read_block(&reader, &sink, &why) == STREAM_MORE)
+    while (stream_read_block(&reader, &sink, &why) == SOURCE_MORE)
         ;
     if (why.text[0])
         die("memory", why.text);

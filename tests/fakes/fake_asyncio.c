@@ -244,19 +244,26 @@ static void make_types(struct fake_asyncio *a)
     a->future = fake_object(a, a->future_type, size);
 }
 
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct fault refusal = { 0 };
+    if (!tables_take(self, event, &refusal))
+        fail_msg("%s", refusal.text);
+    return true;
+}
+
 static void begin(struct fake_asyncio *a, struct fake_python *p, enum async which)
 {
     const struct asyncio_layout offsets = asyncio_of(p);
-    *a = (struct fake_asyncio){ .p = p, .marks = { .depth = 1000 } };
+    *a = (struct fake_asyncio){ .p = p, .synthetic = { .depth = 1000, .definitions = &p->definitions } };
+    emitter_open(&a->emitter, (struct sink){ .take = take, .self = &a->tables });
     thread_list_open(&a->thread_list, &p->target, &p->codes, THREADS_ALL, false);
     a->asyncio.which = which;
-    a->asyncio.marks = &a->marks;
-    a->asyncio.sink = p->codes.sink;
+    a->asyncio.synthetic = &a->synthetic;
+    a->asyncio.emitter = &a->emitter;
     a->asyncio.process = 1;
-    struct event process = { .kind = EVENT_PROCESS, .process = { .number = 1, .pid = 4711 } };
-    struct fault why = { 0 };
-    if (!sink_take(&a->asyncio.sink, &process, &why))
-        fail_msg("%s", why.text);
+    emitter_note(&a->emitter, (struct event){ .kind = EVENT_PROCESS, .process = { .number = 1, .pid = 4711 } });
     asyncio_open(&a->asyncio, &a->thread_list, &p->codes);
     asyncio_tasks_open(&a->asyncio.tasks, &p->target, &p->codes, &offsets);
     a->asyncio.ready = true;
@@ -270,6 +277,8 @@ static void end(struct fake_asyncio *a)
 {
     asyncio_close(&a->asyncio);
     thread_list_close(&a->thread_list);
+    emitter_close(&a->emitter);
+    tables_free(&a->tables);
 }
 
 void fake_asyncio_each_version(enum async which, void (*story)(struct fake_asyncio *a))
@@ -291,7 +300,7 @@ void fake_asyncio_each_version(enum async which, void (*story)(struct fake_async
 
 /* ---- what the recorder sees ---- */
 
-/* As the sampler does: what is told of a task is its stack until another one is told. */
+/* As the recorder does: the stack that was emitted of a task is its stack until another stack is emitted. */
 static void emit_tasks(struct fake_asyncio *a)
 {
     for (size_t i = 0; i < a->asyncio.listed_count; i++) {
@@ -300,9 +309,9 @@ static void emit_tasks(struct fake_asyncio *a)
             continue;
         entry->thread = a->asyncio.listed[i] + 1;
         if (!entry->same) {
-            const struct frames told = entry->told;
-            entry->told = entry->stack;
-            entry->stack = told;
+            const struct frames before = entry->emitted;
+            entry->emitted = entry->stack;
+            entry->stack = before;
         }
     }
 }
@@ -330,8 +339,8 @@ static const char *text_of(struct fake_asyncio *a, const struct frames *stack)
     size_t used = 0;
     a->text[0] = '\0';
     for (size_t i = 0; i < stack->count && used + 300 < sizeof(a->text); i++) {
-        const struct frame *frame = &a->p->tables.frames[stack->frames[i]];
-        const struct text name = tables_function_name(&a->p->tables, frame->function);
+        const struct frame *frame = &a->p->definitions.frames.rows[stack->frames[i]].frame;
+        const struct text name = definitions_function_name(&a->p->definitions, frame->function);
         used += (size_t)snprintf(a->text + used, sizeof(a->text) - used, "%s%.*s", i ? " " : "", (int)name.size,
                                  name.bytes);
         if (frame->line)
@@ -346,7 +355,7 @@ const char *fake_task_stack(struct fake_asyncio *a, uint64_t task)
     if (!known || known->listed != a->asyncio.tasks.tick)
         return "none";
     if (known->entry && known->entry->settled == a->asyncio.tasks.tick)
-        return text_of(a, &known->entry->told);
+        return text_of(a, &known->entry->emitted);
     snprintf(a->text, sizeof(a->text), "failed: %s",
              known->entry ? event_failure_text(known->entry->cause) : "it was never known");
     return a->text;

@@ -5,13 +5,16 @@
 #ifndef PYREEL_TESTS_FAKES_FAKE_ASYNCIO_H
 #define PYREEL_TESTS_FAKES_FAKE_ASYNCIO_H
 
+#include "formats/model/tables.h"
 #include "record/asyncio/asyncio.h"
 #include "tests/fakes/fake_python.h"
 
 struct fake_asyncio {
     struct fake_python *p;
     struct thread_list thread_list;
-    struct marks marks;
+    struct synthetic_frames synthetic;
+    struct emitter emitter;
+    struct tables tables; /* what was emitted */
     struct asyncio asyncio; /* open, and asyncio has been found */
     uint64_t time_ns;       /* of the last tick */
 

@@ -96,7 +96,7 @@ static void play(struct playing *playing, int fd, struct way way)
         state = stream_read_block(&playing->reader, &sink, &why);
         if (state == SOURCE_STOPPED && playing->refused) {
             playing->refused = false;
-            playing->reader.blocks.damage.blocks++;
+            stream_reader_forgive(&playing->reader, why.text);
             why.text[0] = '\0';
             state = SOURCE_MORE;
         }

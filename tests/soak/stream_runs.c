@@ -237,7 +237,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
             continue;
         assert_true(reading->refused);
         reading->refused = false;
-        reading->reader.blocks.damage.blocks++;
+        stream_reader_forgive(&reading->reader, why.text);
         state = SOURCE_MORE;
     }
     aggregate_sort(&reading->aggregate);

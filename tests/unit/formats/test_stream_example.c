@@ -3,6 +3,7 @@
  * bytes in hexadecimal, two or more blanks, and words; a line without words, or without bytes, is fine. */
 #include "formats/codec/codec_group.h"
 #include "formats/codec/codec_predict.h"
+#include "formats/codec/codec_ungroup.h"
 #include "formats/stream/stream_fields.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"

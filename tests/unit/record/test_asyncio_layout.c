@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where asyncio keeps its tasks: this program has a section as the module _asyncio has, and looks for it in itself. */
-#include "record/asyncio/asyncio_layout.h"
+#include "record/python/asyncio_layout.h"
 
 #include "record/python/target.h"
 #include "tests/fakes/testing.h"

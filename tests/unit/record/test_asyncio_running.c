@@ -111,7 +111,7 @@ static void call_plain_functions(struct fake_asyncio *a)
                    { PLAIN, a->m, 1 }, { SHIM, 0, 0 }, { GENERATOR, s.f, 2 }, { SHIM, 0, 0 }, { PLAIN, h, 3 } },
                5);
     fake_assert_thread(a, 0, "m:2 <task A> f:22 h:43");
-    a->marks.native = true; /* the mark stands where C code called */
+    a->synthetic.native = true; /* <native> stands where C code called */
     fake_assert_thread(a, 0, "m:2 <task A> <native> f:22 <native> h:43");
 }
 EACH_ASYNCIO(ASYNC_RUNNING, what_the_task_calls_is_below_it, call_plain_functions);

@@ -106,7 +106,7 @@ static void be_no_task(struct fake_asyncio *a)
     assert_int_equal(fake_tick(a), THREAD_LIST_READ);
     assert_null(asyncio_tasks_find(&a->asyncio.tasks, task)->entry);
     assert_int_equal(a->asyncio.failed, 0);
-    assert_int_equal(a->p->tables.tasks_count, 0);
+    assert_int_equal(a->tables.tasks_count, 0);
 }
 EACH_ASYNCIO(ASYNC_ALL, an_object_too_small_for_a_task_is_none, be_no_task);
 

@@ -187,7 +187,7 @@ static void define(struct fake_asyncio *a)
     assert_int_equal(fake_tick(a), THREAD_LIST_READ);
     const uint32_t before = number_of(a, s.tasks[0]), others = number_of(a, s.tasks[1]);
     assert_int_not_equal(before, others);
-    assert_text(tables_task(&a->p->tables, before)->task.name, "A");
+    assert_text(tables_task(&a->tables, before)->task.name, "A");
     assert_int_equal(fake_tick(a), THREAD_LIST_READ);
     assert_int_equal(number_of(a, s.tasks[0]), before);
     /* Another name, or another coroutine, is another task at the address. */
@@ -195,7 +195,7 @@ static void define(struct fake_asyncio *a)
     fake_assert_task(a, s.tasks[0], "<task Z> f:21");
     const uint32_t renamed = number_of(a, s.tasks[0]);
     assert_true(renamed > before);
-    assert_text(tables_task(&a->p->tables, renamed)->task.name, "Z");
+    assert_text(tables_task(&a->tables, renamed)->task.name, "Z");
     fake_poke(a->p, s.tasks[0] + a->asyncio.tasks.offsets.task_coroutine, fake_coroutine(a, s.f, 8, 0));
     fake_assert_task(a, s.tasks[0], "<task Z> f:28");
     assert_true(number_of(a, s.tasks[0]) > renamed);
