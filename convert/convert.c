@@ -204,10 +204,10 @@ static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->source.stream.blocks.damage;
-    fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
+    fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
     if (damage->bytes > 0)
-        fprintf(stderr, "; %" PRIu64 " bytes are passed over", damage->bytes);
+        fprintf(stderr, "; %" PRIu64 " bytes are skipped", damage->bytes);
     warn_of_loss(run);
     fprintf(stderr, "\n");
 }
@@ -216,7 +216,7 @@ static void warn_of_damage(const struct run *run)
 static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
+    fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable", run->converter->name,
             conversion->settings.input, source_ending(&conversion->source, tables_of(run)->end.reason),
             (double)tables_of(run)->last_ns / 1e9);
     if (conversion->source.stream.ended || conversion->source.stream.blocks.damage.cut)
@@ -245,21 +245,23 @@ static bool check_whole(const struct run *run)
 static void warn_of_unknown(const struct run *run)
 {
     if (run->keep.unknown > 0)
-        fprintf(stderr, "%s: warning: %" PRIu64 " of %" PRIu64 " samples do not say what --mode asks for: left out\n",
+        fprintf(stderr,
+                "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that --mode needs and are left out\n",
                 run->converter->name, run->keep.unknown, run->conversion.tables.samples + run->keep.dropped);
 }
 
 static void warn_of_nothing(const struct run *run)
 {
     if (run->merging && run->conversion.tables.samples == 0 && tables_of(run)->samples > 0)
-        fprintf(stderr, "%s: warning: no sample of %s is left\n", run->converter->name, run->conversion.settings.input);
+        fprintf(stderr, "%s: warning: no sample of %s matches --from, --to, --threads and --mode\n",
+                run->converter->name, run->conversion.settings.input);
 }
 
 static void warn_of_no_opcodes(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
-        fprintf(stderr, "%s: warning: %s has no instructions to show: record with pyreel-record --opcodes\n",
+        fprintf(stderr, "%s: warning: %s has no instructions to show; record again with pyreel-record --opcodes\n",
                 run->converter->name, conversion->settings.input);
 }
 
@@ -358,10 +360,10 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (run->inputs.count > 1)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
-        return fault(why, "none of the recordings could be read");
+        return fault(why, "none of the recordings could be read; the warnings above say why");
     if (conversion->settings.choice.threads && !run->merge.found)
-        return fault(why, "no thread of %s is called %s", conversion->settings.input,
-                     conversion->settings.choice.threads);
+        return fault(why, "no thread of %s matches --threads %s; pyreel-info lists the threads",
+                     conversion->settings.input, conversion->settings.choice.threads);
     const struct sink sink = whole_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))

@@ -251,7 +251,7 @@ static void print_program(struct output *to, const struct tables *tables)
         output_format(to, "%-11s CPython %s, pid %" PRIu32 "\n", "python",
                       event_python_version_text(version, process->python_version), process->pid);
     if (tables_undated(tables)) {
-        print_line(to, "recorded", TEXT("by Tachyon, which does not say when or where"));
+        print_line(to, "recorded", TEXT("by Tachyon (date and host unknown)"));
         return;
     }
     if (tables->processes_count > 2)
@@ -273,7 +273,7 @@ static void print_size(struct output *to, const struct info *info)
     if (blocks->good > 0)
         output_format(to, " in %" PRIu64 " blocks", blocks->good);
     if (tables->samples)
-        output_format(to, ", %.2f a sample (%.2f before compression)",
+        output_format(to, ", %.2f per sample (%.2f before compression)",
                       (double)blocks->bytes_read / (double)tables->samples,
                       (double)blocks->good_plain / (double)tables->samples);
     output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
@@ -286,10 +286,10 @@ static void print_damage(struct output *to, const struct info *info)
     const struct tables *tables = &info->conversion->tables;
     if (!damage->bytes && !damage->blocks && !damage->duplicates && !tables->missing)
         return;
-    output_format(to, "%-11s %" PRIu64 " bytes passed over, %s%" PRIu64 " samples lost", "damage", damage->bytes,
+    output_format(to, "%-11s %" PRIu64 " bytes skipped, %s%" PRIu64 " samples lost", "damage", damage->bytes,
                   tables->missing_estimated ? "about " : "", tables->missing);
     if (damage->first.text[0])
-        output_format(to, "; first: %s", damage->first.text);
+        output_format(to, "; first problem: %s", damage->first.text);
     output_string(to, "\n");
 }
 
@@ -322,13 +322,13 @@ static void print_totals(struct output *to, const struct info *info)
                           event_failure_text((enum failure)cause));
     print_exactness(to, tables);
     if (tables->left_out)
-        output_format(to, "%-11s %" PRIu64 " looks at threads, whose samples the mode does not keep\n", "left out",
+        output_format(to, "%-11s %" PRIu64 " samples of threads that did not match the mode\n", "left out",
                       tables->left_out);
     if (info_tasks_count(tables))
-        output_format(to, "%-11s %" PRIu64 " of asyncio\n", "tasks", info_tasks_count(tables));
+        output_format(to, "%-11s %" PRIu64 " asyncio tasks\n", "tasks", info_tasks_count(tables));
     print_size(to, info);
     if (tables_have_instructions(tables))
-        output_format(to, "%-11s the instruction of each frame\n", "opcodes");
+        output_format(to, "%-11s recorded (the instruction of each frame)\n", "opcodes");
     output_format(to, "%-11s %s: %s", "complete", info->conversion->source.stream.complete ? "yes" : "no",
                   source_ending(&info->conversion->source, tables->end.reason));
     if (exit_code(&tables->end) >= 0)
@@ -341,7 +341,7 @@ static void print_totals(struct output *to, const struct info *info)
 static void print_figures(struct output *to, const struct counters *figures)
 {
     if (figures->count > 0)
-        output_string(to, "\nunwinder\n");
+        output_string(to, "\ncounters\n");
     for (size_t i = 0; i < figures->count; i++) {
         char *line = counters_line(figures, i);
         output_format(to, "  %s\n", line);
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 {
     static const struct converter info = {
         .name = "pyreel-info",
-        .makes = "Tells what is in a recording, and whether it is whole.",
+        .makes = "Shows what a recording contains, and whether it is complete.",
         .takes = TAKES_INFO,
         .start = start,
         .take = take,

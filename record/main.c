@@ -196,10 +196,10 @@ static bool refuse(struct session *session, enum target_state state)
     case TARGET_UNSUPPORTED:
         return fault(why, "cannot read process %d: %s", (int)session->pid, known.text);
     default:
-        return fault(why,
-                     "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
-                     "CPython " LAYOUT_SUPPORTED,
-                     (int)session->pid);
+        return fault(
+            why,
+            "no CPython interpreter was found in process %d; this version of pyreel reads CPython " LAYOUT_SUPPORTED,
+            (int)session->pid);
     }
 }
 
@@ -485,7 +485,9 @@ int main(int argc, char **argv)
     if (!options_read(&session.options, argc, argv, &exit_code))
         return exit_code;
     if (recording_file_is_for_terminal(session.options.output)) {
-        fprintf(stderr, "pyreel-record: a recording is not for a terminal: name a file with -o, or pipe it on\n");
+        fprintf(stderr,
+                "pyreel-record: a recording is binary and standard output is a terminal: name a file with -o, or pipe "
+                "the recording to a converter\n");
         return EXIT_MISUSE;
     }
     progress_start(&session.progress, session.options.quiet);

@@ -22,9 +22,8 @@ const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 bool asyncio_possible(const struct layout *layout, struct fault *why)
 {
     char version[32];
-    return layout->generator_state != 0 ||
-           fault(why, "asyncio tasks can be read from CPython 3.14 on, and it runs CPython %s",
-                 event_python_version_text(version, layout->version));
+    return layout->generator_state != 0 || fault(why, "--async needs CPython 3.14 or later, and it runs CPython %s",
+                                                 event_python_version_text(version, layout->version));
 }
 
 void asyncio_open(struct asyncio *a, struct thread_list *thread_list, struct codes *codes)

@@ -59,24 +59,26 @@ static bool explain_with_capability(pid_t pid, struct fault *why)
 {
     if (other_user_namespace(pid))
         return fault(why,
-                     "not permitted to read process %d: it is in another user namespace. Run pyreel-record inside that "
+                     "not permitted to read process %d: it is in another user namespace. Run pyreel-record inside its "
                      "container, or as root of the host",
                      (int)pid);
     if (yama_scope() == 3)
-        return fault(why,
-                     "not permitted to read process %d: kernel.yama.ptrace_scope is 3, which forbids it to everybody "
-                     "until the next boot",
-                     (int)pid);
+        return fault(
+            why,
+            "not permitted to read process %d: kernel.yama.ptrace_scope is 3, which forbids reading to everyone "
+            "until the next boot",
+            (int)pid);
     if (under_seccomp())
         return fault(
             why,
             "not permitted to read process %d: a seccomp filter forbids process_vm_readv here. In a container, "
             "start it with --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined",
             (int)pid);
-    return fault(why,
-                 "not permitted to read process %d although we have the capability CAP_SYS_PTRACE: a security module "
-                 "(SELinux, AppArmor) forbids it; its log says which rule",
-                 (int)pid);
+    return fault(
+        why,
+        "not permitted to read process %d although pyreel-record has the capability CAP_SYS_PTRACE: a security "
+        "module (SELinux, AppArmor) forbids it; the log of the module names the rule",
+        (int)pid);
 }
 
 bool permission_explain(pid_t pid, struct fault *why)
@@ -87,28 +89,27 @@ bool permission_explain(pid_t pid, struct fault *why)
     if (may_trace_all())
         return explain_with_capability(pid, why);
     if (us == 0)
-        return fault(
-            why,
-            "not permitted to read process %d: we are root, but without the capability CAP_SYS_PTRACE, as in a "
-            "container. Start the container with --cap-add=SYS_PTRACE (Kubernetes: "
-            "securityContext.capabilities.add: [SYS_PTRACE])",
-            (int)pid);
+        return fault(why,
+                     "not permitted to read process %d: pyreel-record runs as root, but without the capability "
+                     "CAP_SYS_PTRACE, as in a container. Start the container with --cap-add=SYS_PTRACE (Kubernetes: "
+                     "securityContext.capabilities.add: [SYS_PTRACE])",
+                     (int)pid);
     if (procfs_user(pid, &user) && user != us)
-        return fault(
-            why,
-            "not permitted to read process %d: it belongs to %s and we are %s. Run pyreel-record as that user or "
-            "as root: sudo pyreel-record -p %d",
-            (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
+        return fault(why,
+                     "not permitted to read process %d: it belongs to %s and pyreel-record runs as %s. Run "
+                     "pyreel-record as that user or "
+                     "as root: sudo pyreel-record -p %d",
+                     (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
     const int scope = yama_scope();
     if (scope > 0)
         return fault(why,
-                     "not permitted to read process %d: kernel.yama.ptrace_scope is %d, which lets %s read another. "
+                     "not permitted to read process %d: kernel.yama.ptrace_scope is %d, which lets %s read a process. "
                      "Start the program with pyreel-record -- COMMAND, or use sudo pyreel-record -p %d%s",
-                     (int)pid, scope, scope == 1 ? "only a parent" : "only root", (int)pid,
+                     (int)pid, scope, scope == 1 ? "only the parent" : "only root", (int)pid,
                      scope == 1 ? ", or set it to 0: sudo sysctl kernel.yama.ptrace_scope=0" : "");
-    return fault(
-        why,
-        "not permitted to read process %d: it is ours, but protected (setuid, or made not dumpable), or a seccomp "
-        "filter forbids reading. Run pyreel-record as root: sudo pyreel-record -p %d",
-        (int)pid, (int)pid);
+    return fault(why,
+                 "not permitted to read process %d: it has the same user, but is protected (setuid, or not dumpable), "
+                 "or a seccomp "
+                 "filter forbids reading. Run pyreel-record as root: sudo pyreel-record -p %d",
+                 (int)pid, (int)pid);
 }

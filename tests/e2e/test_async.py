@@ -189,7 +189,7 @@ def test_a_python_whose_tasks_cannot_be_read_is_refused(version, program, start,
     path = tmp_path / "refused.pyreel"
     ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=environment.as_root() if python.root else ())
     assert ended.code == 125, ended
-    assert f"asyncio tasks can be read from CPython 3.14 on, and it runs CPython {version}" in ended.messages
+    assert f"--async needs CPython 3.14 or later, and it runs CPython {version}" in ended.messages
     assert not path.exists() and target.running
 
 

@@ -70,7 +70,7 @@ static void what_is_no_name_is_refused(void **state)
         struct counters list = { 0 };
         struct fault why = { 0 };
         assert_int_equal(counters_set(&list, rows[i].name, 1, &why), rows[i].good);
-        assert_string_equal(why.text, rows[i].good ? "" : "a figure has no proper name");
+        assert_string_equal(why.text, rows[i].good ? "" : "a counter has an invalid name");
         assert_int_equal(list.count, rows[i].good);
         counters_free(&list);
     }
@@ -87,7 +87,7 @@ static void there_are_not_too_many(void **state)
         set(&list, name, 7);
     }
     assert_false(counters_set(&list, TEXT("one_more"), 7, &why));
-    assert_string_equal(why.text, "more than 128 figures");
+    assert_string_equal(why.text, "more than 128 counters");
     set(&list, "f127", 8); /* a known one can be told again */
     assert_int_equal(list.count, FIGURES_LIMIT);
     counters_free(&list);
@@ -104,8 +104,8 @@ static void lines_have_words_and_are_compared(void **state)
     set(&list, "reads", 3000);
     set(&list, "of_a_later_version", UINT64_MAX);
     assert_line(&list, 0, "samples                                        2000");
-    assert_line(&list, 1, "  stack as it was last time                     900     90.0 %");
-    assert_line(&list, 4, "system calls that read                         3000      1.50 a sample");
+    assert_line(&list, 1, "  stacks unchanged since last sample            900     90.0 %");
+    assert_line(&list, 4, "system calls that read memory                  3000      1.50 per sample");
     assert_line(&list, 5, "of_a_later_version                   18446744073709551615");
     counters_free(&list);
 }
@@ -116,8 +116,8 @@ static void nothing_is_compared_with_nothing(void **state)
     struct counters list = { 0 };
     set(&list, "reads", 7);
     set(&list, "cache_full", 0);
-    assert_line(&list, 0, "system calls that read                            7");
-    assert_line(&list, 1, "  stack as it was last time                       0");
+    assert_line(&list, 0, "system calls that read memory                     7");
+    assert_line(&list, 1, "  stacks unchanged since last sample              0");
     counters_free(&list);
 }
 
