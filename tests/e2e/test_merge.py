@@ -230,8 +230,8 @@ def test_names_that_are_not_utf8(shards, tmp_path, name):
 def test_a_part_without_samples_is_told(shards):
     ended = convert("collapsed", shards[0].path, "--from", "1000")
     assert (ended.code, ended.text) == (0, "")
-    assert ended.messages == f"pyreel-collapsed: warning: no sample of {shards[0].path} matches "
-                              "--from, --to, --threads and --mode\n"
+    assert ended.messages == (f"pyreel-collapsed: warning: no sample of {shards[0].path} matches --from, --to, --threads "
+                              "and --mode\n")
 
 
 def test_one_without_a_date_begins_with_the_whole(shards, tmp_path):

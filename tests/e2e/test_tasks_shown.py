@@ -258,7 +258,7 @@ def test_a_recording_without_instructions_is_told(name, tmp_path):
     succeed(os.path.join(BUILD, "tests", "make-statuses"), path)
     ended = convert(name, path, "--opcodes", "-o", tmp_path / "out")
     assert ended.code == 0
-    assert ended.messages == (f"pyreel-{name}: warning: {path} has no instructions to show: record with "
+    assert ended.messages == (f"pyreel-{name}: warning: {path} has no instructions to show; record again with "
                               "pyreel-record --opcodes\n")
     plain = convert(name, path, "-o", tmp_path / "plain")
     assert (plain.code, plain.messages) == (0, "")
