@@ -194,10 +194,10 @@ def test_a_python_whose_tasks_cannot_be_read_is_refused(version, program, start,
 
 
 @pytest.mark.parametrize("options, words", [
-    (("--async", "some"), "it takes running|all"),
+    (("--async", "some"), "--async running|all: "),
     (("--async", "all", "-m", "cpu"), "--async all"),
     (("--async", "all", "-t", "gil"), "--async all"),
-    (("--async", "running", "--opcodes"), "--opcodes does not go with --async"),
+    (("--async", "running", "--opcodes"), "--opcodes and --async exclude each other"),
 ], ids=str)
 def test_what_does_not_go_together_is_refused(options, words):
     ended = run_record(*options, "-p", 1)

@@ -104,7 +104,7 @@ static void lines_have_words_and_are_compared(void **state)
     set(&list, "reads", 3000);
     set(&list, "of_a_later_version", UINT64_MAX);
     assert_line(&list, 0, "samples                                        2000");
-    assert_line(&list, 1, "  stacks unchanged since last sample            900     90.0 %");
+    assert_line(&list, 1, "stacks unchanged since last sample              900     90.0 %");
     assert_line(&list, 4, "system calls that read memory                  3000      1.50 per sample");
     assert_line(&list, 5, "of_a_later_version                   18446744073709551615");
     counters_free(&list);
@@ -117,7 +117,7 @@ static void nothing_is_compared_with_nothing(void **state)
     set(&list, "reads", 7);
     set(&list, "cache_full", 0);
     assert_line(&list, 0, "system calls that read memory                     7");
-    assert_line(&list, 1, "  stacks unchanged since last sample              0");
+    assert_line(&list, 1, "stacks unchanged since last sample                0");
     counters_free(&list);
 }
 
