@@ -200,10 +200,10 @@ static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->report.damage;
-    fprintf(stderr, "%s: warning: %s is damaged (first: %s)", run->converter->name, conversion->settings.input,
+    fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->converter->name, conversion->settings.input,
             damage->first.text);
     if (damage->bytes > 0)
-        fprintf(stderr, "; %" PRIu64 " bytes are passed over", damage->bytes);
+        fprintf(stderr, "; %" PRIu64 " bytes are skipped", damage->bytes);
     warn_of_loss(run);
     fprintf(stderr, "\n");
 }
@@ -212,7 +212,7 @@ static void warn_of_damage(const struct run *run)
 static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    fprintf(stderr, "%s: warning: %s is not complete: %s; the first %.3f s are there", run->converter->name,
+    fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable", run->converter->name,
             conversion->settings.input, conversion->report.ending, (double)tables_of(run)->last_ns / 1e9);
     if (conversion->report.ended || conversion->report.damage.cut)
         warn_of_loss(run);
@@ -240,7 +240,8 @@ static bool check_whole(const struct run *run)
 static void warn_of_unknown(const struct run *run)
 {
     if (run->mode_filter.unknown > 0)
-        fprintf(stderr, "%s: warning: %" PRIu64 " of %" PRIu64 " samples do not say what --mode asks for: left out\n",
+        fprintf(stderr,
+                "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that --mode needs and are left out\n",
                 run->converter->name, run->mode_filter.unknown,
                 run->conversion.tables.samples + run->mode_filter.dropped);
 }
@@ -248,14 +249,15 @@ static void warn_of_unknown(const struct run *run)
 static void warn_of_nothing(const struct run *run)
 {
     if (run->merging && run->conversion.tables.samples == 0 && tables_of(run)->samples > 0)
-        fprintf(stderr, "%s: warning: no sample of %s is left\n", run->converter->name, run->conversion.settings.input);
+        fprintf(stderr, "%s: warning: no sample of %s matches --from, --to, --threads and --mode\n",
+                run->converter->name, run->conversion.settings.input);
 }
 
 static void warn_of_no_opcodes(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
-        fprintf(stderr, "%s: warning: %s has no instructions to show: record with pyreel-record --opcodes\n",
+        fprintf(stderr, "%s: warning: %s has no instructions to show; record again with pyreel-record --opcodes\n",
                 run->converter->name, conversion->settings.input);
 }
 
@@ -353,10 +355,10 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (run->inputs.count > 1)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
-        return fault(why, "none of the recordings could be read");
+        return fault(why, "none of the recordings could be read; the warnings above say why");
     if (conversion->settings.selection.threads && !run->merge.found)
-        return fault(why, "no thread of %s is called %s", conversion->settings.input,
-                     conversion->settings.selection.threads);
+        return fault(why, "no thread of %s matches --threads %s; pyreel-info lists the threads",
+                     conversion->settings.input, conversion->settings.selection.threads);
     const struct sink sink = whole_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))

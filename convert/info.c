@@ -276,7 +276,8 @@ static void print_size(struct output *to, const struct info *info)
     if (report->blocks > 0)
         output_format(to, " in %" PRIu64 " blocks", report->blocks);
     if (tables->samples)
-        output_format(to, ", %.2f a sample (%.2f before compression)", (double)report->bytes / (double)tables->samples,
+        output_format(to, ", %.2f per sample (%.2f before compression)",
+                      (double)report->bytes / (double)tables->samples,
                       (double)report->plain_bytes / (double)tables->samples);
     output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
                   tables->functions_count ? tables->functions_count - 1 : 0);
@@ -288,10 +289,10 @@ static void print_damage(struct output *to, const struct info *info)
     const struct tables *tables = &info->conversion->tables;
     if (!damage->bytes && !damage->blocks && !damage->duplicates && !tables->missing)
         return;
-    output_format(to, "%-11s %" PRIu64 " bytes passed over, %s%" PRIu64 " samples lost", "damage", damage->bytes,
+    output_format(to, "%-11s %" PRIu64 " bytes skipped, %s%" PRIu64 " samples lost", "damage", damage->bytes,
                   tables->missing_estimated ? "about " : "", tables->missing);
     if (damage->first.text[0])
-        output_format(to, "; first: %s", damage->first.text);
+        output_format(to, "; first problem: %s", damage->first.text);
     output_string(to, "\n");
 }
 
@@ -324,13 +325,13 @@ static void print_totals(struct output *to, const struct info *info)
                           event_failure_text((enum failure)cause));
     print_exactness(to, tables);
     if (tables->left_out)
-        output_format(to, "%-11s %" PRIu64 " looks at threads, whose samples the mode does not keep\n", "left out",
+        output_format(to, "%-11s %" PRIu64 " samples of threads that did not match the mode\n", "left out",
                       tables->left_out);
     if (info_tasks_count(tables))
-        output_format(to, "%-11s %" PRIu64 " of asyncio\n", "tasks", info_tasks_count(tables));
+        output_format(to, "%-11s %" PRIu64 " asyncio tasks\n", "tasks", info_tasks_count(tables));
     print_size(to, info);
     if (tables_have_instructions(tables))
-        output_format(to, "%-11s the instruction of each frame\n", "opcodes");
+        output_format(to, "%-11s recorded (the instruction of each frame)\n", "opcodes");
     const struct source_report *report = &info->conversion->report;
     output_format(to, "%-11s %s: %s", "complete", report->complete ? "yes" : "no", report->ending);
     if (exit_code(&tables->end) >= 0)
@@ -343,7 +344,7 @@ static void print_totals(struct output *to, const struct info *info)
 static void print_figures(struct output *to, const struct counters *figures)
 {
     if (figures->count > 0)
-        output_string(to, "\nunwinder\n");
+        output_string(to, "\ncounters\n");
     for (size_t i = 0; i < figures->count; i++) {
         char *line = counters_line(figures, i);
         output_format(to, "  %s\n", line);
@@ -372,7 +373,7 @@ int main(int argc, char **argv)
 {
     static const struct converter info = {
         .name = "pyreel-info",
-        .makes = "Tells what is in a recording, and whether it is whole.",
+        .makes = "Shows what a recording contains, and whether it is complete.",
         .takes = TAKES_INFO,
         .start = start,
         .take = take,

@@ -19,9 +19,9 @@ int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why)
     if (fd < 0 || fstat(fd, &input) != 0)
         fault(why, "cannot open %s: %s", path, strerror(errno));
     else if (S_ISDIR(input.st_mode))
-        fault(why, "%s is a folder, not a recording", path);
+        fault(why, "%s is a folder; name a recording", path);
     else if (fd == STDIN_FILENO && isatty(fd))
-        fault(why, "standard input is a terminal: give a recording, or pipe one in");
+        fault(why, "standard input is a terminal: name a recording, or pipe one in");
     else {
         *bytes = S_ISREG(input.st_mode) ? (uint64_t)input.st_size : 0;
         return fd;
@@ -180,7 +180,8 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     }
     const struct input *twin = find_twin(inputs, input);
     if (twin)
-        return fault(why, "%s and %s are the same recording, which would be counted twice", twin->path, input->path);
+        return fault(why, "%s and %s are the same recording, which would be counted twice; name it once", twin->path,
+                     input->path);
     const int fd = inputs_open_file(input->path, &bytes, why);
     if (fd < 0)
         return false;

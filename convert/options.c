@@ -29,22 +29,22 @@ enum option_number {
 };
 
 static const struct argument rows[] = {
-    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE; - is standard output" },
-    { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep samples of wall|cpu|gil|exception" },
-    { OPTION_FROM, 0, "from", "SECONDS", TAKES_SELECTION, "leave out what was before, since the start" },
-    { OPTION_TO, 0, "to", "SECONDS", TAKES_SELECTION, "leave out what was then and later" },
-    { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "these alone: names or tids, with commas" },
-    { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge the lines of a function" },
-    { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "samples, or us of wall|cpu|gil|gil_wait" },
-    { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge the threads" },
-    { OPTION_FULL_PATHS, 0, "full-paths", NULL, TAKES_PATHS, "do not shorten file names" },
-    { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf" },
+    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
+    { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
+    { OPTION_FROM, 0, "from", "SECONDS", TAKES_SELECTION, "drop samples before SECONDS after the start (0)" },
+    { OPTION_TO, 0, "to", "SECONDS", TAKES_SELECTION, "drop samples from SECONDS after the start on" },
+    { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: MainThread,42 (all)" },
+    { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge all lines of a function" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "count samples, or us of wall|cpu|gil|gil_wait" },
+    { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge all threads and asyncio tasks" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, TAKES_PATHS, "print file names unshortened" },
+    { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf frame" },
     { OPTION_JSON, 0, "json", NULL, TAKES_INFO, "print JSON" },
-    { OPTION_VERIFY, 0, "verify", NULL, TAKES_INFO, "fail unless every block is there and decodes" },
-    { OPTION_STRICT, 0, "strict", NULL, 0, "fail when it is damaged or not complete" },
+    { OPTION_VERIFY, 0, "verify", NULL, TAKES_INFO, "exit 1 unless every block is present and decodes" },
+    { OPTION_STRICT, 0, "strict", NULL, 0, "exit 1 if INPUT is damaged or incomplete" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print warnings and errors only" },
-    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "say what was written" },
-    { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
+    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what was written" },
+    { OPTION_HELP, 'h', "help", NULL, 0, "print this help and exit" },
     { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
     { 0 },
 };
@@ -52,16 +52,16 @@ static const struct argument rows[] = {
 static void print_help(const struct converter *converter)
 {
     const bool several = converter->takes & TAKES_SELECTION;
-    printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording made by pyreel-record, or by profiling.sampling "
-           "--binary;\n- is standard input.\n",
+    printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m "
+           "profiling.sampling\nwith --binary; - is standard input.\n",
            converter->name, several ? "..." : "", converter->makes);
     if (several)
-        printf("Several become one, with a process each, on the time line of the first to begin.\n");
+        printf("Several recordings become one profile with one time line and a process for each.\n");
     if (converter->suffix)
-        printf("The output is INPUT%s unless -o names another.\n", converter->suffix);
-    printf("\n");
+        printf("The output is INPUT%s unless -o names another file.\n", converter->suffix);
+    printf("\nOptions, with their default values in parentheses:\n");
     arguments_print(&(struct arguments){ .rows = rows, .sets = converter->takes });
-    printf("\nExit codes: 0 converted, 1 failed (with --strict also: damaged), 2 misuse.\n");
+    printf("\nExit codes: 0 success; 1 failure, or with --strict damage; 2 misuse.\n");
 }
 
 static int misuse(const struct converter *converter)
@@ -128,18 +128,18 @@ static const char *problem_of(const struct settings *settings, const struct conv
 {
     const struct selection *selection = &settings->selection;
     if (settings->inputs_count == 0)
-        return "no recording was named";
+        return "name a recording to read";
     if (selection->to_ns && selection->to_ns <= selection->from_ns)
-        return "--to is not after --from";
+        return "--to must be later than --from";
     if (settings->inputs_count == 1)
         return NULL;
     if (!(converter->takes & TAKES_SELECTION))
-        return "one recording at a time, please";
+        return "this program reads one recording at a time; name one INPUT";
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)
-            return "standard input can't be one of several recordings";
+            return "standard input (-) cannot be one of several recordings; name files";
     if (converter->suffix && !settings->output)
-        return "name the output of several recordings with -o";
+        return "several recordings have no default output; name one with -o FILE";
     return NULL;
 }
 
@@ -157,8 +157,8 @@ bool options_read(struct settings *settings, const struct converter *converter, 
             return false;
         if (apply(settings, (enum option_number)row->number))
             continue;
-        fprintf(stderr, "%s: --%s does not take '%s'; it takes %s: %s\n", converter->name, row->name, optarg,
-                row->value, row->help);
+        fprintf(stderr, "%s: invalid value '%s' for --%s\n  --%s %s: %s\n", converter->name, optarg, row->name,
+                row->name, row->value, row->help);
         *exit_code = misuse(converter);
         return false;
     }

@@ -44,7 +44,9 @@ bool output_path_open(struct conversion *conversion, const struct converter *con
     if (exists && is_input(inputs, &output))
         return fault(why, "%s is the recording itself: name another output with -o", path);
     if (converter->binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
-        return fault(why, "this output is not for a terminal: name a file with -o, or redirect it");
+        return fault(
+            why,
+            "the output is binary and standard output is a terminal: name a file with -o, or redirect standard output");
     const bool gzip = converter->packing == PACK_ALWAYS || (converter->packing == PACK_BY_NAME && ends_in(path, ".gz"));
     return output_open(&conversion->output, path, gzip, why);
 }

@@ -47,12 +47,14 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
     const struct aggregate *aggregate = &to->aggregate;
     const enum aggregate_sum sum = collapsed_weight_sum(settings->weight);
     if (aggregate->samples > 0 && !aggregate_knows(aggregate, sum))
-        return fault(why, "no sample of %s says %s", settings->input,
-                     sum == SUM_CPU_NS ? "how much CPU time its thread used: record with pyreel-record -m cpu"
-                                       : "what its thread did with the interpreter's lock: record it with this "
-                                         "version of pyreel-record");
+        return fault(why, "the samples of %s do not say %s", settings->input,
+                     sum == SUM_CPU_NS ? "how much CPU time their thread used; record again with pyreel-record -m cpu"
+                                       : "whether their thread held the interpreter's lock or waited for it; record "
+                                         "again with this version of pyreel-record");
     if (sum == SUM_CPU_NS && aggregate->with_cpu < aggregate->samples)
-        fprintf(stderr, "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64 " samples is not known\n",
+        fprintf(stderr,
+                "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64
+                " samples is unknown and counts as 0\n",
                 aggregate->samples - aggregate->with_cpu, aggregate->samples);
     return true;
 }
@@ -84,7 +86,7 @@ static void drop(void *self)
 
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
-    .makes = "Writes collapsed stacks, a line each: root;...;leaf COUNT.",
+    .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
     .suffix = NULL,
     .binary = false,
     .packing = PACK_NEVER,

@@ -47,8 +47,8 @@ static bool finish(void *self, struct fault *why)
     aggregate_sort(&to->aggregate);
     const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
     if (stacks > MANY_STACKS && !settings->quiet)
-        fprintf(stderr, "pyreel-pprof: %zu distinct stacks: pprof will need much time and memory%s\n", stacks,
-                settings->functions ? "" : " (--functions makes them fewer)");
+        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", stacks,
+                settings->functions ? "" : " (--functions merges stacks)");
     return true;
 }
 

@@ -44,8 +44,8 @@ static bool finish(void *self, struct fault *why)
     const uint64_t cut = tachyon_writer_cut(to->writer);
     if (cut > 0)
         fprintf(stderr,
-                "pyreel-tachyon: warning: %" PRIu64 " samples are deeper than the %d frames that Tachyon takes: the "
-                "middle of their stacks is left out\n",
+                "pyreel-tachyon: warning: %" PRIu64 " samples have more than the %d frames that Tachyon accepts; the "
+                "middle of these stacks is left out\n",
                 cut, TACHYON_DEPTH);
     return tachyon_writer_finish(to->writer, why);
 }

@@ -443,7 +443,9 @@ int main(int argc, char **argv)
     if (!options_read(&session.options, argc, argv, &exit_code))
         return exit_code;
     if (recording_file_is_for_terminal(session.options.output)) {
-        fprintf(stderr, "pyreel-record: a recording is not for a terminal: name a file with -o, or pipe it on\n");
+        fprintf(stderr,
+                "pyreel-record: a recording is binary and standard output is a terminal: name a file with -o, or pipe "
+                "the recording to a converter\n");
         return EXIT_MISUSE;
     }
     progress_start(&session.progress, session.options.quiet);

@@ -50,32 +50,32 @@ enum option_number {
 };
 
 static const struct argument rows[] = {
-    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE (NAME-PID.pyreel); - for a pipe" },
-    { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process" },
-    { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 1000, 10k, 5khz (1khz)" },
-    { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after: 30, 30s, 5m (when the program ends)" },
-    { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE grows past: 500k, 20M, 2G" },
-    { OPTION_KILL, 0, "kill", NULL, 0, "end the command at --duration or --max-size" },
+    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for a pipe (NAME-PID.pyreel)" },
+    { OPTION_PID, 'p', "pid", "PID", 0, "attach to the running process PID" },
+    { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
+    { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 5m (no limit)" },
+    { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
+    { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
-    { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "which threads (all); gil: the one with the lock" },
-    { OPTION_MODE, 'm', "mode", "MODE", 0, "samples to keep: wall, cpu, gil, exception (wall)" },
+    { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: the lock holder (all)" },
+    { OPTION_MODE, 'm', "mode", "MODE", 0, "keep samples of: wall, cpu, gil, exception (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,
-      "stacks of asyncio tasks (CPython " LAYOUT_TASKS_SINCE " and later)" },
-    { OPTION_NATIVE, 0, "native", NULL, 0, "mark C code between Python frames as <native>" },
-    { OPTION_NO_GC, 0, "no-gc", NULL, 0, "do not mark garbage collection as <GC>" },
-    { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the instruction of each frame" },
-    { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the program's threads while they are read" },
-    { OPTION_DISTURB, 0, "disturb", "PERCENT", 0, "part of a processor to take, 0 to 100 (1)" },
-    { OPTION_NO_JITTER, 0, "no-jitter", NULL, 0, "sample at fixed distances, not at random ones" },
-    { OPTION_NO_PRIORITY, 0, "no-priority", NULL, 0, "do not raise the priority of pyreel-record" },
-    { OPTION_DEPTH, 0, "max-depth", "N", 0, "frames to keep of a deep stack (20000)" },
-    { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read every frame anew (for comparison)" },
-    { OPTION_STATS, 0, "stats", NULL, 0, "print figures of the unwinder at the end" },
-    { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "how blocks are stored (zstd)" },
-    { OPTION_LEVEL, 0, "level", "N", 0, "level of compression, 1 to 19 (by need)" },
+      "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
+    { OPTION_NATIVE, 0, "native", NULL, 0, "add a frame <native> where C code calls Python" },
+    { OPTION_NO_GC, 0, "no-gc", NULL, 0, "add no frame <GC> during garbage collection" },
+    { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the bytecode instruction of each frame" },
+    { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the program's threads during each read" },
+    { OPTION_DISTURB, 0, "disturb", "PERCENT", 0, "take at most PERCENT of a processor, 0 to 100 (1)" },
+    { OPTION_NO_JITTER, 0, "no-jitter", NULL, 0, "take samples at fixed times, not at random times" },
+    { OPTION_NO_PRIORITY, 0, "no-priority", NULL, 0, "keep the priority that pyreel-record starts with" },
+    { OPTION_DEPTH, 0, "max-depth", "N", 0, "keep at most N frames of a stack (20000)" },
+    { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read each stack in full (for comparison)" },
+    { OPTION_STATS, 0, "stats", NULL, 0, "print the recorder's counters at the end" },
+    { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "compress the recording or not (zstd)" },
+    { OPTION_LEVEL, 0, "level", "N", 0, "zstd compression level, 1 to 19 (automatic)" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only" },
-    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "say what is being done" },
-    { OPTION_HELP, 'h', "help", NULL, 0, "print this and exit" },
+    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what pyreel-record does" },
+    { OPTION_HELP, 'h', "help", NULL, 0, "print this help and exit" },
     { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
     { 0 },
 };
@@ -87,14 +87,16 @@ static void print_help(void)
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
            "Records where a Python program (CPython " LAYOUT_SUPPORTED ") spends its time, from\n"
-           "outside and without changing it. A sample is one moment of the program and\n"
-           "takes some microseconds from it; all samples take at most 1 %% of a processor\n"
-           "(see --disturb). pyreel-gecko, pyreel-pprof, pyreel-collapsed and pyreel-info\n"
-           "read the recording.\n\n");
+           "outside and without changing the program. A sample interrupts the program for\n"
+           "some microseconds; all samples together take at most 1 %% of a processor (see\n"
+           "--disturb). pyreel-gecko, pyreel-pprof, pyreel-collapsed, pyreel-tachyon and\n"
+           "pyreel-info read the recording.\n\n"
+           "Options, with their default values in parentheses:\n");
     arguments_print(&arguments);
-    printf("\nExit codes: the command's own (128+N when signal N ended it), or 0 after\n"
-           "attaching; 125 pyreel failed, 126 the command can't be run, 127 it was not\n"
-           "found, 2 misuse. ^C stops cleanly and the file is whole.\n");
+    printf("\n^C stops the recording; the file is then complete.\n"
+           "Exit codes: that of COMMAND (128+N when signal N ended it), or 0 after\n"
+           "attaching; 125 pyreel-record failed, 126 COMMAND cannot be executed,\n"
+           "127 COMMAND was not found, 2 misuse.\n");
 }
 
 struct unit {
@@ -272,17 +274,18 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
     options->command = optind < argc ? argv + optind : NULL;
     *exit_code = 0;
     if (options->pid && options->command)
-        *exit_code = misuse("give a command or a process to attach to, not both", "");
+        *exit_code = misuse("give either a COMMAND or -p PID, not both", "");
     else if (!options->pid && !options->command)
-        *exit_code = misuse("give a command to run, or a process to attach to with -p PID", "");
+        *exit_code = misuse("give a COMMAND to start, or -p PID to attach to a process", "");
     else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
-        *exit_code = misuse("--kill goes with --duration or --max-size, and a command", "");
+        *exit_code = misuse("--kill needs a COMMAND, and --duration or --max-size", "");
     else if (options->async && options->opcodes)
-        *exit_code = misuse("--opcodes does not go with --async: tasks that wait execute nothing", "");
+        *exit_code = misuse("--opcodes and --async exclude each other: a task that waits executes no instruction", "");
     else if (options->async == ASYNC_ALL && options->mode != MODE_WALL)
-        *exit_code = misuse("--async all has tasks in place of threads: it goes with --mode wall only", "");
+        *exit_code = misuse("--async all needs --mode wall: it records tasks in place of threads", "");
     else if (options->async == ASYNC_ALL && options->which == THREADS_GIL)
-        *exit_code = misuse("--async all has all tasks of a thread: it does not go with --threads gil", "");
+        *exit_code = misuse(
+            "--async all and --threads gil exclude each other: --async all records the tasks of all threads", "");
     return *exit_code == 0;
 }
 
@@ -306,8 +309,8 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
             return false;
         if (apply(options, (enum option_number)row->number, optarg))
             continue;
-        fprintf(stderr, "pyreel-record: --%s does not take '%s'; it takes %s: %s\n", row->name, optarg, row->value,
-                row->help);
+        fprintf(stderr, "pyreel-record: invalid value '%s' for --%s\n  --%s %s: %s\n", optarg, row->name, row->name,
+                row->value, row->help);
         *exit_code = EXIT_MISUSE;
         return false;
     }

@@ -56,20 +56,22 @@ static void summarise_exactness(const struct figures *f)
         return;
     const double taken = 100 * (double)f->taken_ns / (double)f->elapsed_ns;
     if (f->limit > 0)
-        fprintf(stderr,
-                "pyreel-record: %.1f %% of the samples are one proven moment; sampling took %.2f %% of a processor "
-                "from the program\n",
-                floor(1000 * (double)f->exact / (double)f->samples) / 10, taken); /* what is not all is not 100 */
+        fprintf(
+            stderr,
+            "pyreel-record: %.1f %% of the samples are exact (one proven moment); sampling took %.2f %% of a processor "
+            "from the program\n",
+            floor(1000 * (double)f->exact / (double)f->samples) / 10, taken); /* what is not all is not 100 */
     else
-        fprintf(stderr, "pyreel-record: the program was read while it ran on: shares of what lasts for some "
+        fprintf(stderr, "pyreel-record: the program was read while it ran: shares of functions that last a few "
                         "microseconds are approximate (see --disturb)\n");
     if (f->limit > 0 && f->refusal && f->exact < f->samples / 2)
-        fprintf(stderr, "pyreel-record: the program was read while it ran on: %s\n", f->refusal);
+        fprintf(stderr, "pyreel-record: most samples were read while the program ran: %s\n", f->refusal);
     if (f->left_out > f->ticks / 20 && taken > 50 * f->limit)
         fprintf(stderr,
-                "pyreel-record: %.0f of %.0f ticks a second: more would take above %.3g %% of a processor from the "
-                "program%s\n",
-                (double)f->ticks / seconds, f->asked_hz, 100 * f->limit, f->blocking ? "" : " (--disturb)");
+                "pyreel-record: %.0f of %.0f ticks per second: more ticks would take more than %.3g %% of a processor "
+                "from the program%s\n",
+                (double)f->ticks / seconds, f->asked_hz, 100 * f->limit,
+                f->blocking ? "" : " (raise the limit with --disturb)");
 }
 
 /* Ticks that nobody looked at are not random: a program that computes takes the processor, one that sleeps leaves it.
@@ -78,10 +80,11 @@ static void summarise_missed(const struct figures *f)
 {
     if (f->missed_ns <= f->elapsed_ns / 50)
         return;
-    fprintf(stderr, "pyreel-record: %.0f %% of the time was missed: %s\n",
+    fprintf(stderr, "pyreel-record: warning: %.0f %% of the time was missed: %s\n",
             100 * (double)f->missed_ns / (double)f->elapsed_ns,
-            f->punctual ? "reading took longer than an interval, or the machine stood still; try a lower --rate"
-                        : "other programs had the processors; as root, or with CAP_SYS_NICE, pyreel-record goes first");
+            f->punctual
+                ? "a read took longer than an interval, or the machine stood still; try a lower --rate"
+                : "other programs used the processors; run as root or with CAP_SYS_NICE to get a higher priority");
 }
 
 void progress_summary(const struct figures *f, const char *path, enum end_reason reason)
@@ -96,8 +99,9 @@ void progress_summary(const struct figures *f, const char *path, enum end_reason
     summarise_missed(f);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                reason == END_TARGET ? "the program ended before it ran any Python itself (children are not followed)"
-                                     : "no Python ran while it was watched");
+                reason == END_TARGET
+                    ? "the program ended before it ran Python code itself (child processes are not recorded)"
+                    : "no Python code ran during the recording");
 }
 
 void progress_clear(struct progress *progress)

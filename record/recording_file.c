@@ -49,11 +49,14 @@ static bool may_replace(const struct recording_file *file, bool shared, bool for
     if (fstat(file->fd, &there) != 0)
         return fault(why, "cannot write %s: %s", file->path, strerror(errno));
     if (shared && there.st_uid != geteuid())
-        return fault(why, "cannot write %s: somebody else made it, in a folder where everyone may; name another file",
+        return fault(why,
+                     "cannot write %s: another user owns it, in a folder that everyone can write to; name another file",
                      file->path);
     if (!S_ISREG(there.st_mode) || there.st_size == 0 || force || holds_recording(file->fd))
         return true;
-    return fault(why, "cannot write %s: what it holds is not a recording; --force replaces it", file->path);
+    return fault(why,
+                 "cannot write %s: it exists and is not a recording; name another file, or replace it with --force",
+                 file->path);
 }
 
 /* Two recorders in one file would destroy each other's blocks. Where there are no locks we go without. */
@@ -62,7 +65,8 @@ static bool lock(const struct recording_file *file, struct fault *why)
     struct stat there;
     if (fstat(file->fd, &there) != 0 || !S_ISREG(there.st_mode) || flock(file->fd, LOCK_EX | LOCK_NB) == 0)
         return true;
-    return errno != EWOULDBLOCK || fault(why, "cannot write %s: it is being recorded to", file->path);
+    return errno != EWOULDBLOCK ||
+           fault(why, "cannot write %s: another pyreel-record is writing to it; name another file", file->path);
 }
 
 static bool open_new(struct recording_file *file)
@@ -77,10 +81,9 @@ static bool open_there(struct recording_file *file, bool force, struct fault *wh
     const bool shared = sticky_dir_holds(file->path);
     file->fd = open(file->path, O_WRONLY | O_CLOEXEC | (shared ? O_NOFOLLOW : O_CREAT), 0666);
     if (file->fd < 0 && errno == ELOOP && shared)
-        return fault(why,
-                     "cannot write %s: it is a symbolic link, in a folder where everyone may make one; name "
-                     "another file",
-                     file->path);
+        return fault(
+            why, "cannot write %s: it is a symbolic link, in a folder that everyone can write to; name another file",
+            file->path);
     if (file->fd < 0)
         return fault(why, "cannot write %s: %s", file->path, strerror(errno));
     return may_replace(file, shared, force, why);

@@ -103,10 +103,10 @@ bool watched_refusal(const struct watched *w, enum target_state state, struct fa
     case TARGET_UNSUPPORTED:
         return fault(why, "cannot read process %d: %s", (int)w->pid, known.text);
     default:
-        return fault(why,
-                     "process %d does not run CPython, or does not let it be seen; this version of pyreel reads "
-                     "CPython " LAYOUT_SUPPORTED,
-                     (int)w->pid);
+        return fault(
+            why,
+            "no CPython interpreter was found in process %d; this version of pyreel reads CPython " LAYOUT_SUPPORTED,
+            (int)w->pid);
     }
 }
 

@@ -14,9 +14,9 @@ static const struct {
     const char *question; /* what it says then */
 } modes[] = {
     [KEPT_WALL] = { .name = "wall" },
-    [KEPT_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether its thread was on a processor" },
-    [KEPT_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether its thread held the interpreter's lock" },
-    [KEPT_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether its thread had an exception" },
+    [KEPT_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether their thread was on a processor" },
+    [KEPT_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether their thread held the interpreter's lock" },
+    [KEPT_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether their thread had an exception" },
 };
 
 enum kept_mode mode_filter_named(struct text name)
@@ -34,10 +34,14 @@ bool mode_filter_fits(const struct mode_filter *filter, const struct recording *
         return true;
     const char *wanted = modes[filter->mode].name;
     if (recorded == KEPT_AS_RECORDED)
-        return fault(why, "it was recorded in a mode that this version does not know, and --mode %s was asked for",
-                     wanted);
+        return fault(
+            why,
+            "it was recorded in a mode that this version of pyreel does not know, so --mode %s cannot be applied; use "
+            "a newer pyreel",
+            wanted);
     return fault(why,
-                 "it was recorded in mode %s and has the samples of that mode only: for --mode %s record with -m %s",
+                 "it was recorded in mode %s and has samples of that mode only; for --mode %s, record again with "
+                 "pyreel-record -m %s",
                  modes[recorded].name, wanted, wanted);
 }
 
@@ -115,7 +119,7 @@ bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables,
 {
     if (filter->unknown > 0 && filter->unknown == tables->samples + filter->dropped) {
         const char *name = modes[filter->mode].name;
-        return fault(why, "no sample of it says %s: --mode %s needs a recording made with pyreel-record -m %s",
+        return fault(why, "its samples do not say %s; for --mode %s, record again with pyreel-record -m %s",
                      modes[filter->mode].question, name, name);
     }
     return tell_all(filter, output, why);

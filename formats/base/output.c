@@ -95,8 +95,8 @@ static bool open_file(struct output *output, struct fault *why)
     struct stat there;
     if (sticky_dir_is_strange_link(output->path))
         return fault(why,
-                     "cannot write %s: it is a symbolic link of somebody else, in a folder where everyone may make "
-                     "one; name another file",
+                     "cannot write %s: it is a symbolic link of another user, in a folder that everyone can write to; "
+                     "name another file",
                      output->path);
     output->final = realpath(output->path, NULL); /* a link stays a link: the file that the link leads to is replaced */
     if (output->final && stat(output->final, &there) == 0 && !S_ISREG(there.st_mode))
@@ -116,10 +116,10 @@ static bool name_file(struct output *output)
         return true;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", output->fd);
     if (output->nameless && linkat(AT_FDCWD, link, AT_FDCWD, output->unfinished, AT_SYMLINK_FOLLOW) != 0)
-        return fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+        return fault(&output->failure, "cannot give the finished file its name %s: %s", output->path, strerror(errno));
     if (rename(output->unfinished, output->final) == 0)
         return true;
-    fault(&output->failure, "cannot name the finished file %s: %s", output->path, strerror(errno));
+    fault(&output->failure, "cannot give the finished file its name %s: %s", output->path, strerror(errno));
     unlink(output->unfinished);
     return false;
 }

@@ -15,7 +15,7 @@ int tempfile_create(struct fault *why)
         folder = "/var/tmp";
     char *path = NULL;
     if (asprintf(&path, "%s/pyreel.XXXXXX", folder) < 0) {
-        fault(why, "cannot name a temporary file in %s", folder);
+        fault(why, "cannot make the name of a temporary file in %s: out of memory", folder);
         return -1;
     }
     const int fd = mkostemp(path, O_CLOEXEC);
@@ -49,7 +49,7 @@ bool tempfile_read(int fd, uint64_t at, void *bytes, size_t size, struct fault *
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return fault(why, "cannot read a temporary file: %s", n < 0 ? strerror(errno) : "it is too short");
+            return fault(why, "cannot read a temporary file: %s", n < 0 ? strerror(errno) : "the file is too short");
         done += (size_t)n;
     }
     return true;

@@ -20,47 +20,49 @@ static const struct wording {
     const char *unit;       /* ... and followed by this unit */
 } wordings[] = {
     { .name = "samples", .words = "samples" },
-    { "samples_exact", "  one proven moment", .part_of = { "samples" } },
-    { "samples_live", "  read while it may have run", .part_of = { "samples" } },
-    { .name = "looks_again", .words = "looks that were taken again" },
-    { .name = "samples_blocked", .words = "ticks that fell into a read" },
-    { .name = "ticks_left_out", .words = "ticks left out for the budget" },
-    { .name = "taken_ns", .words = "nanoseconds taken from the program" },
-    { .name = "disturb_limit_ppm", .words = "budget, in millionths of a processor" },
-    { .name = "codes_gone", .words = "frames of code that was gone" },
-    { "cache_full", "  stack as it was last time", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
-    { "cache_unmoved", "    known without reading it", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
-    { "cache_partial", "  stack partly as it was", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
-    { "cache_missed", "  stack found anew", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
-    { .name = "idle_ticks", .words = "ticks in which the process slept" },
-    { .name = "partial_ticks", .words = "ticks in which it was not stopped" },
-    { .name = "stopped_ticks", .words = "ticks while a signal had stopped it" },
-    { "frames_cached", "frames known from last time", .part_of = { "frames_cached", "frames_read" } },
-    { "frames_read", "frames found in memory", .part_of = { "frames_cached", "frames_read" } },
-    { "code_hits", "code objects known", .part_of = { "code_hits", "code_reads" } },
+    { "samples_exact", "  exact (proved to be one moment)", .part_of = { "samples" } },
+    { "samples_live", "  live (the program may have run)", .part_of = { "samples" } },
+    { .name = "looks_again", .words = "looks thrown away and repeated" },
+    { .name = "samples_blocked", .words = "ticks due while a read was blocked" },
+    { .name = "ticks_left_out", .words = "ticks left out to keep the budget" },
+    { .name = "taken_ns", .words = "time taken from the program (ns)" },
+    { .name = "disturb_limit_ppm", .words = "budget (millionths of a processor)" },
+    { .name = "codes_gone", .words = "frames without readable code object" },
+    { "cache_full", "stacks unchanged since last sample",
+      .part_of = { "cache_full", "cache_partial", "cache_missed" } },
+    { "cache_unmoved", "  without reading the thread", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
+    { "cache_partial", "stacks partly unchanged", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
+    { "cache_missed", "stacks read in full", .part_of = { "cache_full", "cache_partial", "cache_missed" } },
+    { .name = "idle_ticks", .words = "ticks while the program slept" },
+    { .name = "partial_ticks", .words = "ticks with a thread not stopped" },
+    { .name = "stopped_ticks", .words = "ticks while stopped by a signal" },
+    { "frames_cached", "frames reused from last sample", .part_of = { "frames_cached", "frames_read" } },
+    { "frames_read", "frames read from memory", .part_of = { "frames_cached", "frames_read" } },
+    { "code_hits", "frames with a known code object", .part_of = { "code_hits", "code_reads" } },
     { "code_reads", "code objects read", .part_of = { "code_hits", "code_reads" } },
-    { .name = "codes_stale", .words = "stacks with a replaced code object" },
-    { "reads", "system calls that read", .for_each = "samples", .unit = "a sample" },
-    { "pieces", "  pieces of memory", .for_each = "reads", .unit = "a call" },
-    { "bytes_read", "  bytes", .for_each = "samples", .unit = "a sample" },
-    { "batched_tried", "threads read by prediction", .for_each = "reads", .unit = "a call" },
-    { "batched_right", "  right at once", .part_of = { "batched_tried" } },
-    { "instructions", "instructions named", .part_of = { "instructions", "instructions_unknown" } },
-    { "instructions_unknown", "instructions not known", .part_of = { "instructions", "instructions_unknown" } },
-    { "retries_torn", "  again: it moved meanwhile", .part_of = { "batched_tried" } },
-    { "retries_learned", "  again: something was elsewhere", .part_of = { "batched_tried" } },
-    { "retries_unsure", "  again: an unknown call, seen once", .part_of = { "batched_tried" } },
-    { "retries_no_code", "  again: code object unreadable", .part_of = { "batched_tried" } },
-    { "retries_no_memory", "  again: memory unreadable", .part_of = { "batched_tried" } },
-    { "retries_slow", "  again: the call was slow", .part_of = { "batched_tried" } },
-    { .name = "failed_changed", .words = "failed: changed while read" },
+    { .name = "codes_stale", .words = "stacks reread: code object replaced" },
+    { "reads", "system calls that read memory", .for_each = "samples", .unit = "per sample" },
+    { "pieces", "  memory ranges", .for_each = "reads", .unit = "per call" },
+    { "bytes_read", "  bytes read", .for_each = "samples", .unit = "per sample" },
+    { "batched_tried", "threads read in a planned batch", .for_each = "reads", .unit = "per call" },
+    { "batched_right", "  accepted at once", .part_of = { "batched_tried" } },
+    { "instructions", "frames with a known instruction", .part_of = { "instructions", "instructions_unknown" } },
+    { "instructions_unknown", "frames with an unknown instruction",
+      .part_of = { "instructions", "instructions_unknown" } },
+    { "retries_torn", "  repeated: changed during the read", .part_of = { "batched_tried" } },
+    { "retries_learned", "  repeated: data not where expected", .part_of = { "batched_tried" } },
+    { "retries_unsure", "  repeated: a call seen only once", .part_of = { "batched_tried" } },
+    { "retries_no_code", "  repeated: code object unreadable", .part_of = { "batched_tried" } },
+    { "retries_no_memory", "  repeated: memory unreadable", .part_of = { "batched_tried" } },
+    { "retries_slow", "  repeated: system call too slow", .part_of = { "batched_tried" } },
+    { .name = "failed_changed", .words = "failed: changed during the read" },
     { .name = "failed_memory", .words = "failed: memory unreadable" },
     { .name = "failed_code", .words = "failed: code object unreadable" },
     { .name = "failed_depth", .words = "failed: stack too deep" },
-    { .name = "failed_threads", .words = "failed: list of threads unreadable" },
-    { .name = "stream_blocks", .words = "blocks of the recording" },
-    { "stream_plain_bytes", "  bytes before compression", .for_each = "samples", .unit = "a sample" },
-    { "stream_bytes", "  bytes", .for_each = "samples", .unit = "a sample" },
+    { .name = "failed_threads", .words = "failed: thread list unreadable" },
+    { .name = "stream_blocks", .words = "blocks written" },
+    { "stream_plain_bytes", "  bytes before compression", .for_each = "samples", .unit = "per sample" },
+    { "stream_bytes", "  bytes after compression", .for_each = "samples", .unit = "per sample" },
 };
 
 static bool is_name(struct text name)
@@ -84,14 +86,14 @@ static struct counter *find(const struct counters *list, const char *name, size_
 bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why)
 {
     if (!is_name(name))
-        return fault(why, "a figure has no proper name");
+        return fault(why, "a counter has an invalid name");
     struct counter *known = find(list, name.bytes, name.size);
     if (known) {
         known->value = value;
         return true;
     }
     if (list->count == COUNTERS_LIMIT)
-        return fault(why, "more than %d figures", COUNTERS_LIMIT);
+        return fault(why, "more than %d counters", COUNTERS_LIMIT);
     list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
     list->rows[list->count++] = (struct counter){ text_copy(name), value };
     return true;
@@ -116,7 +118,7 @@ static const struct wording *wording_of(const char *name)
     return NULL;
 }
 
-/* Writes "98.0 %" or "2.13 a sample"; nothing when the wording compares with no counter. */
+/* Writes "98.0 %" or "2.13 per sample"; nothing when the wording compares with no counter. */
 static void compare(char *room, size_t size, const struct counters *list, const struct wording *wording, uint64_t value)
 {
     double whole = 0;

@@ -103,7 +103,7 @@ const char *exactness_missed(char room[EXACTNESS_ROOM], const struct exactness *
     room[0] = '\0';
     if (exactness->missed_percent > MISSED_PERCENT)
         add(room,
-            "%.1f %% of the time was missed: nobody saw what the program did then, and shares may be off by as many "
+            "%.1f %% of the time was missed: no sample covers that time, and shares may be wrong by as many percentage "
             "points",
             exactness->missed_percent);
     return room;

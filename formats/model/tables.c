@@ -18,7 +18,7 @@ static bool next_number(struct tables *tables, const char *kind, uint32_t number
         return fault(why, "%s %" PRIu32 " is defined twice", kind, number);
     const size_t jump = number - expected;
     if (jump > 0 && (!tables->forgiving || jump > JUMPS_LIMIT - tables->jumped))
-        return fault(why, "%s %" PRIu32 " is defined where %zu was due", kind, number, expected);
+        return fault(why, "%s %" PRIu32 " is defined out of order (expected %zu)", kind, number, expected);
     tables->jumped += (uint32_t)jump;
     *count = (size_t)number + 1;
     return true;
@@ -33,7 +33,7 @@ static void drop(struct text *text)
 static bool take_recording(struct tables *tables, const struct recording *given, struct fault *why)
 {
     if (tables->has_recording)
-        return fault(why, "the recording is described twice");
+        return fault(why, "the recording has two descriptions");
     struct recording *recording = &tables->recording;
     *recording = *given;
     recording->pyreel_version = text_copy(given->pyreel_version);
@@ -74,7 +74,7 @@ static bool known_string(const struct tables *tables, uint32_t number)
  * lost, too. */
 static bool is_loss(const struct tables *tables, const char *what, uint32_t number, struct fault *why)
 {
-    return tables->forgiving || fault(why, "%s %" PRIu32 " names something that is not defined", what, number);
+    return tables->forgiving || fault(why, "%s %" PRIu32 " refers to something that is not defined", what, number);
 }
 
 static bool take_process(struct tables *tables, const struct process *given, struct fault *why)
@@ -132,7 +132,7 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
 {
     struct thread_row *row = find_thread(tables, change->number);
     if (!row)
-        return is_loss(tables, "news of thread", change->number, why);
+        return is_loss(tables, "a change of thread", change->number, why);
     if (kind == EVENT_THREAD_END) {
         row->end_ns = change->time_ns;
         return true;
@@ -259,9 +259,9 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return is_loss(tables, "a sample of thread", sample->thread, why);
     }
     if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
-        return fault(why, "a sample keeps %" PRIu32 " frames of %" PRIu32, sample->keep, row->depth);
+        return fault(why, "a sample keeps %" PRIu32 " frames of a stack of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
-        return fault(why, "more stacks than can be counted");
+        return fault(why, "there are more distinct stacks than this program can count");
 
     row->depth = sample->keep + sample->pushed;
     row->stacks = alloc_grow(row->stacks, &row->stacks_room, row->depth, sizeof(*row->stacks));
@@ -291,7 +291,7 @@ static bool take_left_out(struct tables *tables, const struct left_out *given, s
 {
     struct thread_row *row = find_thread(tables, given->thread);
     if (!row)
-        return is_loss(tables, "news of thread", given->thread, why);
+        return is_loss(tables, "a change of thread", given->thread, why);
     row->left_out += given->ticks;
     row->cpu_ns += given->cpu_ns;
     tables->left_out += given->ticks;

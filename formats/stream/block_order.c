@@ -63,7 +63,7 @@ static void pass_over_late(struct block_reader *blocks, const struct block *bloc
 {
     blocks->damage.duplicates++;
     blocks->damage.tail = block->tail;
-    block_read_note_damage(blocks, "a block that is no longer due", block->at);
+    block_read_note_damage(blocks, "a repeated or late block", block->at);
 }
 
 static bool is_held(const struct block_order *order, uint32_t sequence)
@@ -102,7 +102,7 @@ static void note_early(struct block_order *order, struct block_reader *blocks, u
         blocks->damage.duplicates++;
         if (held->block.at == order->missing_at)
             blocks->damage.first.text[0] = '\0';
-        block_read_note_damage(blocks, "a block that comes too early", held->block.at);
+        block_read_note_damage(blocks, "an early block", held->block.at);
     }
 }
 

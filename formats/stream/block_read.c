@@ -138,7 +138,7 @@ static const char *take_grouped(struct block_reader *reader, struct cursor store
         return wrong;
     reader->joined.size = 0;
     if (!codec_ungroup_payload(&reader->grouping, reader->plain, (size_t)grouped, size, &reader->joined))
-        return "a block whose parts do not fit together";
+        return "a block whose columns do not fit together";
     *payload = cursor_of(reader->joined.at, size);
     return NULL;
 }
@@ -148,7 +148,7 @@ static const char *take_predicted(struct block_reader *reader, struct cursor sto
 {
     reader->joined.size = 0;
     if (!codec_predict_undo(&reader->prediction, stored, size, &reader->joined))
-        return "a block that was not predicted so";
+        return "a block whose prediction does not decode";
     *payload = cursor_of(reader->joined.at, size);
     return NULL;
 }
@@ -195,7 +195,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
         return cut_block;
     const unsigned char *header = reader->window + reader->start;
     if (memcmp(header, STREAM_SYNC, 4) != 0)
-        return "no block";
+        return "bytes that are no block";
     struct cursor fields = cursor_of(header + 8, 16);
     const uint32_t sequence = take_u32(&fields);
     const uint32_t stored_size = take_u32(&fields);

@@ -194,7 +194,7 @@ static void make_block(struct block_writer *writer, enum stream_block kind, cons
 bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why)
 {
     if (writer->torn || (writer->broken && kind != BLOCK_END))
-        return fault(why, "the recording could not be written before");
+        return fault(why, "an earlier write of the recording failed");
     if (payload->size > STREAM_BLOCK_LIMIT) {
         writer->broken = true;
         return fault(why, "a tick is too large for the format");

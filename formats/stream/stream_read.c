@@ -274,7 +274,7 @@ static bool give_end(struct stream_reader *reader, struct cursor payload, const 
     struct event event = { .kind = EVENT_END };
     if (!stream_fields_take_end(payload, &event.end, reader->unit_ns)) {
         reader->blocks.damage.blocks++;
-        block_read_note_damage(&reader->blocks, "a broken end block", reader->at);
+        block_read_note_damage(&reader->blocks, "a damaged end block", reader->at);
         return true;
     }
     reader->ended = true;
@@ -324,7 +324,7 @@ enum source_state stream_read_block(struct stream_reader *reader, const struct s
     reader->at = block.at;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;
-        block_read_note_damage(&reader->blocks, "a block where none belongs", reader->at);
+        block_read_note_damage(&reader->blocks, "a misplaced block", reader->at);
         return SOURCE_MORE;
     }
     bool going = true;

@@ -246,7 +246,7 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     if (stands_ns == writer->stands_ns)
         return true;
     if (!writer->weighted)
-        return fault(why, "a sample stands for other than an interval in a recording that is not weighted");
+        return fault(why, "a sample stands for more or less than an interval in a recording that is not weighted");
     if (!first)
         return fault(why, "samples of one tick stand for different times");
     assert(stands_ns <= STREAM_STANDS_MOST);

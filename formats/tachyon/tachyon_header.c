@@ -77,10 +77,10 @@ bool tachyon_header_recognised(const void *bytes, size_t size)
 static bool check_magic(struct tachyon_header *header, struct cursor *from, struct fault *why)
 {
     if (unfinished(from->at, cursor_left(from)))
-        return fault(why,
-                     "it looks like a recording of Tachyon (profiling.sampling) that was never finished: all names "
-                     "would be at its end, so nothing of it can be shown. Tachyon writes them when the program ends "
-                     "or it is stopped with ^C, not when it is killed");
+        return fault(
+            why, "it is a recording of Tachyon (profiling.sampling) that was never finished: the names at its end are "
+                 "missing, and nothing can be shown without the names. Tachyon writes the names when the program "
+                 "ends or Tachyon is stopped with ^C, not when Tachyon is killed; record again");
     const uint32_t magic = take_u32(from);
     header->big = magic == __builtin_bswap32(TACHYON_MAGIC);
     if (!header->big && magic != TACHYON_MAGIC)
@@ -105,8 +105,8 @@ static bool check_parts(const struct tachyon_header *header, uint64_t size_in_fo
 {
     if (header->frames_at > size - TACHYON_FOOTER || size_in_footer != size)
         return fault(why,
-                     "it is cut off or damaged: its end is not where it should be, and without the names that stand "
-                     "there nothing of it can be shown");
+                     "it is cut off or damaged: its end is missing or misplaced, and nothing can be shown without the "
+                     "names that are there");
     const bool sane = header->strings_at >= TACHYON_HEADER && header->strings_at <= header->frames_at &&
                       header->interval_us > 0 && header->interval_us <= INTERVAL_MOST_US &&
                       header->start_us <= UINT64_MAX / 1000;
@@ -138,7 +138,7 @@ bool tachyon_header_take(struct tachyon_header *header, const unsigned char *byt
     if (!check_parts(header, tachyon_take_u64(&from, big), size, why))
         return false;
     if (codec > TACHYON_ZSTD)
-        return fault(why, "its samples are compressed in a way that this program does not know (%" PRIu32 ")", codec);
+        return fault(why, "its samples have an unknown compression (%" PRIu32 "): use a newer pyreel", codec);
     header->codec = (enum tachyon_codec)codec;
     return true;
 }

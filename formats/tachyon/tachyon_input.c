@@ -40,7 +40,8 @@ static size_t read_some(struct tachyon_input *feed, unsigned char *to, size_t ro
         got = pread(feed->fd, to, left < room ? (size_t)left : room, (off_t)feed->at);
     while (got < 0 && errno == EINTR);
     if (got <= 0) {
-        fault(&feed->failure, "cannot read it: %s", got < 0 ? strerror(errno) : "it became shorter meanwhile");
+        fault(&feed->failure, "cannot read it: %s",
+              got < 0 ? strerror(errno) : "the file became shorter while it was read");
         return 0;
     }
     feed->at += (size_t)got;
@@ -97,7 +98,7 @@ bool tachyon_input_fill(struct tachyon_input *feed, size_t size)
         waiting += got;
         feed->given += got;
         if (feed->given > DECOMPRESSED)
-            fault(&feed->failure, "it holds more than any recording: 64 GiB of samples");
+            fault(&feed->failure, "its samples decompress to more than 64 GiB, the limit of this program");
     }
     feed->from = cursor_of(feed->window, waiting);
     feed->from.bad = bad;

@@ -364,7 +364,7 @@ static enum source_state kind_read(void *self, const struct sink *to, struct fau
 static void kind_report(const void *self, struct source_report *report)
 {
     const struct tachyon_reader *reader = self;
-    report->undated_by = "by Tachyon, which does not say when or where";
+    report->undated_by = "by Tachyon (date and host unknown)";
     report->ending = "it does not say what ended it";
     report->complete = true;
     report->bytes = reader->size;

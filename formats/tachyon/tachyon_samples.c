@@ -29,7 +29,7 @@ static bool damaged(struct decoding *d, const char *what)
 {
     if (d->feed.failure.text[0])
         return fault(d->why, "%s", d->feed.failure.text);
-    return fault(d->why, "its samples are damaged: %s, after %" PRIu64 " of %" PRIu64, what, d->read,
+    return fault(d->why, "its samples are damaged: %s, after %" PRIu64 " of %" PRIu64 " samples", what, d->read,
                  d->header->samples);
 }
 
@@ -80,16 +80,16 @@ static uint32_t fold(struct tachyon_samples *samples, uint32_t caller, uint32_t 
 static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint32_t keep, uint32_t count)
 {
     if (keep > thread->depth || count > TAKEN_FRAMES || keep + count > TACHYON_DEPTH)
-        return damaged(d, "a stack that cannot be");
+        return damaged(d, "an impossible stack");
     for (uint32_t i = count; i-- > 0;) {
         tachyon_input_has(&d->feed, NUMBER_MOST);
         const uint64_t index = take_number(&d->feed.from);
         if (d->feed.from.bad || index >= d->tables->frames)
-            return damaged(d, "a frame that is not there");
+            return damaged(d, "a frame that is not defined");
         d->frames[i] = (uint32_t)index + 1;
     }
     if (d->samples->stacks_count > STACKS_LIMIT - count)
-        return fault(d->why, "it has more stacks than can be counted");
+        return fault(d->why, "it has more distinct stacks than this program can count");
     thread->depth = keep + count;
     thread->stacks = alloc_grow(thread->stacks, &thread->stacks_room, (size_t)thread->depth + 1,
                                 sizeof(*thread->stacks));
@@ -109,9 +109,9 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
 static bool put_sample(struct decoding *d, struct tachyon_thread *thread, uint64_t step_us, uint8_t status)
 {
     if (d->feed.from.bad || step_us > TIME_LIMIT_US - thread->last_us)
-        return damaged(d, "a time that cannot be");
+        return damaged(d, "an impossible time");
     if (d->read == d->header->samples)
-        return damaged(d, "there are more than the header tells of");
+        return damaged(d, "there are more samples than the header states");
     d->read++;
     thread->last_us += step_us;
     thread->main |= (status & TACHYON_MAIN_THREAD) != 0;
@@ -157,7 +157,7 @@ static bool read_stack(struct decoding *d, struct tachyon_thread *thread, enum t
     if (from->bad)
         return damaged(d, "a record is cut off");
     if (kind == TACHYON_POP_PUSH && kept_or_popped > thread->depth)
-        return damaged(d, "a stack that cannot be");
+        return damaged(d, "an impossible stack");
     const uint32_t keep = kind == TACHYON_POP_PUSH ? thread->depth - kept_or_popped : kept_or_popped;
     return push_frames(d, thread, keep, pushed) && put_sample(d, thread, step_us, status);
 }
@@ -169,7 +169,7 @@ static bool read_record(struct decoding *d)
         return damaged(d, "a record is cut off");
     struct tachyon_thread *thread = take_thread(d);
     if (!thread)
-        return damaged(d, "there are more threads than the header tells of");
+        return damaged(d, "there are more threads than the header states");
     const uint8_t kind = take_byte(&d->feed.from);
     if (kind == TACHYON_REPEAT)
         return read_repeat(d, thread);

@@ -169,7 +169,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
     /* Each string and each frame takes at least a byte. */
     if (header->strings > STRINGS_LIMIT || header->strings > header->frames_at - header->strings_at ||
         header->frames > FRAMES_LIMIT || header->frames > size - header->frames_at)
-        return fault(why, "it is damaged: it claims to have more names or frames than fit in it");
+        return fault(why, "it is damaged: its footer states more names or frames than fit in the file");
     tables->file_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
     struct reading reading = { .tables = tables, .strings = header->strings, .to = to, .why = why };

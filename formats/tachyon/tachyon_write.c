@@ -70,7 +70,7 @@ static struct line *find_line(struct tachyon_writer *writer, const struct thread
     if (*number)
         return writer->lines[*number - 1];
     if (thread->interpreter > UINT32_MAX) {
-        fault(why, "Tachyon's format has no room for interpreter %" PRIu64, thread->interpreter);
+        fault(why, "Tachyon's format has no room for the number of interpreter %" PRIu64, thread->interpreter);
         return NULL;
     }
     bool added;

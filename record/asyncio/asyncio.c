@@ -23,7 +23,7 @@ bool asyncio_possible(const struct layout *layout, struct fault *why)
 {
     char version[32];
     return layout->publishes_tasks ||
-           fault(why, "asyncio tasks can be read from CPython " LAYOUT_TASKS_SINCE " on, and it runs CPython %s",
+           fault(why, "--async needs CPython " LAYOUT_TASKS_SINCE " or later, and it runs CPython %s",
                  event_python_version_text(version, layout->version));
 }
 

@@ -264,11 +264,12 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
 static const char *refusal_of(const struct exact *exact)
 {
     if (exact->target->runtime.layout.free_threaded)
-        return "its threads run at the same time (a free-threaded build)";
+        return "threads of a free-threaded build run at the same time";
     if (!has_one_lock(exact->target))
-        return "it has several interpreters, each with a lock of its own";
+        return "it has several interpreters, each with its own lock";
     if (exact->rseq == 0 && !exact->target->same_pids)
-        return "nothing says on which processor its threads run (no rseq, and another pid namespace)";
+        return "the processor of its threads is unknown (its C library has no rseq, and its pid namespace is another "
+               "one)";
     return NULL;
 }
 
@@ -303,7 +304,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
         return false;
     }
     if (is_ahead(exact, &exact->holder, moments->due_ns)) {
-        exact->refusal = "it has a priority of real time";
+        exact->refusal = "it has a real-time priority";
         return false;
     }
     choose_processors(exact);
@@ -313,7 +314,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments, ask,
                                       do_work, exact))
         return !exact->alone;
-    exact->refusal = "it runs on a processor where pyreel-record may not run";
+    exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
     exact->holder = (struct holder){ 0 }; /* which may be elsewhere next time */
     return false;

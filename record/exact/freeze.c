@@ -232,10 +232,11 @@ static void note_refusal(struct freeze *freeze, pid_t tid, int cause)
     procfs_number(path, "TracerPid", 10, &tracer);
     const struct text name = procfs_thread_name((pid_t)tracer, (pid_t)tracer);
     if (tracer)
-        snprintf(freeze->refusal, sizeof(freeze->refusal), "process %d (%.*s) traces it, and only one can", (int)tracer,
-                 (int)name.size, name.bytes);
+        snprintf(freeze->refusal, sizeof(freeze->refusal),
+                 "process %d (%.*s) already traces it, and only one process can", (int)tracer, (int)name.size,
+                 name.bytes);
     else
-        snprintf(freeze->refusal, sizeof(freeze->refusal), "its thread %d can't be stopped: %s", (int)tid,
+        snprintf(freeze->refusal, sizeof(freeze->refusal), "its thread %d cannot be stopped: %s", (int)tid,
                  strerror(cause));
     text_free(name);
 }
@@ -414,10 +415,10 @@ bool freeze_open(struct freeze *freeze, pid_t pid, struct fault *why)
 void freeze_report(const struct freeze *freeze, uint64_t ticks)
 {
     if (freeze->partial_count > 0)
-        fprintf(stderr, "pyreel-record: %" PRIu64 " of %" PRIu64 " ticks were taken while the program ran: %s\n",
+        fprintf(stderr, "pyreel-record: the program was not stopped in %" PRIu64 " of %" PRIu64 " ticks: %s\n",
                 freeze->partial_count, ticks, freeze->refusal[0] ? freeze->refusal : "a thread did not stop in time");
     if (freeze->stopped_count > 0)
-        fprintf(stderr, "pyreel-record: in %" PRIu64 " of %" PRIu64 " ticks the program was stopped by a signal\n",
+        fprintf(stderr, "pyreel-record: a signal had stopped the program in %" PRIu64 " of %" PRIu64 " ticks\n",
                 freeze->stopped_count, ticks);
 }
 

@@ -58,7 +58,7 @@ static const char *user_name(uid_t user, char *room, size_t size)
 static bool explain_scope_3(pid_t pid, struct fault *why)
 {
     return fault(why,
-                 "not permitted to read process %d: kernel.yama.ptrace_scope is 3, which forbids it to everybody "
+                 "not permitted to read process %d: kernel.yama.ptrace_scope is 3, which forbids reading to everyone "
                  "until the next boot",
                  (int)pid);
 }
@@ -67,7 +67,7 @@ static bool explain_with_capability(pid_t pid, struct fault *why)
 {
     if (other_user_namespace(pid))
         return fault(why,
-                     "not permitted to read process %d: it is in another user namespace. Run pyreel-record inside that "
+                     "not permitted to read process %d: it is in another user namespace. Run pyreel-record inside its "
                      "container, or as root of the host",
                      (int)pid);
     if (yama_scope() == 3)
@@ -78,10 +78,11 @@ static bool explain_with_capability(pid_t pid, struct fault *why)
             "not permitted to read process %d: a seccomp filter forbids process_vm_readv here. In a container, "
             "start it with --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined",
             (int)pid);
-    return fault(why,
-                 "not permitted to read process %d although we have the capability CAP_SYS_PTRACE: a security module "
-                 "(SELinux, AppArmor) forbids it; its log says which rule",
-                 (int)pid);
+    return fault(
+        why,
+        "not permitted to read process %d although pyreel-record has the capability CAP_SYS_PTRACE: a security "
+        "module (SELinux, AppArmor) forbids it; the log of the module names the rule",
+        (int)pid);
 }
 
 bool permission_explain(pid_t pid, struct fault *why)
@@ -92,35 +93,34 @@ bool permission_explain(pid_t pid, struct fault *why)
     if (may_trace_all())
         return explain_with_capability(pid, why);
     if (us == 0)
-        return fault(
-            why,
-            "not permitted to read process %d: we are root, but without the capability CAP_SYS_PTRACE, as in a "
-            "container. Start the container with --cap-add=SYS_PTRACE (Kubernetes: "
-            "securityContext.capabilities.add: [SYS_PTRACE])",
-            (int)pid);
+        return fault(why,
+                     "not permitted to read process %d: pyreel-record runs as root, but without the capability "
+                     "CAP_SYS_PTRACE, as in a container. Start the container with --cap-add=SYS_PTRACE (Kubernetes: "
+                     "securityContext.capabilities.add: [SYS_PTRACE])",
+                     (int)pid);
     if (procfs_user(pid, &user) && user != us)
-        return fault(
-            why,
-            "not permitted to read process %d: it belongs to %s and we are %s. Run pyreel-record as that user or "
-            "as root: sudo pyreel-record -p %d",
-            (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
+        return fault(why,
+                     "not permitted to read process %d: it belongs to %s and pyreel-record runs as %s. Run "
+                     "pyreel-record as that user or "
+                     "as root: sudo pyreel-record -p %d",
+                     (int)pid, user_name(user, theirs, sizeof(theirs)), user_name(us, ours, sizeof(ours)), (int)pid);
     const int scope = yama_scope();
     if (scope == 3)
         return explain_scope_3(pid, why);
     if (scope == 2)
         return fault(why,
-                     "not permitted to read process %d: kernel.yama.ptrace_scope is 2, which lets only root read "
-                     "another. Use sudo pyreel-record -p %d",
+                     "not permitted to read process %d: kernel.yama.ptrace_scope is 2, which lets only root read a "
+                     "process. Use sudo pyreel-record -p %d",
                      (int)pid, (int)pid);
     if (scope > 0)
-        return fault(why,
-                     "not permitted to read process %d: kernel.yama.ptrace_scope is %d, which lets only a parent read "
-                     "another. Start the program with pyreel-record -- COMMAND, or use sudo pyreel-record -p %d, or "
-                     "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
-                     (int)pid, scope, (int)pid);
-    return fault(
-        why,
-        "not permitted to read process %d: it is ours, but protected (setuid, or made not dumpable), or a seccomp "
-        "filter forbids reading. Run pyreel-record as root: sudo pyreel-record -p %d",
-        (int)pid, (int)pid);
+        return fault(
+            why,
+            "not permitted to read process %d: kernel.yama.ptrace_scope is %d, which lets only the parent read a "
+            "process. Start the program with pyreel-record -- COMMAND, or use sudo pyreel-record -p %d, or "
+            "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
+            (int)pid, scope, (int)pid);
+    return fault(why,
+                 "not permitted to read process %d: it has the same user, but is protected (setuid, or not dumpable), "
+                 "or a seccomp filter forbids reading. Run pyreel-record as root: sudo pyreel-record -p %d",
+                 (int)pid, (int)pid);
 }

@@ -81,6 +81,6 @@ enum priority priority_raise(void)
 
 const char *priority_text(enum priority priority)
 {
-    static const char *const texts[] = { "as it was", "short slices", "nice -20", "real time" };
+    static const char *const texts[] = { "unchanged", "short time slices", "nice -20", "real-time" };
     return texts[priority];
 }

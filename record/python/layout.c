@@ -170,11 +170,12 @@ static bool load_row(struct layout *layout, const struct row *row, int from, con
     if (from < 0) {
         const size_t at = (size_t)-from * sizeof(offset);
         if (at + sizeof(offset) > size)
-            return fault(why, "its table of offsets is cut off");
+            return fault(why, "its table of offsets (_Py_DebugOffsets) is cut off");
         memcpy(&offset, (const char *)published + at, sizeof(offset));
     }
     if (offset >= row->limit || offset % row->align != 0)
-        return fault(why, "its table of offsets is damaged (word %d says %" PRIu64 ")", -from, offset);
+        return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (word %d says %" PRIu64 ")", -from,
+                     offset);
     set_member(layout, row->member, (uint32_t)offset);
     return true;
 }
@@ -278,7 +279,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         return fault(why, "it runs CPython %s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
                      event_python_version_text(text, version));
     if (minor >= FIRST_PUBLISHED_MINOR && !published)
-        return fault(why, "it has no table of offsets");
+        return fault(why, "it has no table of offsets (_Py_DebugOffsets)");
     layout->free_threaded = minor >= FIRST_PUBLISHED_MINOR && is_free_threaded(published, size);
     const unsigned column = minor - FIRST_MINOR;
     for (const struct row *row = rows; row < rows + countof(rows); row++)
@@ -293,12 +294,12 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     layout->opcode_names = opcodes_names_of(minor);
     complete(layout);
     if (layout->thread_native_id < 48)
-        return fault(why, "its table of offsets is damaged (threads)");
+        return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (threads)");
     if (layout->code_name < 8 || layout->code_first_line < 4 || layout->code_instructions < 24 ||
         layout->code_line_table < layout->code_first_line || layout->code_line_table < layout->code_version ||
         layout->code_identity_size > LAYOUT_IDENTITY_MAX)
-        return fault(why, "its table of offsets is damaged (code objects)");
+        return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (code objects)");
     if (layout->interpreter_size > LAYOUT_INTERPRETER_MAX)
-        return fault(why, "its table of offsets is damaged (interpreters)");
+        return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (interpreters)");
     return true;
 }

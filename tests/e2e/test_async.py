@@ -194,15 +194,15 @@ def test_a_python_whose_tasks_cannot_be_read_is_refused(version, program, start,
     path = tmp_path / "refused.pyreel"
     ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=environment.as_root() if python.root else ())
     assert ended.code == 125, ended
-    assert f"asyncio tasks can be read from CPython 3.14 on, and it runs CPython {version}" in ended.messages
+    assert f"--async needs CPython 3.14 or later, and it runs CPython {version}" in ended.messages
     assert not path.exists() and target.running
 
 
 @pytest.mark.parametrize("options, words", [
-    (("--async", "some"), "it takes running|all"),
+    (("--async", "some"), "--async running|all: "),
     (("--async", "all", "-m", "cpu"), "--async all"),
     (("--async", "all", "-t", "gil"), "--async all"),
-    (("--async", "running", "--opcodes"), "--opcodes does not go with --async"),
+    (("--async", "running", "--opcodes"), "--opcodes and --async exclude each other"),
 ], ids=str)
 def test_what_does_not_go_together_is_refused(options, words):
     ended = run_record(*options, "-p", 1)

@@ -133,7 +133,7 @@ def on_terminal(*command, cwd):
 def test_binary_output_is_refused_on_a_terminal(path, tmp_path):
     code, said = on_terminal(CONVERTERS["pprof"], "-o", "-", path, cwd=tmp_path)
     assert code == 1
-    assert "not for a terminal" in said and "-o" in said
+    assert "standard output is a terminal" in said and "-o" in said
     assert "\x1f" not in said
 
 

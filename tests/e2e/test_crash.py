@@ -142,7 +142,7 @@ def test_a_full_quota(python3, program, tmp_path):
     warning = convert("collapsed", path).messages
     assert "is not complete" in warning
     if torn: # this file system leaves the last block's beginning, zeros in its place, or both
-        assert "it is cut off" in warning or "is damaged (first: " in warning
+        assert "it is cut off" in warning or "is damaged (first problem: " in warning
         assert "samples are lost" in warning
 
 
@@ -242,7 +242,7 @@ def test_only_recordings_are_replaced(spinning, tmp_path):
     path.write_text("the only copy of something")
     ended = run_record("-p", spinning.pid, "-d", 0.2, "-o", path)
     assert ended.code == 125
-    assert "what it holds is not a recording; --force replaces it" in ended.messages
+    assert "it exists and is not a recording; name another file, or replace it with --force" in ended.messages
     assert path.read_text() == "the only copy of something"
     assert run_record("-p", spinning.pid, "-d", 0.2, "--force", "-o", path).code == 0
     assert whole(path)["samples"] > 0
@@ -264,7 +264,7 @@ def test_a_link_in_a_shared_folder_is_not_followed(python3, tmp_path):
     for options in ([], ["--force"]):
         ended = run_record("-o", folder / "r.pyreel", *options, "--", python3, "-c", "print('ran')")
         assert (ended.code, ended.text) == (125, "")
-        assert "it is a symbolic link, in a folder where everyone may make one" in ended.messages
+        assert "it is a symbolic link, in a folder that everyone can write to" in ended.messages
     assert victim.read_bytes() == b""
 
 
@@ -286,7 +286,7 @@ def test_a_link_of_another_user_is_not_followed_by_converters(tmp_path, name):
     victim.write_bytes(b"precious")
     ended = convert(name, recording, "-o", link_of_another(tmp_path / "shared", victim))
     assert (ended.code, ended.text) == (1, ""), ended
-    assert "it is a symbolic link of somebody else, in a folder where everyone may make one" in ended.messages
+    assert "it is a symbolic link of another user, in a folder that everyone can write to" in ended.messages
     assert victim.read_bytes() == b"precious"
     (tmp_path / "own").symlink_to(victim)
     assert convert(name, recording, "-o", tmp_path / "own").code == 0
@@ -311,6 +311,6 @@ def test_two_recorders_do_not_share_a_file(start_recorder, spinning, tmp_path):
     wait_until(lambda: path.exists() and path.stat().st_size > 0, "the file")
     ended = run_record("-p", spinning.pid, "-d", 0.2, "-o", path)
     assert ended.code == 125
-    assert f"cannot write {path}: it is being recorded to" in ended.messages
+    assert f"cannot write {path}: another pyreel-record is writing to it" in ended.messages
     assert first.wait().code == 0
     assert whole(path)["ended"] == "the duration was over"

@@ -223,7 +223,7 @@ def test_every_output_tells_how_many_samples_are_lost(small, tmp_path):
     assert lost > 0
     assert {key: info(damaged)["damage"][key] for key in ("lost_samples", "estimated", "bytes")} == {
         "lost_samples": lost, "estimated": False, "bytes": end - begin}
-    assert f"damage      {end - begin} bytes passed over, {lost} samples lost; " in convert("info", damaged).text
+    assert f"damage      {end - begin} bytes skipped, {lost} samples lost; " in convert("info", damaged).text
     assert "damage " not in convert("info", whole).text
     for inputs in ([damaged], [whole, damaged]):
         succeed(CONVERTERS["gecko"], "-q", "-o", tmp_path / "out.json", *inputs)

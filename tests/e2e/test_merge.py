@@ -234,7 +234,8 @@ def test_names_that_are_not_utf8(shards, tmp_path, name):
 def test_a_part_without_samples_is_told(shards):
     ended = convert("collapsed", shards[0].path, "--from", "1000")
     assert (ended.code, ended.text) == (0, "")
-    assert ended.messages == f"pyreel-collapsed: warning: no sample of {shards[0].path} is left\n"
+    assert ended.messages == (f"pyreel-collapsed: warning: no sample of {shards[0].path} matches --from, --to, --threads "
+                              "and --mode\n")
 
 
 def test_one_without_a_date_begins_with_the_whole(shards, tmp_path):
@@ -316,7 +317,7 @@ def test_one_that_is_not_there_is_a_failure(shards, tmp_path):
 def test_the_output_of_several_has_to_be_named(shards, name):
     ended = convert(name, *paths(shards))
     assert ended.code == 2
-    assert "name the output of several recordings with -o" in ended.messages
+    assert "several recordings have no default output; name one with -o FILE" in ended.messages
 
 
 def test_info_takes_one(shards):
@@ -378,7 +379,7 @@ def test_threads_by_name_and_number(shards, tmp_path):
     assert [thread["tid"] for thread in profile["threads"]] == [worker["tid"]]
     ended = convert("collapsed", shard.path, "--threads", "Nobody")
     assert (ended.code, ended.output) == (1, b"")
-    assert f"no thread of {shard.path} is called Nobody" in ended.messages
+    assert f"no thread of {shard.path} matches --threads Nobody" in ended.messages
 
 
 def test_a_part_of_a_pipe(shards):

@@ -109,7 +109,7 @@ def test_monitored_instructions_keep_their_base(python, program, start, tmp_path
 def test_shown_by_info(spinning, tmp_path):
     attach(spinning, tmp_path / "a.pyreel", "--opcodes")
     assert info(tmp_path / "a.pyreel")["instructions"] is True
-    assert "\nopcodes     the instruction of each frame\n" in succeed(*convert("info", tmp_path / "a.pyreel").command).text
+    assert "\nopcodes     recorded (the instruction of each frame)\n" in succeed(*convert("info", tmp_path / "a.pyreel").command).text
 
 
 @pytest.mark.sanitized("a recording with instructions, by each converter")

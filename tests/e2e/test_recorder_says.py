@@ -104,7 +104,7 @@ def test_a_recording_is_refused_on_a_terminal(tmp_path):
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 2
-    assert "not for a terminal" in said
+    assert "standard output is a terminal" in said
     assert os.listdir(tmp_path) == []
 
 

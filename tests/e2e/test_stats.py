@@ -11,8 +11,8 @@ import pytest
 from environment import pythons
 from recording import attach, collapsed, convert, info, run_record, succeed, wait_until, whole
 
-LINE = re.compile(r"  (\S.*?|  +\S.*?) +(\d+)(?: +([\d.]+) (%|a sample|a call))?")
-OF_THE_STREAM = ["blocks of the recording", "  bytes before compression", "  bytes"]  # which no recording can know
+LINE = re.compile(r"  (\S.*?|  +\S.*?) +(\d+)(?: +([\d.]+) (%|per sample|per call))?")
+OF_THE_STREAM = ["blocks written", "  bytes before compression", "  bytes after compression"]  # which no recording can know
 
 
 def printed(messages):
@@ -32,7 +32,7 @@ def parsed(lines):
 def shown(path):
     """The lines of pyreel-info that tell the figures."""
     text = succeed(*convert("info", path).command).text
-    _, found, section = text.partition("\nunwinder\n")
+    _, found, section = text.partition("\ncounters\n")
     return section.splitlines() if found else []
 
 
@@ -158,8 +158,8 @@ def test_lines_are_aligned_and_compared(spinning, tmp_path):
     values = dict(parsed(lines))
     assert values["samples"] > 50
     (calls,) = [line for line in lines if line.startswith("  system calls")]
-    assert float(LINE.fullmatch(calls)[3]) == pytest.approx(values["system calls that read"] / values["samples"], abs=0.006)
-    shares = [float(LINE.fullmatch(line)[3]) for line in lines if re.match(r"    stack ", line)]
+    assert float(LINE.fullmatch(calls)[3]) == pytest.approx(values["system calls that read memory"] / values["samples"], abs=0.006)
+    shares = [float(LINE.fullmatch(line)[3]) for line in lines if re.match(r"  stacks (unchanged|partly|read in full) ", line)]
     assert sum(shares) == pytest.approx(100, abs=0.2)
 
 

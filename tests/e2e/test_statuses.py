@@ -98,7 +98,7 @@ def test_info_tells_what_threads_did(path):
     assert (worker["left_out"], worker["cpu_s"], worker["cpu_percent"], worker["gil_percent"]) == (7, 0, 0, 0)
     assert (worker["gil_wait_percent"], worker["exception_percent"]) == (100, 25)
     text = convert("info", path).text
-    assert re.search(r"^left out +7 looks at threads", text, re.MULTILINE), text
+    assert re.search(r"^left out +7 samples of threads", text, re.MULTILINE), text
     row = r"^ +4242 +4242 +100 +0 +0\.089 +90\.0 +90\.0 +0\.0 +0\.0 +0\.000 +MainThread$"
     assert re.search(row, text, re.MULTILINE), text
 
@@ -110,7 +110,7 @@ def test_the_mode_of_the_recording_is_all_there_is(name, tmp_path):
         ended = convert(name, only_cpu, "--mode", mode, "-o", tmp_path / "out")
         assert ended.code == code, ended
         if code:
-            assert "it was recorded in mode cpu" in ended.messages and f"with -m {mode}" in ended.messages
+            assert "it was recorded in mode cpu" in ended.messages and f"with pyreel-record -m {mode}" in ended.messages
     assert convert(name, only_cpu, "-o", tmp_path / "out").code == 0
 
 
@@ -121,7 +121,7 @@ def test_what_was_not_recorded_cannot_be_kept(name, tmp_path):
     for path, mode in ((nothing, "cpu"), (nothing, "gil"), (nothing, "exception"), (no_cpu, "cpu")):
         ended = convert(name, path, "--mode", mode, "-o", tmp_path / "out")
         assert (ended.code, ended.output) == (1, b""), ended
-        assert f"{path}: no sample of it says" in ended.messages and f"pyreel-record -m {mode}" in ended.messages
+        assert f"{path}: its samples do not say" in ended.messages and f"pyreel-record -m {mode}" in ended.messages
         assert not (tmp_path / "out").exists()
     for path, mode in ((nothing, "wall"), (no_cpu, "gil")):
         assert convert(name, path, "--mode", mode, "-o", tmp_path / "out").code == 0
@@ -133,7 +133,7 @@ def test_weights_that_were_not_recorded(tmp_path):
                                (no_cpu, "cpu", "-m cpu")):
         ended = convert("collapsed", path, "--weight", weight)
         assert (ended.code, ended.output) == (1, b""), ended
-        assert f"no sample of {path} says" in ended.messages and word in ended.messages
+        assert f"the samples of {path} do not say" in ended.messages and word in ended.messages
     assert lines(nothing, "--weight", "wall") == {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}
     assert lines(no_cpu, "--weight", "gil") == {WORK: 90_000}
 
@@ -166,5 +166,5 @@ def test_misuse(path, tmp_path, name, option, belongs):
     assert f"Try 'pyreel-{name} --help'" in ended.messages
     if name in belongs and "=" in option:
         word, value = option.split("=")
-        assert f"{word} does not take '{value}'" in ended.messages
+        assert f"invalid value '{value}' for {word}" in ended.messages
     assert os.listdir(tmp_path) == []

@@ -76,7 +76,7 @@ def test_info_tells_of_running_tasks(running):
                     (3, "Task-3", 4242, 4242, "MainThread", 40)]
     assert [thread["name"] for thread in figures["threads"]] == ["MainThread", "worker"]
     text = succeed(*convert("info", running).command).text
-    assert "\ntasks       3 of asyncio\n" in text
+    assert "\ntasks       3 asyncio tasks\n" in text
     assert text.endswith("     pid      tid    samples  task\n"
                          "    4242     4242         40  fetch 1 in MainThread\n"
                          "    4242     4242         40  Task-3 in MainThread\n"
@@ -262,7 +262,7 @@ def test_a_recording_without_instructions_is_told(name, tmp_path):
     succeed(os.path.join(BUILD, "tests", "make-statuses"), path)
     ended = convert(name, path, "--opcodes", "-o", tmp_path / "out")
     assert ended.code == 0
-    assert ended.messages == (f"pyreel-{name}: warning: {path} has no instructions to show: record with "
+    assert ended.messages == (f"pyreel-{name}: warning: {path} has no instructions to show; record again with "
                               "pyreel-record --opcodes\n")
     plain = convert(name, path, "-o", tmp_path / "plain")
     assert (plain.code, plain.messages) == (0, "")

@@ -38,7 +38,7 @@ quietly() {
     "$@" >"$log" 2>&1 </dev/null || status=$?
     if ((status)); then
         tail -n 25 "$log" | sed 's/^/    | /' >&2
-        warn "'${command#as_root }' failed; all it said is in $log"
+        warn "'${command#as_root }' failed; its output is in $log"
     fi
     return "$status"
 }

@@ -94,9 +94,9 @@ static void end_reading(struct reading *reading)
 
 /* ---- order ---- */
 
-#define EARLY   "a block that comes too early"
+#define EARLY   "an early block"
 #define MISSING "missing blocks ahead of the one"
-#define TWICE   "a block that is no longer due"
+#define TWICE   "a repeated or late block"
 
 static const struct {
     const char *what;

@@ -109,7 +109,7 @@ static void lines_have_words_and_are_compared(void **state)
     set(&list, "of_a_later_version", UINT64_MAX);
     assert_line(&list, 0, "2000", "");
     assert_line(&list, 1, "900", "90.0 %");
-    assert_line(&list, 4, "3000", "1.50 a sample");
+    assert_line(&list, 4, "3000", "1.50 per sample");
     assert_line(&list, 5, "18446744073709551615", "");
     counters_free(&list);
 }

@@ -38,8 +38,8 @@ static const struct {
       .figures = { COUNTER("samples", 100000), COUNTER("samples_exact", 99999), COUNTER("ticks_left_out", 7) },
       .rate = "100 Hz asked, 97 reached: 7 of 1007 ticks were left out to stay within the budget",
       .share = "99.9 % of samples were one proven moment",
-      .missed_words = "3.0 % of the time was missed: nobody saw what the program did then, and shares may be off by as "
-                      "many points" },
+      .missed_words = "3.0 % of the time was missed: no sample covers that time, and shares may be wrong by as many "
+                      "percentage points" },
     { .what = "an older one",
       .interval_ns = MS / 10,
       .ticks = 9950,

@@ -172,7 +172,7 @@ static void what_cannot_be_told_is_refused(void **state)
 {
     (void)state;
     assert_refused(unweighted, countof(unweighted),
-                   "a sample stands for other than an interval in a recording that is not weighted");
+                   "a sample stands for more or less than an interval in a recording that is not weighted");
     assert_refused(both, countof(both), "samples of one tick stand for different times");
 }
 

@@ -73,11 +73,11 @@ static void a_header_that_lies_is_refused(void **state)
     { offsetof(struct tachyon_file, name), by, sizeof(((struct tachyon_file *)0)->name) == 8, because }
         FIELD(version, 1, "use a newer pyreel"),
         FIELD(samples, 1, "they end too early"),
-        FIELD(samples, -1, "more than the header tells of"),
+        FIELD(samples, -1, "more samples than the header states"),
         FIELD(samples, UINT64_MAX / 2, "they end too early"),
-        FIELD(threads, -1, "more threads than the header tells of"),
-        FIELD(codec, 2, "compressed in a way"),
-        FIELD(codec, 0x80000000, "compressed in a way"),
+        FIELD(threads, -1, "more threads than the header states"),
+        FIELD(codec, 2, "an unknown compression"),
+        FIELD(codec, 0x80000000, "an unknown compression"),
         FIELD(interval_us, -1000, "its header is damaged"),
         FIELD(interval_us, UINT64_MAX / 2, "its header is damaged"),
         FIELD(start_us, UINT64_MAX / 2, "its header is damaged"),
@@ -120,25 +120,22 @@ static void a_record_that_cannot_be_is_refused(void **state)
     } rows[] = {
         { 4, 3, { 1, 0, 0 }, "unknown kind" },
         { 255, 3, { 1, 0, 0 }, "unknown kind" },
-        { TACHYON_FULL, 4, { 1, 0, 1, 3 }, "a frame that is not there" },
-        { TACHYON_FULL, 7, { 1, 0, 1, 0xff, 0xff, 0xff, 0x0f }, "a frame that is not there" },
-        { TACHYON_FULL, 4, { 1, 0, 2, 0 }, "a frame that is not there" }, /* the second is missing */
-        { TACHYON_FULL, 4, { 1, 0, 0x81, 2 }, "a stack that cannot be" }, /* 257 frames */
-        { TACHYON_FULL, 7, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f }, "a stack that cannot be" },
+        { TACHYON_FULL, 4, { 1, 0, 1, 3 }, "a frame that is not defined" },
+        { TACHYON_FULL, 7, { 1, 0, 1, 0xff, 0xff, 0xff, 0x0f }, "a frame that is not defined" },
+        { TACHYON_FULL, 4, { 1, 0, 2, 0 }, "a frame that is not defined" }, /* the second is missing */
+        { TACHYON_FULL, 4, { 1, 0, 0x81, 2 }, "an impossible stack" },      /* 257 frames */
+        { TACHYON_FULL, 7, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f }, "an impossible stack" },
         { TACHYON_FULL, 7, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x1f }, "cut off" }, /* 33 bits */
         { TACHYON_FULL, 1, { 1 }, "cut off" },
         { TACHYON_FULL, 2, { 0x80, 0x80 }, "cut off" },
-        { TACHYON_SUFFIX, 5, { 1, 0, 4, 1, 0 }, "a stack that cannot be" },
-        { TACHYON_SUFFIX, 8, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 1 }, "a stack that cannot be" },
-        { TACHYON_SUFFIX, 6, { 1, 0, 3, 0xfe, 1, 0 }, "a stack that cannot be" }, /* 3 + 254 */
-        { TACHYON_POP_PUSH, 5, { 1, 0, 4, 1, 0 }, "a stack that cannot be" },
-        { TACHYON_POP_PUSH, 8, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0 }, "a stack that cannot be" },
-        { TACHYON_REPEAT, 4, { 2, 1, 0, 1 }, "a time that cannot be" }, /* the second has no status */
-        { TACHYON_REPEAT, 10, { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 }, "a time that cannot be" },
-        { TACHYON_REPEAT,
-          12,
-          { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0 },
-          "a time that cannot be" },
+        { TACHYON_SUFFIX, 5, { 1, 0, 4, 1, 0 }, "an impossible stack" },
+        { TACHYON_SUFFIX, 8, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 1 }, "an impossible stack" },
+        { TACHYON_SUFFIX, 6, { 1, 0, 3, 0xfe, 1, 0 }, "an impossible stack" }, /* 3 + 254 */
+        { TACHYON_POP_PUSH, 5, { 1, 0, 4, 1, 0 }, "an impossible stack" },
+        { TACHYON_POP_PUSH, 8, { 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0 }, "an impossible stack" },
+        { TACHYON_REPEAT, 4, { 2, 1, 0, 1 }, "an impossible time" }, /* the second has no status */
+        { TACHYON_REPEAT, 10, { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 }, "an impossible time" },
+        { TACHYON_REPEAT, 12, { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0 }, "an impossible time" },
     };
     for (int codec = TACHYON_PLAIN; codec <= TACHYON_ZSTD; codec++) {
         for (size_t i = 0; i < countof(rows); i++) {

@@ -374,7 +374,7 @@ static void test_a_process_that_another_traces(void **state)
         skip(); /* a security module lets parents only */
     }
     assert_false(freeze_open(&freeze, child, &why));
-    snprintf(wanted, sizeof(wanted), "process %d (test_freeze) traces it", (int)tracer);
+    snprintf(wanted, sizeof(wanted), "process %d (test_freeze) already traces it", (int)tracer);
     assert_non_null(strstr(why.text, wanted));
     end(tracer);
     why.text[0] = '\0';

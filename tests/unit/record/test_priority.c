@@ -212,10 +212,10 @@ static void all_threads_get_it_back(void **state)
 static void each_has_a_name(void **state)
 {
     (void)state;
-    assert_string_equal(priority_text(PRIORITY_OWN), "as it was");
-    assert_string_equal(priority_text(PRIORITY_SLICE), "short slices");
+    assert_string_equal(priority_text(PRIORITY_OWN), "unchanged");
+    assert_string_equal(priority_text(PRIORITY_SLICE), "short time slices");
     assert_string_equal(priority_text(PRIORITY_NICE), "nice -20");
-    assert_string_equal(priority_text(PRIORITY_REAL_TIME), "real time");
+    assert_string_equal(priority_text(PRIORITY_REAL_TIME), "real-time");
 }
 
 int main(void)

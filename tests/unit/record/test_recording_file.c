@@ -98,7 +98,8 @@ static void what_is_no_recording_is_replaced_by_force_only(void **state)
         struct fault why = { 0 };
         put_file("precious", contents[i]);
         assert_false(recording_file_open(&file, "precious", false, 42, TEXT("app"), &why));
-        assert_string_equal(why.text, "cannot write precious: what it holds is not a recording; --force replaces it");
+        assert_string_equal(why.text, "cannot write precious: it exists and is not a recording; name another file, or "
+                                      "replace it with --force");
         assert_int_equal(size_of("precious"), strlen(contents[i]));
         assert_true(recording_file_open(&file, "precious", true, 42, TEXT("app"), NULL));
         assert_true(recording_file_begin(&file, NULL));
@@ -114,7 +115,7 @@ static void two_recorders_do_not_write_one_file(void **state)
     struct fault why = { 0 };
     assert_true(recording_file_open(&first, "one", false, 42, TEXT("app"), NULL));
     assert_false(recording_file_open(&second, "one", true, 43, TEXT("app"), &why));
-    assert_string_equal(why.text, "cannot write one: it is being recorded to");
+    assert_string_equal(why.text, "cannot write one: another pyreel-record is writing to it; name another file");
     assert_true(recording_file_close(&first, NULL));
     assert_true(recording_file_open(&second, "one", false, 43, TEXT("app"), NULL));
     assert_true(recording_file_close(&second, NULL));
@@ -132,7 +133,7 @@ static void a_link_in_a_shared_folder_is_not_followed(void **state)
     assert_int_equal(size_of("elsewhere"), 0);
     assert_int_equal(chmod(".", 01777), 0);
     assert_false(recording_file_open(&file, "link", true, 42, TEXT("app"), &why));
-    assert_string_equal(why.text, "cannot write link: it is a symbolic link, in a folder where everyone may make one; "
+    assert_string_equal(why.text, "cannot write link: it is a symbolic link, in a folder that everyone can write to; "
                                   "name another file");
     assert_true(recording_file_open(&file, "elsewhere", false, 42, TEXT("app"), NULL));
     assert_true(recording_file_close(&file, NULL));
@@ -150,7 +151,8 @@ static void a_file_of_somebody_else_in_a_shared_folder_is_not_used(void **state)
     assert_int_equal(chmod(".", 01777), 0);
     assert_false(recording_file_open(&file, "theirs", true, 42, TEXT("app"), &why));
     assert_string_equal(
-        why.text, "cannot write theirs: somebody else made it, in a folder where everyone may; name another file");
+        why.text,
+        "cannot write theirs: another user owns it, in a folder that everyone can write to; name another file");
     assert_int_equal(chmod(".", 0755), 0);
     assert_true(recording_file_open(&file, "theirs", false, 42, TEXT("app"), NULL));
     assert_true(recording_file_close(&file, NULL));
