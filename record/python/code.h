@@ -31,7 +31,7 @@ struct code {
     uint32_t units;                   /* two-byte instructions */
     uint32_t flags;                   /* co_flags */
     uint32_t locals, stack;           /* words that a frame of it has for variables and for values */
-    uint8_t *kinds;                   /* of each unit's instruction, see opcode_effects.h */
+    uint8_t *kinds;                   /* of each unit's instruction, see formats/cpython/opcodes.h */
     struct instruction *instructions; /* of each unit, see opcode_bases.h; NULL when they are not recorded */
     bool hidden;                      /* CPython's own: not a function of the program */
     uint8_t *line_table;
@@ -70,7 +70,7 @@ void codes_open(struct codes *codes, struct remote *remote, const struct layout 
                 struct definitions *definitions);
 void codes_close(struct codes *codes);
 
-/* The effects of the instruction at an address in a code object, see opcode_effects.h. */
+/* The effects of the instruction at an address in a code object, see formats/cpython/opcodes.h. */
 static inline uint32_t code_kind(const struct code *code, uint64_t instruction)
 {
     const uint64_t unit = (instruction - code->first) / 2;

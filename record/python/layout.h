@@ -84,7 +84,7 @@ struct layout {
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
     uint32_t code_copies;    /* address of its copies of the bytecode, see below; 0: there are none */
-    const uint16_t *opcodes; /* see opcode_effects.h */
+    const uint16_t *opcodes; /* effects by opcode, see formats/cpython/opcodes.h */
     const struct opcode_name *opcode_names;
     uint32_t code_first_traceable; /* the unit where its function has begun; behind the last: it never does */
     uint32_t code_flags, code_locals, code_stack; /* the last two: how many words a frame of it needs for each */

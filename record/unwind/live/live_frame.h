@@ -40,7 +40,7 @@ enum attempt live_frame_look(struct walker *walker, struct walk *walk, uint64_t 
 /* Bytes that a frame takes on the data stack. */
 uint64_t live_frame_bytes(const struct layout *layout, const struct code *code);
 
-/* The effects of the instruction of a frame, see opcode_effects.h. */
+/* The effects of the instruction of a frame, see formats/cpython/opcodes.h. */
 uint32_t live_frame_kind(const struct live_frame *seen);
 /* Whether an instruction of this kind in it can call a function that is no generator. */
 bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind);
