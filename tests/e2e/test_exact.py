@@ -55,8 +55,9 @@ def busy_part(done):
 
 
 def own_misses(done):
-    """The part of the ticks that the recorder missed although it could run."""
-    return max(0, missed_part(done.info) - busy_part(done))
+    """The part of the ticks that the recorder missed although it could run. A wait costs the ticks in it, and as many
+    again: what it put off is then done late, with cold caches."""
+    return max(0, missed_part(done.info) - 2 * busy_part(done))
 
 
 # ---- stacks are those that the program sees ----
@@ -252,8 +253,9 @@ def test_samples_stand_for_all_the_time(record, options):
     assert thread["samples"] == done.info["samples"]
     lost_us = done.info["missed"] / done.info["rate_hz"] * 1e6  # at least
     lives_us = ((thread["end_s"] or done.info["duration_s"]) - thread["start_s"]) * 1e6
-    ends_us = 2 * lives_us / thread["samples"]  # its first interval and its last one are cut
-    assert abs(weight_us + lost_us - lives_us) <= 0.05 * lives_us + ends_us + lost_us, (options, weight_us, lost_us, lives_us)
+    ends_us = 4 * lives_us / thread["samples"]  # its first interval and its last one are cut, and may be twice as long
+    unseen_us = lost_us + done.waited * 1e6
+    assert abs(weight_us + lost_us - lives_us) <= 0.05 * lives_us + ends_us + unseen_us, (options, weight_us, unseen_us, lives_us)
 
 
 # ---- many threads, deep stacks ----
@@ -294,7 +296,7 @@ def test_a_crowd_of_threads(start, start_recorder, python, program, tmp_path):
     assert len(done.info["threads"]) == 256
     # Those that had the lock lately are read at one moment; others may move until they are read.
     assert done.info["exact_percent"] >= (40 if SANITIZED else 80) * (1 - busy_part(done))
-    assert own_misses(done) <= (0.4 if SANITIZED else 0.04), done.info["missed"]
+    assert own_misses(done) <= (0.4 if SANITIZED else 0.04), (done.info["missed"], done.waited)
 
 
 # ---- where it runs ----

@@ -63,8 +63,8 @@ def test_cpu_mode_keeps_who_has_a_processor(doing):
     path = doing("sleeps", "-m", "cpu")
     told, seen = whole(path), functions(path)
     share = told["samples"] / told["ticks"]
-    assert abs(share - at_work(told)) < MARGIN and share < 0.3 + MARGIN, (share, at_work(told))
-    assert seen["spin"] >= 0.9 * told["samples"], seen
+    assert at_work(told) - MARGIN < share < 0.3 + MARGIN, (share, at_work(told))
+    assert seen["spin"] > 0.5 * told["samples"], seen  # the rest woke, and waits for a processor
 
 
 def test_gil_mode_keeps_who_has_the_lock(doing):

@@ -26,11 +26,10 @@ def test_shares_of_time_are_the_programs_own(recorded):
     all_rounds = stacks.samples(seen, "rounds")
     all_time = sum(recorded.spent[part] for part in known_program.SHARES)
     assert all_rounds > 500, "too few samples to tell"
-    for part, share in known_program.SHARES.items():
+    for part in known_program.SHARES:
         true_share = recorded.spent[part] / all_time
         seen_share = stacks.samples(seen, "rounds", part) / all_rounds
         assert abs(seen_share - true_share) < MARGIN, f"{part}: {seen_share:.3f} for {true_share:.3f}"
-        assert abs(seen_share - share) < 2 * MARGIN, f"{part}: {seen_share:.3f} for {share}"
 
 
 def test_time_goes_by_at_the_rate_that_was_asked_for(recorded):
@@ -91,10 +90,10 @@ def test_a_waiting_thread_is_seen_where_it_waits(recorded, thread, function, mar
     seen = stacks.of_thread(recorded.threads, thread)
     line = known_program.line_of(mark)
     there = sum(n for stack, n in seen.items() if (function, recorded.program, line) in stack)
-    # Before it waits it names itself, which takes a while on a busy machine: it imports modules for that.
-    names = sum(n for stack, n in seen.items() if any(frame[0] == "name_thread" for frame in stack))
-    assert there >= 0.95 * (sum(seen.values()) - names)
-    assert there >= 0.70 * recorded.info["ticks"]
+    # Before it waits it begins and names itself, which takes a while on a busy machine: it imports modules for that.
+    other = {stack: n for stack, n in seen.items() if stack[-1][1:] and stack[-1][0] == function and stack[-1][2] != line}
+    assert sum(other.values()) <= 0.05 * there, other
+    assert there > 0.5 * sum(seen.values()) > 100
 
 
 def test_threads_have_their_names_and_lifetimes(recorded):
@@ -147,9 +146,9 @@ def test_all_tell_the_same_of_the_cpu_and_the_lock(recorded):
 
 
 def test_times_of_samples_follow_the_program(recorded):
-    """Both clocks are the monotonic one, so each sample can be told its place in the rounds of 100 ms."""
+    """Both clocks are the monotonic one, and the program says when it did what."""
     profile = gecko_check.load(gecko(recorded.path))
-    begin_ms = recorded.spent["start"] * 1e3 - profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
+    start_ms = profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
     (main,) = [thread for thread in profile["threads"] if thread["isMainThread"]]
     labels = gecko_check.frame_labels(profile, lambda name, file, line: name)
     table = profile["shared"]["stackTable"]
@@ -160,11 +159,11 @@ def test_times_of_samples_follow_the_program(recorded):
             stack = table["prefix"][stack]
 
     seen = [(time, set(functions(stack))) for time, stack in zip(main["samples"]["time"], main["samples"]["stack"])]
-    for part, first, last in (("plain", 0, 30), ("outer", 55, 75), ("descend", 90, 100)):
-        middle = (first + last) / 2
-        away = [abs((time - begin_ms - middle + 50) % 100 - 50) for time, names in seen if part in names]
-        inside = sum(distance <= (last - first) / 2 + 1.5 for distance in away)
-        assert inside >= 0.85 * len(away) > 0, f"{part}: {inside} of {len(away)}"
+    for i, part in enumerate(known_program.SHARES):
+        spans = [(times[i] * 1e3 - start_ms, times[i + 1] * 1e3 - start_ms) for times in recorded.spent["times"]]
+        at = [time for time, names in seen if part in names]
+        inside = sum(any(begin - 1.5 <= time <= end + 1.5 for begin, end in spans) for time in at)
+        assert inside >= 0.97 * len(at) > 0, f"{part}: {inside} of {len(at)}"
 
 
 def test_definitions_begin_on_their_line(recorded):

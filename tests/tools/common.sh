@@ -49,3 +49,12 @@ lock_cache() {
     exec 9>"$cache/.lock"
     flock 9
 }
+
+# pytest_with BUILD [ARG...]: with the programs of that build. The system's Python is the one that apt gave pytest.
+pytest_with() {
+    local build=$1 python=python3
+    shift
+    ! /usr/bin/python3 -c 'import pytest' 2>/dev/null || python=/usr/bin/python3
+    PYREEL_BUILD=$build PYREEL_TEST_CACHE=$cache PYTHONDONTWRITEBYTECODE=1 \
+        "$python" -m pytest -p no:cacheprovider "$@"
+}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A program whose profile is known. The tests read its lines, so what they say about themselves is part of it:
-"# -> f" names what a line may call, "*" being code of other files. It prints when it began and how long each part took,
-by its own clock, which on Linux is the monotonic one.
+"# -> f" names what a line may call, "*" being code of other files. It prints how long each part took, and for each round
+when its parts began and the last one ended, by its own clock, which on Linux is the monotonic one.
 """
 import json  # -> *
 import sys  # -> *
@@ -61,7 +61,8 @@ def descend(depth, until):
 
 def rounds(seconds):
     mill = Mill()
-    spent["start"] = start = clock()
+    start = clock()
+    spent["times"] = []
     for number in range(round(seconds / ROUND)):
         due = start + number * ROUND
         times = [clock()]
@@ -75,6 +76,7 @@ def rounds(seconds):
         times.append(clock())
         descend(DEPTH, due + 0.100)  # -> descend
         times.append(clock())
+        spent["times"].append(times)
         for i, part in enumerate(PARTS):
             spent[part] += times[i + 1] - times[i]
 

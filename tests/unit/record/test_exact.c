@@ -217,7 +217,7 @@ static void lose_the_lock(struct scene *s)
     s->happens = 1;
     read_now(s);
     assert_int_equal(s->happens, 0);
-    assert_in_range(s->exact.hops, 1, 5);
+    assert_true(s->exact.hops >= 1); /* more where other programs interrupt a look */
     assert_int_equal(s->looks, s->exact.hops + 1);
     assert_true(s->exact.proven);
     assert_int_equal(s->seen[0].processor, processor_after(-1));
@@ -244,7 +244,7 @@ static void lose_the_holder(struct scene *s)
     s->happens = 1;
     read_now(s);
     assert_int_equal(s->happens, 0);
-    assert_in_range(s->exact.hops, 1, 5);
+    assert_true(s->exact.hops >= 1); /* more where other programs interrupt a look */
     assert_true(s->exact.proven);
     assert_int_equal(s->seen[s->looks - 1].processor, processor_after((int)processor_after(-1)));
     assert_line(s, 0, "f:26");
@@ -298,7 +298,7 @@ static void had_woken_elsewhere(struct scene *s)
     read_until_it_stays(s);
     wake_elsewhere(s);
     read_now(s);
-    assert_in_range(s->exact.hops, 1, 5);
+    assert_true(s->exact.hops >= 1); /* more where other programs interrupt a look */
     assert_true(s->exact.proven);
     assert_line(s, 0, "f:26");
 }
