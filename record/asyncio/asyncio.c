@@ -22,7 +22,7 @@ const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 bool asyncio_possible(const struct layout *layout, struct fault *why)
 {
     char version[32];
-    return layout->publishes_tasks ||
+    return (layout->publishes_tasks && layout->generator_state) ||
            fault(why, "--async needs CPython " LAYOUT_TASKS_SINCE " or later, and it runs CPython %s",
                  event_python_version_text(version, layout->version));
 }

@@ -14,7 +14,7 @@ struct fake_asyncio {
     struct thread_list thread_list;
     struct synthetic_frames synthetic;
     struct emitter emitter;
-    struct tables tables; /* what was emitted */
+    struct tables tables;   /* what was emitted */
     struct asyncio asyncio; /* open, and asyncio has been found */
     uint64_t time_ns;       /* of the last tick */
 
