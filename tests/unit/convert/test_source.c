@@ -211,7 +211,7 @@ static void a_tachyon_file_is_complete_and_has_no_date(void **state)
     const struct source_report *report = &reading.report;
     assert_int_equal(reading.state, SOURCE_ENDED);
     assert_string_equal(report->format, "tachyon");
-    assert_string_equal(report->undated_by, "by Tachyon, which does not say when or where");
+    assert_string_equal(report->undated_by, "by Tachyon (date and host unknown)");
     assert_string_equal(report->ending, "it does not say what ended it");
     assert_true(report->complete);
     assert_false(report->ended);

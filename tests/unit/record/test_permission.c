@@ -225,7 +225,7 @@ static void another_users_process_is_told_with_both_names(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NOBODY, .target = OF_ROOT, .refused = true };
-    assert_says(&scene, "it belongs to root (uid 0) and we are nobody (uid 65534)", "as that user or as root",
+    assert_says(&scene, "it belongs to root (uid 0) and pyreel-record runs as nobody (uid 65534)", "as that user or as root",
                 "sudo pyreel-record -p ");
 }
 
@@ -233,21 +233,21 @@ static void a_user_without_a_name_is_told_by_number(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NAMELESS, .target = OF_ROOT, .refused = true };
-    assert_says(&scene, "it belongs to root (uid 0) and we are uid 54321");
+    assert_says(&scene, "it belongs to root (uid 0) and pyreel-record runs as uid 54321");
 }
 
 static void a_zombie_belongs_to_its_user(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NOBODY, .target = ZOMBIE };
-    assert_says(&scene, "it belongs to root (uid 0) and we are nobody (uid 65534)");
+    assert_says(&scene, "it belongs to root (uid 0) and pyreel-record runs as nobody (uid 65534)");
 }
 
 static void a_process_of_ours_may_be_protected(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NOBODY, .target = OURS_PROTECTED, .no_yama = true, .refused = true };
-    assert_says(&scene, "it is ours, but protected (setuid, or made not dumpable)", "sudo pyreel-record -p ");
+    assert_says(&scene, "it has the same user, but is protected (setuid, or not dumpable)", "sudo pyreel-record -p ");
 }
 
 /* ---- Yama ---- */
@@ -256,7 +256,7 @@ static void scope_1_lets_a_parent_read(void **state)
 {
     (void)state;
     const struct scene scene = { .scope = 1, .user = NOBODY, .target = OURS };
-    assert_says(&scene, "kernel.yama.ptrace_scope is 1", "only a parent", "pyreel-record -- COMMAND",
+    assert_says(&scene, "kernel.yama.ptrace_scope is 1", "only the parent", "pyreel-record -- COMMAND",
                 "sudo pyreel-record -p ", "sudo sysctl kernel.yama.ptrace_scope=0");
 }
 
@@ -273,8 +273,8 @@ static void scope_3_lets_nobody_read(void **state)
 {
     (void)state;
     const struct scene root = { .scope = 3, .target = OURS }, user = { .scope = 3, .user = NOBODY, .target = OURS };
-    assert_says(&root, "kernel.yama.ptrace_scope is 3", "forbids it to everybody until the next boot");
-    assert_says(&user, "kernel.yama.ptrace_scope is 3", "forbids it to everybody until the next boot");
+    assert_says(&root, "kernel.yama.ptrace_scope is 3", "forbids reading to everyone until the next boot");
+    assert_says(&user, "kernel.yama.ptrace_scope is 3", "forbids reading to everyone until the next boot");
     assert_never_says(&user, "sudo");
 }
 
@@ -284,7 +284,7 @@ static void root_without_the_capability_is_told_how_to_get_it(void **state)
 {
     (void)state;
     const struct scene scene = { .no_capability = true, .target = OURS };
-    assert_says(&scene, "we are root, but without the capability CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE",
+    assert_says(&scene, "pyreel-record runs as root, but without the capability CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE",
                 "securityContext.capabilities.add: [SYS_PTRACE]");
 }
 
@@ -292,7 +292,7 @@ static void a_process_in_another_user_namespace_is_told(void **state)
 {
     (void)state;
     const struct scene scene = { .target = OF_A_NAMESPACE, .no_yama = true };
-    assert_says(&scene, "it is in another user namespace", "inside that container", "root of the host");
+    assert_says(&scene, "it is in another user namespace", "inside its container", "root of the host");
 }
 
 static void a_seccomp_filter_is_told(void **state)
@@ -307,7 +307,7 @@ static void what_else_forbids_it_to_root_is_a_security_module(void **state)
 {
     (void)state;
     const struct scene scene = { .target = OURS, .no_yama = true };
-    assert_says(&scene, "although we have the capability CAP_SYS_PTRACE", "a security module (SELinux, AppArmor)");
+    assert_says(&scene, "although pyreel-record has the capability CAP_SYS_PTRACE", "a security module (SELinux, AppArmor)");
 }
 
 int main(void)
