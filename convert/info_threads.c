@@ -13,15 +13,23 @@ void info_threads_take(struct info_threads *threads, const struct sample *sample
     threads->rows = alloc_grow(threads->rows, &threads->room, (size_t)sample->thread + 1, sizeof(*threads->rows));
     threads->known = true;
     struct doing *doing = &threads->rows[sample->thread];
-    const bool cpu_known = !(sample->status & STATUS_CPU_UNKNOWN);
-    const double stands_ns = (double)sample->stands_ns;
-    doing->known += stands_ns;
-    doing->cpu_known += cpu_known ? stands_ns : 0;
-    doing->cpu += cpu_known && sample->status & STATUS_CPU ? stands_ns : 0;
-    doing->gil += sample->status & STATUS_GIL ? stands_ns : 0;
-    doing->gil_wait += sample->status & STATUS_GIL_WAIT ? stands_ns : 0;
-    doing->exception += sample->status & STATUS_EXCEPTION ? stands_ns : 0;
+    for (enum attribute i = 0; i < ATTRIBUTES; i++) {
+        const double stands_ns = (double)sample->stands_ns;
+        doing->known[i] += attribute_known(sample->status, i) ? stands_ns : 0;
+        doing->was[i] += attribute_is(sample->status, i) ? stands_ns : 0;
+    }
 }
+
+/* The columns of states. */
+static const struct column {
+    const char *key, *title;
+    enum attribute state;
+} columns[] = {
+    { "cpu_percent", "CPU %", ATTRIBUTE_CPU },
+    { "gil_percent", "GIL %", ATTRIBUTE_GIL },
+    { "gil_wait_percent", "wait %", ATTRIBUTE_GIL_WAIT },
+    { "exception_percent", "exc. %", ATTRIBUTE_EXCEPTION },
+};
 
 static struct doing doing_of(const struct info_threads *threads, size_t number)
 {
@@ -68,13 +76,13 @@ static json_t *thread_json(const struct tables *tables, size_t number, const str
         { "left_out", json_integer((json_int_t)row->left_out) },
         { "wall_s", json_seconds(row->wall_ns) },
         { "cpu_s", row->cpu_known ? json_seconds(row->cpu_ns) : json_null() },
-        { "cpu_percent", json_percent(doing->cpu, doing->cpu_known) },
-        { "gil_percent", json_percent(doing->gil, doing->known) },
-        { "gil_wait_percent", json_percent(doing->gil_wait, doing->known) },
-        { "exception_percent", json_percent(doing->exception, doing->known) },
     };
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
+    for (size_t i = 0; i < countof(columns); i++) {
+        const enum attribute state = columns[i].state;
+        json_object_set_new(all, columns[i].key, json_percent(doing->was[state], doing->known[state]));
+    }
     return all;
 }
 
@@ -112,10 +120,8 @@ static void print_doing(struct output *to, const struct thread_row *row, const s
         output_format(to, " %9.3f", seconds(row->cpu_ns));
     else
         output_format(to, " %9s", "");
-    print_percent(to, doing->cpu, doing->cpu_known);
-    print_percent(to, doing->gil, doing->known);
-    print_percent(to, doing->gil_wait, doing->known);
-    print_percent(to, doing->exception, doing->known);
+    for (size_t i = 0; i < countof(columns); i++)
+        print_percent(to, doing->was[columns[i].state], doing->known[columns[i].state]);
 }
 
 static void print_thread(struct output *to, const struct info_threads *threads, const struct tables *tables,
@@ -149,6 +155,13 @@ static bool has_threads(const struct tables *tables)
     return tables->tasks_count <= 1;
 }
 
+static void print_titles(struct output *to)
+{
+    output_format(to, " %9s", "CPU s");
+    for (size_t i = 0; i < countof(columns); i++)
+        output_format(to, " %6s", columns[i].title);
+}
+
 /* Columns of which nothing is known are left away. */
 void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables)
 {
@@ -158,7 +171,7 @@ void info_threads_print(struct output *to, const struct info_threads *threads, c
     if (tables->left_out)
         output_format(to, " %10s", "left out");
     if (threads->known)
-        output_format(to, " %9s %6s %6s %6s %6s", "CPU s", "CPU %", "GIL %", "wait %", "exc. %");
+        print_titles(to);
     output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
     for (size_t i = 1; i < tables->threads_count; i++)
         if (is_thread(tables, i))

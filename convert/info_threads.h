@@ -5,15 +5,15 @@
 #define PYREEL_CONVERT_INFO_THREADS_H
 
 #include "formats/base/output.h"
+#include "formats/model/attribute.h"
 #include "formats/model/tables.h"
 
 #include <jansson.h>
 
-/* What a thread did, in nanoseconds: how long its samples with a known status stand for, and how much of that time had
- * each status bit. */
+/* What a thread did, in nanoseconds: how long its samples stand for that say something of a state, and how long those
+ * that say that the thread was so. Amounts are in the tables. */
 struct doing {
-    double known, cpu_known;
-    double cpu, gil, gil_wait, exception;
+    double known[ATTRIBUTES], was[ATTRIBUTES];
 };
 
 /* By thread. `= {0}` is empty. */

@@ -51,11 +51,11 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
                      sum == SUM_CPU_NS ? "how much CPU time their thread used; record again with pyreel-record -m cpu"
                                        : "whether their thread held the interpreter's lock or waited for it; record "
                                          "again with this version of pyreel-record");
-    if (sum == SUM_CPU_NS && aggregate->with_cpu < aggregate->samples)
+    if (sum == SUM_CPU_NS && aggregate->known[SUM_CPU_NS] < aggregate->samples)
         fprintf(stderr,
                 "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64
                 " samples is unknown and counts as 0\n",
-                aggregate->samples - aggregate->with_cpu, aggregate->samples);
+                aggregate->samples - aggregate->known[SUM_CPU_NS], aggregate->samples);
     return true;
 }
 

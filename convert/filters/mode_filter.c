@@ -2,21 +2,20 @@
 #include "convert/filters/mode_filter.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/attribute.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A sample says what the mode asks for when it has all bits of `says` and none of `silent`. */
+/* The modes that keep the samples of one state. */
 static const struct {
     const char *name;
-    uint32_t says, silent;
-    uint32_t keeps;       /* and is kept when it has this one */
-    const char *question; /* what it says then */
+    enum attribute state;
 } modes[] = {
-    [KEPT_WALL] = { .name = "wall" },
-    [KEPT_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether their thread was on a processor" },
-    [KEPT_GIL] = { "gil", STATUS_RECORDED, 0, STATUS_GIL, "whether their thread held the interpreter's lock" },
-    [KEPT_EXCEPTION] = { "exception", STATUS_RECORDED, 0, STATUS_EXCEPTION, "whether their thread had an exception" },
+    [KEPT_WALL] = { "wall", ATTRIBUTES },
+    [KEPT_CPU] = { "cpu", ATTRIBUTE_CPU },
+    [KEPT_GIL] = { "gil", ATTRIBUTE_GIL },
+    [KEPT_EXCEPTION] = { "exception", ATTRIBUTE_EXCEPTION },
 };
 
 enum kept_mode mode_filter_named(struct text name)
@@ -87,11 +86,9 @@ static void leave_out(struct mode_filter *filter, struct tables *tables, const s
 
 static bool keeps(struct mode_filter *filter, const struct sample *sample)
 {
-    const uint32_t status = sample->status;
-    const bool says = (status & modes[filter->mode].says) == modes[filter->mode].says &&
-                      !(status & modes[filter->mode].silent);
-    filter->unknown += says ? 0 : 1 + sample->more;
-    return says && (status & modes[filter->mode].keeps);
+    const enum attribute state = modes[filter->mode].state;
+    filter->unknown += attribute_known(sample->status, state) ? 0 : 1 + sample->more;
+    return attribute_is(sample->status, state);
 }
 
 bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
@@ -120,7 +117,7 @@ bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables,
     if (filter->unknown > 0 && filter->unknown == tables->samples + filter->dropped) {
         const char *name = modes[filter->mode].name;
         return fault(why, "its samples do not say %s; for --mode %s, record again with pyreel-record -m %s",
-                     modes[filter->mode].question, name, name);
+                     attributes[modes[filter->mode].state].question, name, name);
     }
     return tell_all(filter, output, why);
 }

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/gecko/gecko_internal.h"
+#include "formats/model/attribute.h"
 
 #include <string.h>
 
-/* The states. A thread is in a state when (status & bits) == value. The colours are the viewer's colours for graphs. */
+/* The states, and whether the attribute is true in them. The colours are the viewer's colours for graphs. */
 static const struct state {
     const char *name, *color;
-    uint32_t bits, value;
+    enum attribute attribute;
+    bool is;
     bool overview; /* markers also appear above the thread's graph, which has room for only one kind: waiting for the
                     * GIL is what users look for */
     const char *description;
 } states[STATES] = {
-    [STATE_GIL] = { "Holds GIL", "green", STATUS_GIL, STATUS_GIL, false,
+    [STATE_GIL] = { "Holds GIL", "green", ATTRIBUTE_GIL, true, false,
                     "The thread held its interpreter's lock, or was attached to an interpreter that has none." },
-    [STATE_GIL_WAIT] = { "Waits for GIL", "red", STATUS_GIL_WAIT, STATUS_GIL_WAIT, true,
+    [STATE_GIL_WAIT] = { "Waits for GIL", "red", ATTRIBUTE_GIL_WAIT, true, true,
                          "The thread wanted its interpreter's lock, and another thread held it." },
-    [STATE_CPU] = { "On CPU", "blue", STATUS_CPU | STATUS_CPU_UNKNOWN, STATUS_CPU, false,
-                    "The thread was running, or ready to run." },
-    [STATE_NO_CPU] = { "Off CPU", "grey", STATUS_CPU | STATUS_CPU_UNKNOWN, 0, false,
-                       "The thread slept, or waited for something." },
-    [STATE_EXCEPTION] = { "Handles exception", "orange", STATUS_EXCEPTION, STATUS_EXCEPTION, false,
+    [STATE_CPU] = { "On CPU", "blue", ATTRIBUTE_CPU, true, false, "The thread was running, or ready to run." },
+    [STATE_NO_CPU] = { "Off CPU", "grey", ATTRIBUTE_CPU, false, false, "The thread slept, or waited for something." },
+    [STATE_EXCEPTION] = { "Handles exception", "orange", ATTRIBUTE_EXCEPTION, true, false,
                           "An exception was raised, or being handled." },
 };
 
 uint32_t gecko_state_markers_of(uint32_t status)
 {
     uint32_t set = 0;
-    for (size_t i = 0; i < STATES && status & STATUS_RECORDED; i++)
-        if ((status & states[i].bits) == states[i].value)
+    for (size_t i = 0; i < STATES; i++)
+        if (attribute_known(status, states[i].attribute) && attribute_is(status, states[i].attribute) == states[i].is)
             set |= 1u << i;
     return set;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/gecko/gecko_internal.h"
+#include "formats/model/attribute.h"
 
 #define CPU_LIMIT ((uint64_t)1 << 62) /* limit of a thread's CPU time in ns; a damaged recording may claim anything */
 #define CPU_BLANK 1u                  /* value of .stack in the column: the CPU time is unknown */
@@ -26,14 +27,9 @@ static void add_cpu_ns(struct gecko_thread *thread, uint64_t ns)
     thread->cpu_ns = ns < CPU_LIMIT - thread->cpu_ns ? thread->cpu_ns + ns : CPU_LIMIT;
 }
 
-static bool has_cpu(const struct sample *sample)
-{
-    return (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
-}
-
 static void take_cpu(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const bool known = has_cpu(sample);
+    const bool known = attribute_known(sample->status, ATTRIBUTE_CPU_TIME);
     add_cpu_ns(thread, sample->cpu_ns);
     if (thread->cpu.count == 0 && !known)
         return;

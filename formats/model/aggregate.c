@@ -88,28 +88,32 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
     return &aggregate->waiting[*latest];
 }
 
-/* The bits of a status without STATUS_RECORDED mean nothing. */
+/* The attributes that sums are of. */
+static const struct {
+    enum aggregate_sum sum;
+    enum attribute attribute;
+} summed[] = {
+    { SUM_CPU_NS, ATTRIBUTE_CPU_TIME },
+    { SUM_GIL_NS, ATTRIBUTE_GIL },
+    { SUM_GIL_WAIT_NS, ATTRIBUTE_GIL_WAIT },
+};
+
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
 {
-    const uint32_t status = sample->status;
-    const uint64_t count = 1 + sample->more, known = status & STATUS_RECORDED ? count : 0;
-    const uint64_t wall_ns = count * sample->stands_ns, known_ns = known * sample->stands_ns;
+    const uint64_t count = 1 + sample->more;
     struct aggregate_row *row = waiting_row(aggregate, sample);
     row->sums[SUM_SAMPLES] += count;
-    row->sums[SUM_WALL_NS] += wall_ns;
-    row->sums[SUM_CPU_NS] += sample->cpu_ns;
-    row->sums[SUM_GIL_NS] += status & STATUS_GIL ? known_ns : 0;
-    row->sums[SUM_GIL_WAIT_NS] += status & STATUS_GIL_WAIT ? known_ns : 0;
+    row->sums[SUM_WALL_NS] += count * sample->stands_ns;
     aggregate->samples += count;
-    aggregate->with_status += known;
-    aggregate->with_cpu += status & STATUS_CPU_UNKNOWN ? 0 : known;
+    for (size_t i = 0; i < countof(summed); i++) {
+        row->sums[summed[i].sum] += attribute_sum_ns(sample, summed[i].attribute, count);
+        aggregate->known[summed[i].sum] += attribute_known(sample->status, summed[i].attribute) ? count : 0;
+    }
 }
 
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)
 {
-    if (sum == SUM_SAMPLES || sum == SUM_WALL_NS)
-        return true;
-    return (sum == SUM_CPU_NS ? aggregate->with_cpu : aggregate->with_status) > 0;
+    return sum == SUM_SAMPLES || sum == SUM_WALL_NS || aggregate->known[sum] > 0;
 }
 
 /* ---- order ---- */

@@ -7,6 +7,7 @@
 #define PYREEL_FORMATS_MODEL_AGGREGATE_H
 
 #include "formats/intern/id_index.h"
+#include "formats/model/attribute.h"
 #include "formats/model/tables.h"
 
 enum aggregate_sum {
@@ -41,7 +42,7 @@ struct aggregate {
     uint32_t latest[AGGREGATE_THREADS]; /* index in `waiting` of the thread's latest row; another thread's row may be
                                          * there by now */
     uint64_t samples;                   /* all samples */
-    uint64_t with_status, with_cpu;     /* samples whose status is known; samples whose CPU time is known */
+    uint64_t known[SUMS];               /* samples that say something of the attribute of a sum */
 };
 
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */

@@ -2,6 +2,7 @@
 #include "formats/model/tables.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/attribute.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -242,7 +243,7 @@ static void count_sample(struct tables *tables, struct thread_row *row, const st
     row->samples += count;
     row->cpu_ns += sample->cpu_ns;
     row->wall_ns += sample->stands_ns * count;
-    row->cpu_known |= (sample->status & (STATUS_RECORDED | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
+    row->cpu_known |= attribute_known(sample->status, ATTRIBUTE_CPU_TIME);
     tables->samples += count;
     if (sample->task == 0)
         return;

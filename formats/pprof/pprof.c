@@ -304,9 +304,9 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (tables->left_out)
         comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
                 tables->left_out);
-    if (pprof->aggregate->with_cpu && pprof->aggregate->with_cpu < pprof->aggregate->samples)
+    if (pprof->aggregate->known[SUM_CPU_NS] && pprof->aggregate->known[SUM_CPU_NS] < pprof->aggregate->samples)
         comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
-                pprof->aggregate->samples - pprof->aggregate->with_cpu);
+                pprof->aggregate->samples - pprof->aggregate->known[SUM_CPU_NS]);
     if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason)
         comment(pprof, profile, "the recording was cut off");
 }

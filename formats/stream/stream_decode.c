@@ -91,9 +91,10 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .time_ns = units_of(reader, last) * reader->unit_ns,
                                     .status = status,
                                     .cpu_ns = cpu_units * reader->unit_ns,
-                                    .task = stream_task_now(&thread->task, reader->block),
                                     .more = last - first,
                                     .stands_ns = d->stands_ns };
+    for (size_t i = 0; i < HELD; i++)
+        *stream_held_in(&event.sample, i) = stream_held_now(&thread->held[i], reader->block);
     return sink_take(d->to, &event, d->why);
 }
 

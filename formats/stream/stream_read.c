@@ -125,19 +125,19 @@ static bool read_status(struct decoding *d, struct cursor fields)
     return true;
 }
 
-static bool read_thread_task(struct decoding *d, struct cursor fields)
+static bool read_held(struct decoding *d, size_t attribute, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
     struct reader_thread *thread = stream_decode_thread(reader, number);
-    const uint32_t task = take_number32(&fields);
+    const uint32_t value = take_number32(&fields);
     if (fields.bad || d->from.bad || !thread || !d->in_tick)
         return stream_decode_broken(d);
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
-    d->unsure |= task > reader->last_task;
-    thread->task.task = task;
-    thread->task.block = reader->block;
+    d->unsure |= stream_held[attribute].task && value > reader->last_task;
+    thread->held[attribute].value = value;
+    thread->held[attribute].block = reader->block;
     return true;
 }
 
@@ -161,7 +161,7 @@ static void learn_thread(struct stream_reader *reader, const struct thread *thre
     if (thread->number > reader->last_thread)
         reader->last_thread = thread->number;
     if (thread->task)
-        stream_decode_thread(reader, thread->number)->task.entry = thread->task;
+        stream_decode_thread(reader, thread->number)->held[HELD_TASK].begin = thread->task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -169,8 +169,9 @@ static bool give_note(struct decoding *d, uint64_t note)
     const struct cursor fields = take_part(&d->from, take_number(&d->from));
     if (note == NOTE_STATUS)
         return read_status(d, fields);
-    if (note == NOTE_THREAD_TASK)
-        return read_thread_task(d, fields);
+    for (size_t i = 0; i < HELD; i++)
+        if (note == stream_held[i].note)
+            return read_held(d, i, fields);
     if (note == NOTE_STANDS && d->reader->weighted)
         return read_stands(d, fields);
     struct event event = { 0 };

@@ -7,8 +7,8 @@
 
 #include "formats/model/source_kind.h"
 #include "formats/stream/block_prefetch.h"
+#include "formats/stream/stream_held.h"
 #include "formats/stream/stream_status.h"
-#include "formats/stream/stream_task.h"
 
 struct reader_thread {
     uint32_t depth;
@@ -20,7 +20,7 @@ struct reader_thread {
     uint64_t cpu_units; /* CPU time at the thread's last sample, ... */
     uint64_t losses;    /* ... and reader->losses at that time */
     bool sampled;       /* the thread had a sample with a status */
-    struct stream_task task;
+    struct stream_held held[HELD];
 };
 
 struct stream_reader {

@@ -224,17 +224,20 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
     stream_records_put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
 }
 
-/* Writes a RUNS note if the thread's task differs from the one that the block has. */
-static void follow_task(struct stream_writer *writer, const struct sample *sample)
+/* Writes a note for each held attribute whose value differs from the one that the block has. */
+static void follow_held(struct stream_writer *writer, const struct sample *sample)
 {
-    struct stream_task *now = &writer->threads[sample->thread].task;
-    if (sample->task == stream_task_now(now, writer->block))
-        return;
-    begin_tick(writer, sample->time_ns);
-    now->task = sample->task;
-    now->block = writer->block;
-    stream_records_put_numbers_note(&writer->open, NOTE_THREAD_TASK, (const uint64_t[]){ sample->thread, sample->task },
-                                    2);
+    for (size_t i = 0; i < HELD; i++) {
+        struct stream_held *held = &writer->threads[sample->thread].held[i];
+        const uint32_t value = *stream_held_in((struct sample *)sample, i);
+        if (value == stream_held_now(held, writer->block))
+            continue;
+        begin_tick(writer, sample->time_ns);
+        held->value = value;
+        held->block = writer->block;
+        stream_records_put_numbers_note(&writer->open, stream_held[i].note, (const uint64_t[]){ sample->thread, value },
+                                        2);
+    }
 }
 
 /* Writes a STANDS note if the tick's samples stand for another time than the block says. */
@@ -304,7 +307,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     if (!follow_stands(writer, sample, why))
         return false;
     follow_status(writer, sample);
-    follow_task(writer, sample);
+    follow_held(writer, sample);
     const bool known = thread->block == writer->block;
     thread->block = writer->block;
     thread->tick = writer->tick;
@@ -418,7 +421,7 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     if (event->kind == EVENT_MISSED)
         writer->now.missed += event->missed;
     if (event->kind == EVENT_THREAD && event->thread.task)
-        thread_row(writer, event->thread.number)->task.entry = event->thread.task;
+        thread_row(writer, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;

@@ -10,8 +10,8 @@
 
 #include "formats/model/sink.h"
 #include "formats/stream/block_write.h"
+#include "formats/stream/stream_held.h"
 #include "formats/stream/stream_status.h"
-#include "formats/stream/stream_task.h"
 
 struct stream_thread {
     uint32_t *stack; /* frames, root first */
@@ -22,7 +22,7 @@ struct stream_thread {
     uint64_t block;  /* the block, from 1, that has the thread's stack */
     uint64_t cpu_ns; /* CPU time of all samples so far */
     struct stream_status status;
-    struct stream_task task;
+    struct stream_held held[HELD];
 };
 
 struct totals {

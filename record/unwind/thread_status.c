@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/thread_status.h"
 
+#include "formats/model/attribute.h"
+
 #define LOOK_NS 1000 /* what asking about a thread's processor takes, more or less */
 #define SHARE   10   /* of the interval, that it may take when the mode does not need it: 1/10 */
 
@@ -52,10 +54,10 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
 
 bool thread_status_kept(const struct statuses *statuses, uint32_t status)
 {
-    static const uint32_t needed[MODES] = {
-        [MODE_CPU] = STATUS_CPU, [MODE_GIL] = STATUS_GIL, [MODE_EXCEPTION] = STATUS_EXCEPTION
+    static const enum attribute needed[MODES] = {
+        [MODE_CPU] = ATTRIBUTE_CPU, [MODE_GIL] = ATTRIBUTE_GIL, [MODE_EXCEPTION] = ATTRIBUTE_EXCEPTION
     };
-    return (status & needed[statuses->mode]) == needed[statuses->mode];
+    return statuses->mode == MODE_WALL || attribute_is(status, needed[statuses->mode]);
 }
 
 void thread_status_watch_close(struct watch *watch)

@@ -286,8 +286,8 @@ static void assert_same(const struct reading *runs, const struct reading *each)
 {
     assert_same_samples(runs, each);
     assert_same_times(&runs->tables, &each->tables);
-    assert_int_equal(runs->aggregate.with_status, each->aggregate.with_status);
-    assert_int_equal(runs->aggregate.with_cpu, each->aggregate.with_cpu);
+    assert_int_equal(runs->aggregate.known[SUM_GIL_NS], each->aggregate.known[SUM_GIL_NS]);
+    assert_int_equal(runs->aggregate.known[SUM_CPU_NS], each->aggregate.known[SUM_CPU_NS]);
     if (each->aggregate.count > 0)
         assert_memory_equal(runs->aggregate.rows, each->aggregate.rows,
                             each->aggregate.count * sizeof(*each->aggregate.rows));
@@ -296,7 +296,7 @@ static void assert_same(const struct reading *runs, const struct reading *each)
 /* Nobody asks what threads did, nor for how long, and nobody is told. */
 static void assert_without_status(const struct reading *reading)
 {
-    assert_int_equal(reading->aggregate.with_status, 0);
+    assert_int_equal(reading->aggregate.known[SUM_GIL_NS], 0);
     for (size_t i = 1; i < reading->tables.threads_count; i++)
         assert_false(reading->tables.threads[i].cpu_known);
     for (size_t i = 0; i < reading->aggregate.count; i++) {

@@ -209,8 +209,8 @@ static void sums_up_what_samples_did(void **state)
     for (size_t i = 0; i < countof(given); i++) {
         aggregate_sample(&aggregate, &given[i].sample);
         assert_int_equal(aggregate.samples, i + 1);
-        assert_int_equal(aggregate.with_status, given[i].with_status);
-        assert_int_equal(aggregate.with_cpu, given[i].with_cpu);
+        assert_int_equal(aggregate.known[SUM_GIL_NS], given[i].with_status);
+        assert_int_equal(aggregate.known[SUM_CPU_NS], given[i].with_cpu);
         assert_true(aggregate_knows(&aggregate, SUM_SAMPLES));
         assert_true(aggregate_knows(&aggregate, SUM_WALL_NS));
         assert_int_equal(aggregate_knows(&aggregate, SUM_CPU_NS), given[i].with_cpu > 0);

@@ -325,7 +325,7 @@ static void a_mode_keeps_what_it_is_about(void **state)
     for (uint32_t status = 0; status <= STATUS_BITS; status++) {
         const bool kept[MODES] = {
             [MODE_WALL] = true,
-            [MODE_CPU] = status & STATUS_CPU,
+            [MODE_CPU] = status & STATUS_CPU && !(status & STATUS_CPU_UNKNOWN),
             [MODE_GIL] = status & STATUS_GIL,
             [MODE_EXCEPTION] = status & STATUS_EXCEPTION,
         };
