@@ -69,7 +69,6 @@ static struct figures figures_of(const struct session *session)
                              .ticks = emitter->ticks,
                              .left_out = budget_left_out(&session->budget),
                              .samples = emitter->samples,
-                             .exact = sampler_counters(sampler).exact,
                              .missed = sampler->missed,
                              .missed_ns = session->missed_ns,
                              .failed = emitter->failed,
@@ -145,7 +144,7 @@ static enum target_state find_python(struct session *session, uint64_t give_up_n
         if (state != TARGET_NOT_YET)
             return state;
         if (clock_now_ns() >= give_up_ns || !sleep_until(session, program->find_due_ns))
-            return TARGET_NOT_YET;
+            return program->found == TARGET_GONE ? TARGET_GONE : TARGET_NOT_YET;
     }
 }
 
@@ -313,9 +312,10 @@ static bool end_recording(struct session *session)
 
 static void summarise(const struct session *session, const char *path)
 {
-    const struct figures f = figures_of(session);
+    struct figures f = figures_of(session);
     if (session->options.quiet)
         return;
+    f.exact = sampler_counters(&session->sampler).exact; /* the status line does not need it */
     progress_summary(&f, path, session->reason);
     freeze_report(&session->program->freeze, f.ticks);
 }

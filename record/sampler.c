@@ -10,9 +10,11 @@
 
 void sampler_open(struct sampler *sampler, struct sink sink)
 {
-    if (sampler->synthetic.depth == 0)
-        sampler->synthetic.depth = DEPTH_LIMIT;
-    sampler->synthetic.definitions = &sampler->emitter.definitions;
+    const struct synthetic_frames *wanted = &sampler->synthetic;
+    sampler->synthetic = (struct synthetic_frames){ .native = wanted->native,
+                                                    .gc = wanted->gc,
+                                                    .depth = wanted->depth ? wanted->depth : DEPTH_LIMIT,
+                                                    .definitions = &sampler->emitter.definitions };
     emitter_open(&sampler->emitter, sink);
 }
 
@@ -50,13 +52,13 @@ void sampler_close(struct sampler *sampler)
 
 /* ---- ticks ---- */
 
+/* The other processes are appointed when the first one has been looked at: definitions and the sink are for one look at
+ * a time. */
 bool sampler_appoint(struct sampler *sampler, const struct moments *moments)
 {
-    bool appointed = false;
-    for (size_t i = 0; i < sampler->count; i++)
-        if (sampler->watched[i]->attached)
-            appointed |= watched_appoint(sampler->watched[i], moments);
-    return appointed;
+    size_t at = 0;
+    struct watched *first = next_attached(sampler, &at);
+    return first && watched_appoint(first, moments);
 }
 
 void sampler_cancel(struct sampler *sampler)
@@ -66,15 +68,19 @@ void sampler_cancel(struct sampler *sampler)
             watched_cancel(sampler->watched[i]);
 }
 
-/* The looks of a tick. Nothing is emitted before: a look defines tasks itself. */
+/* The looks of a tick, one after the other. Nothing is emitted before: a look defines tasks itself. */
 static void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
-    bool first = true;
     size_t at = 0;
-    for (struct watched *watched; (watched = next_attached(sampler, &at));) {
-        watched_look(watched, first ? now_ns : clock_now_ns());
-        sampler->moment_ns = first ? watched->moment_ns : sampler->moment_ns;
-        first = false;
+    struct watched *watched = next_attached(sampler, &at);
+    if (!watched)
+        return;
+    watched_look(watched, now_ns);
+    sampler->moment_ns = watched->moment_ns;
+    while ((watched = next_attached(sampler, &at))) {
+        const struct moments now = { .due_ns = clock_now_ns() };
+        watched_appoint(watched, &now);
+        watched_look(watched, now.due_ns);
     }
 }
 
@@ -102,9 +108,11 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64
 
 bool sampler_waited(const struct sampler *sampler)
 {
-    bool waited = false;
-    for (size_t i = 0; i < sampler->count; i++)
-        waited |= sampler->watched[i]->attached && sampler->watched[i]->waited;
+    size_t at = 0;
+    struct watched *watched = next_attached(sampler, &at);
+    bool waited = watched != NULL;
+    for (; watched; watched = next_attached(sampler, &at))
+        waited &= watched->waited;
     return waited;
 }
 
@@ -113,7 +121,7 @@ static bool tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *
     sampler->blocked++;
     size_t at = 0;
     for (struct watched *watched; (watched = next_attached(sampler, &at));)
-        if (watched->waited && !watched_emit_again(watched, time_ns, why))
+        if (!watched_emit_again(watched, time_ns, why))
             return false;
     return emitter_tick(&sampler->emitter, time_ns, why);
 }

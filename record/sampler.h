@@ -34,11 +34,12 @@ enum sampler_state {
     SAMPLER_STUCK, /* the sink refused; the reason says why */
 };
 
-/* Appoints the looks of the next tick at every attached process where a look can be one moment. True: sampler_tick() is
- * due STAND_LATE_NS behind moments->due_ns, else at that moment. Need not be called. */
+/* Appoints the look of the next tick at the first attached process, if the look can be one moment. The others are
+ * looked at right after. True: sampler_tick() is due STAND_LATE_NS behind moments->due_ns, else at that moment. Need
+ * not be called. */
 bool sampler_appoint(struct sampler *sampler, const struct moments *moments);
 
-/* Calls off the looks that were appointed: the next sampler_tick() is live. */
+/* Calls off the look that was appointed: the next sampler_tick() is live. */
 void sampler_cancel(struct sampler *sampler);
 
 /* One tick of all attached processes: now, or the one that was appointed. `now_ns` is the clock's time. `missed` ticks
@@ -46,11 +47,12 @@ void sampler_cancel(struct sampler *sampler);
 __attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed,
                                                           struct fault *why);
 
-/* Whether a look of the last tick had to wait for the lock of a process's memory. */
+/* Whether each look of the last tick had to wait for the lock of its process's memory. When only some had to, the ticks
+ * that fell into the wait are missed ticks: nobody knows what the other processes did. */
 bool sampler_waited(const struct sampler *sampler);
 
-/* `count` more ticks that show what the last tick showed of the processes that it had to wait for, at even distances
- * from that tick to now. False when the sink refused. */
+/* `count` more ticks that show what the last tick showed, at even distances from that tick to now: every look waited,
+ * and each process stood where its look found it. False when the sink refused. */
 bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why);
 
 /* Lets go of threads that had not stopped before the end of a freeze, see freeze_settle(). Whether any are left. */

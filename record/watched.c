@@ -80,6 +80,7 @@ enum target_state watched_find(struct watched *w, struct fault *why)
         state = TARGET_UNSUPPORTED;
     }
     const uint64_t now_ns = clock_now_ns();
+    w->found = state;
     if (state == TARGET_READY)
         return state;
     if (watched_ended(w))
@@ -201,7 +202,7 @@ static void read_threads(struct watched *w, uint64_t now_ns)
                                     : look_now(w, now_ns);
     if (w->state == THREAD_LIST_SLEPT)
         w->state = THREAD_LIST_READ;
-    if (w->options->stands)
+    if (w->options->stands && !w->options->freezes)
         w->moment_ns = w->exact.moment_ns;
     if (!w->options->freezes)
         w->one_moment = w->exact.proven || w->slept;

@@ -71,10 +71,11 @@ struct watched {
     pid_t pid;
     struct command *command; /* the process is this command of ours; NULL: it is not */
     int pidfd;               /* of a process that is not ours; -1 where the kernel has none */
-    uint64_t find_due_ns;    /* when to look for a Python again */
+    enum target_state found; /* by the last look for a Python, believed or not */
+    uint64_t find_due_ns;    /* when to look again */
     uint64_t find_wait_ns, believe_ns;
 
-    bool attached;   /* the process is a CPython, and all from here to `asyncio` is open */
+    bool attached;   /* the process is a CPython; its target, code objects, threads and tasks are open */
     uint32_t number; /* of the process, as emitted */
     struct target target;
     struct codes codes;
@@ -114,7 +115,7 @@ struct watched {
 void watched_open(struct watched *watched, pid_t pid, struct command *command, const struct watch_options *options,
                   struct emitter *emitter, struct synthetic_frames *synthetic);
 
-/* Frees everything. The process must be detached. */
+/* Detaches the process, and frees everything. */
 void watched_close(struct watched *watched);
 
 /* Whether the process has ended. A zombie has, too. */
@@ -125,9 +126,13 @@ void watched_seek(struct watched *watched);
 
 /* One look for a Python, due at find_due_ns. A refusal is believed after a while only: a process that is just ending
  * has no memory left, which looks as if the memory were not for us, and a process that is just starting may not be
- * mapped as a whole. TARGET_READY         watched->target is open TARGET_GONE          the process has ended
+ * mapped as a whole.
+ *
+ *     TARGET_READY          watched->target is open
+ *     TARGET_GONE           the process has ended
  *     TARGET_DENIED, TARGET_UNSUPPORTED   for good, with the reason
- *     TARGET_NOT_YET       look again at find_due_ns */
+ *     TARGET_NOT_YET        look again at find_due_ns
+ */
 enum target_state watched_find(struct watched *watched, struct fault *why);
 
 /* Why the process could not be opened, for good, in a sentence for the user. `why` has the reason of watched_find().

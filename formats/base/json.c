@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void emit_key(struct emitter *json, const char *key)
+static void emit_key(struct json_emitter *json, const char *key)
 {
     if (json->comma)
         output_bytes(json->to, ",", 1);
@@ -16,14 +16,14 @@ static void emit_key(struct emitter *json, const char *key)
     output_bytes(json->to, "\":", 2);
 }
 
-void emit_open(struct emitter *json, const char *key, char bracket)
+void emit_open(struct json_emitter *json, const char *key, char bracket)
 {
     emit_key(json, key);
     output_bytes(json->to, &bracket, 1);
     json->comma = false;
 }
 
-void emit_close(struct emitter *json, char bracket)
+void emit_close(struct json_emitter *json, char bracket)
 {
     output_bytes(json->to, &bracket, 1);
     json->comma = true;
@@ -31,7 +31,7 @@ void emit_close(struct emitter *json, char bracket)
 
 /* Writes what stands before a number: mostly the comma between items of a long array. Returns how many bytes of the
  * output's room that took. */
-static size_t begin_number(struct emitter *json, const char *key)
+static size_t begin_number(struct json_emitter *json, const char *key)
 {
     if (key)
         emit_key(json, key);
@@ -41,7 +41,7 @@ static size_t begin_number(struct emitter *json, const char *key)
     return comma;
 }
 
-void emit_integer(struct emitter *json, const char *key, int64_t value)
+void emit_integer(struct json_emitter *json, const char *key, int64_t value)
 {
     size_t size = begin_number(json, key);
     unsigned char *at = output_room(json->to);
@@ -51,7 +51,7 @@ void emit_integer(struct emitter *json, const char *key, int64_t value)
     output_filled(json->to, size);
 }
 
-void emit_again(struct emitter *json, uint64_t value, uint64_t count)
+void emit_again(struct json_emitter *json, uint64_t value, uint64_t count)
 {
     unsigned char text[24] = ",";
     const size_t size = 1 + output_put_digits(text + 1, value);
@@ -76,7 +76,7 @@ static size_t put_fraction(unsigned char *to, uint64_t value, unsigned digits)
     return digits + 1;
 }
 
-void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigned digits)
+void emit_decimal(struct json_emitter *json, const char *key, uint64_t value, unsigned digits)
 {
     static const uint32_t powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000 };
     assert(digits <= 9);
@@ -89,7 +89,7 @@ void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigne
     output_filled(json->to, size);
 }
 
-void emit_literal(struct emitter *json, const char *key, const char *literal)
+void emit_literal(struct json_emitter *json, const char *key, const char *literal)
 {
     emit_key(json, key);
     output_string(json->to, literal);
@@ -101,14 +101,14 @@ static int emit_dumped(const char *bytes, size_t size, void *output)
     return 0;
 }
 
-void emit_text(struct emitter *json, const char *key, struct text text)
+void emit_text(struct json_emitter *json, const char *key, struct text text)
 {
     emit_value(json, key, json_stringn(text.size ? text.bytes : "", text.size));
 }
 
 /* A value that could not be made is written as "null", so that the JSON stays well formed until the caller looks at
  * `bad`. */
-void emit_value(struct emitter *json, const char *key, json_t *value)
+void emit_value(struct json_emitter *json, const char *key, json_t *value)
 {
     emit_key(json, key);
     if (!value || json_dump_callback(value, emit_dumped, json->to, JSON_COMPACT | JSON_ENCODE_ANY) != 0) {

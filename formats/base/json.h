@@ -17,32 +17,32 @@
 
 #include <jansson.h>
 
-struct emitter {
+struct json_emitter {
     struct output *to;
     bool comma; /* the next value on this level needs a comma */
     bool bad;   /* a value could not become JSON, for example a text that is not UTF-8. Check once, at the end */
 };
 
 /* Begins an object '{' or an array '[', and ends it with '}' or ']'. */
-void emit_open(struct emitter *json, const char *key, char bracket);
-void emit_close(struct emitter *json, char bracket);
+void emit_open(struct json_emitter *json, const char *key, char bracket);
+void emit_close(struct json_emitter *json, char bracket);
 
 /* Writes a whole number. */
-void emit_integer(struct emitter *json, const char *key, int64_t value);
+void emit_integer(struct json_emitter *json, const char *key, int64_t value);
 /* Writes `value` `count` times as items of an array. */
-void emit_again(struct emitter *json, uint64_t value, uint64_t count);
+void emit_again(struct json_emitter *json, uint64_t value, uint64_t count);
 
 /* Writes `value` / 10^`digits` without zeros at the end: 12340 with 3 digits is 12.34. `digits` is at most 9. */
-void emit_decimal(struct emitter *json, const char *key, uint64_t value, unsigned digits);
+void emit_decimal(struct json_emitter *json, const char *key, uint64_t value, unsigned digits);
 
 /* Writes JSON text as it is: "null", "true", "{}". */
-void emit_literal(struct emitter *json, const char *key, const char *literal);
+void emit_literal(struct json_emitter *json, const char *key, const char *literal);
 
 /* Writes a text of UTF-8. Any other text turns the emitter bad. */
-void emit_text(struct emitter *json, const char *key, struct text text);
+void emit_text(struct json_emitter *json, const char *key, struct text text);
 
 /* Writes a value of jansson's and releases it. NULL turns the emitter bad: jansson returns NULL for a text that is not
  * UTF-8. */
-void emit_value(struct emitter *json, const char *key, json_t *value);
+void emit_value(struct json_emitter *json, const char *key, json_t *value);
 
 #endif

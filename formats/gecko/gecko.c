@@ -106,7 +106,7 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
  * needs totals. */
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
     gecko_threads_make_lines(gecko);
     gecko_opcodes_settle(gecko);

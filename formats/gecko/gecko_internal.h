@@ -115,7 +115,7 @@ struct gecko_opcodes {
 
 struct gecko {
     const struct tables *tables;
-    struct emitter json;
+    struct json_emitter json;
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
@@ -142,7 +142,7 @@ struct gecko {
 };
 
 /* Writes a time in milliseconds. */
-static inline void gecko_emit_ms(struct emitter *json, const char *key, uint64_t ns)
+static inline void gecko_emit_ms(struct json_emitter *json, const char *key, uint64_t ns)
 {
     emit_decimal(json, key, ns, 6);
 }

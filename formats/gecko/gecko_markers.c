@@ -23,7 +23,7 @@ uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t tim
 }
 
 /* Writes a constant text, which needs no escape. Fast, because there may be millions. */
-static void emit_own(struct emitter *json, const char *key, const char *text)
+static void emit_own(struct json_emitter *json, const char *key, const char *text)
 {
     char quoted[32];
     snprintf(quoted, sizeof(quoted), "\"%s\"", text);
@@ -45,7 +45,7 @@ static uint32_t leaf_name(const struct tables *tables, uint32_t stack)
 
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     emit_integer(json, "function", leaf_name(gecko->tables, marker->stack));
     emit_open(json, "cause", '{');
     emit_decimal(json, "time", marker->start, gecko->digits);

@@ -63,7 +63,7 @@ static json_t *category_values(const struct gecko *gecko)
 
 /* Writes the product. The viewer's title is the product and the digits at the end of `misc`; from 3.15.0rc1 it would
  * show only the 1. */
-static void emit_product(struct emitter *json, uint32_t version_hex)
+static void emit_product(struct json_emitter *json, uint32_t version_hex)
 {
     char version[32], value[48];
     event_python_version_text(version, version_hex);
@@ -94,7 +94,7 @@ static uint64_t end_ns(const struct gecko *gecko)
 
 static void emit_times(struct gecko *gecko)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     const struct recording *recording = &gecko->tables->recording;
     /* an unknown interval is 0, which the viewer would draw without a width */
     gecko_emit_ms(json, "interval", recording->interval_ns ? recording->interval_ns : 1000000);
@@ -106,7 +106,7 @@ static void emit_times(struct gecko *gecko)
 
 static void emit_platform(struct gecko *gecko)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     const struct recording *recording = &gecko->tables->recording;
     emit_value(
         json, "oscpu",
@@ -231,7 +231,7 @@ static const struct fixed {
 
 void gecko_meta_emit(struct gecko *gecko)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     const struct process *process = tables_first_process(gecko->tables);
     const struct text version = gecko->tables->recording.pyreel_version;
     emit_open(json, "meta", '{');

@@ -295,7 +295,7 @@ static const struct table tables_shared[] = {
 
 static void emit_column(struct gecko *gecko, const struct column *column, size_t rows)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     emit_open(json, column->name, '[');
     for (size_t row = 0; row < rows; row++) {
         const int64_t cell = column->cell ? column->cell(gecko, row) : NOTHING;
@@ -331,7 +331,7 @@ static void emit_own_strings(struct gecko *gecko)
 
 static void emit_strings(struct gecko *gecko)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     emit_open(json, "stringArray", '[');
     emit_text(json, NULL, TEXT(NO_PYTHON_FRAMES));
     for (uint32_t i = 1; i < string_rows(gecko); i++)

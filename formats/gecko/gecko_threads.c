@@ -206,7 +206,7 @@ static void emit_tid(struct gecko *gecko, const struct gecko_line *line, struct 
     emit_text(&gecko->json, "tid", (struct text){ text, (size_t)size });
 }
 
-static void emit_life(struct emitter *json, const char *start_key, uint64_t start_ns, const char *end_key,
+static void emit_life(struct json_emitter *json, const char *start_key, uint64_t start_ns, const char *end_key,
                       uint64_t end_ns)
 {
     gecko_emit_ms(json, start_key, start_ns);
@@ -218,7 +218,7 @@ static void emit_life(struct emitter *json, const char *start_key, uint64_t star
 
 static void emit_identity(struct gecko *gecko, const struct gecko_line *line, struct again *tids)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     const struct gecko_process *process = &gecko->processes[line->process];
     const struct process_row *process_row = process_of(gecko, line->process);
     emit_name(gecko, line);
@@ -244,7 +244,7 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
 static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     const struct spool_column *samples = &thread->samples;
     struct spool_sample sample;
     emit_open(json, "samples", '{');
@@ -264,7 +264,7 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
 
 void gecko_threads_emit(struct gecko *gecko)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     struct spool_reader reader = { 0 };
     struct again tids = { 0 };
     emit_open(json, "threads", '[');

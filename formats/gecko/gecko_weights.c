@@ -34,7 +34,7 @@ static void emit_weights(struct gecko *gecko, uint32_t number, struct spool_read
 
 void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
 {
-    struct emitter *json = &gecko->json;
+    struct json_emitter *json = &gecko->json;
     const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);
     emit_literal(json, "weightType", differ ? "\"tracing-ms\"" : "\"samples\"");
     if (!differ) {

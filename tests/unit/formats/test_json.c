@@ -11,7 +11,7 @@
 
 struct page {
     struct output output;
-    struct emitter json;
+    struct json_emitter json;
     char path[40];
 };
 
@@ -39,7 +39,7 @@ static void a_number_is_told_again(void **state)
     (void)state;
     struct page page;
     begin(&page);
-    struct emitter *json = &page.json;
+    struct json_emitter *json = &page.json;
     emit_open(json, NULL, '[');
     emit_again(json, 5, 0);
     emit_again(json, 7, 2);
@@ -54,7 +54,7 @@ static void brackets_and_commas_are_where_they_belong(void **state)
     (void)state;
     struct page page;
     begin(&page);
-    struct emitter *json = &page.json;
+    struct json_emitter *json = &page.json;
     emit_open(json, NULL, '{');
     emit_open(json, "samples", '{');
     emit_open(json, "stack", '[');

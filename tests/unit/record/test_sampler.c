@@ -285,6 +285,35 @@ static void the_end_of_the_process_is_told(void **state)
     end(&scene);
 }
 
+/* After execve the process is another program with the same number: counters go on, and what is defined stays so. */
+static void a_process_may_become_another_program(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *watched = scene.watched;
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    const struct watched_counters before = sampler_counters(&scene.sampler);
+    struct target again = watched->target;
+    again.interpreters = NULL; /* freed with the first program */
+    again.interpreters_count = again.interpreters_room = 0;
+    watched_detach(watched);
+    assert_int_equal(sampler_counters(&scene.sampler).reads, before.reads);
+    watched->target = again;
+    watched->target.remote.calls = watched->target.remote.pieces = watched->target.remote.bytes = 0;
+    watched_attach(watched);
+    assert_int_equal(watched->number, 2);
+    scene.heard.used = 0;
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    const struct watched_counters after = sampler_counters(&scene.sampler);
+    assert_int_equal(after.code_reads, 2);
+    assert_int_equal(after.live, 2);
+    assert_true(after.reads > before.reads);
+    assert_int_equal(scene.heard.tables.frames_count, 1 + 1);
+    assert_int_equal(scene.heard.tables.threads_count, 1 + 2);
+    end(&scene);
+}
+
 /* A recording of several processes: each has threads of its own, and a frame that both have is defined once. */
 static void several_processes_are_in_one_tick(void **state)
 {
@@ -338,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_lost_list_is_a_failure_of_all),
         cmocka_unit_test(a_thread_stays_in_its_interpreter),
         cmocka_unit_test(the_end_of_the_process_is_told),
+        cmocka_unit_test(a_process_may_become_another_program),
         cmocka_unit_test(several_processes_are_in_one_tick),
     };
     return run_all(tests);

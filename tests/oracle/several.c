@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Records several running Pythons into one file: several FILE SECONDS PID... Shows that a recording of several
+ * processes is an array of struct watched; pyreel-record has one process so far. */
+#include "formats/base/startup.h"
+#include "formats/stream/stream_write.h"
+#include "record/exact/budget.h"
+#include "record/process/clock.h"
+#include "record/sampler.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define INTERVAL_NS 2000000
+
+static bool begin(struct stream_writer *writer, struct sampler *sampler, struct fault *why)
+{
+    *sampler = (struct sampler){
+        .options = { .interval_ns = INTERVAL_NS, .start_ns = clock_now_ns(), .with_status = true, .stands = true }
+    };
+    sampler_open(sampler, stream_writer_sink(writer));
+    const struct event event = { .kind = EVENT_RECORDING,
+                                 .recording = { .pyreel_version = TEXT(PYREEL_VERSION),
+                                                .mode = TEXT("wall"),
+                                                .threads_option = TEXT("all"),
+                                                .command = TEXT("several"),
+                                                .start_unix_ns = clock_unix_ns(),
+                                                .start_monotonic_ns = sampler->options.start_ns,
+                                                .interval_ns = INTERVAL_NS,
+                                                .time_unit_ns = 1000,
+                                                .attached = 1,
+                                                .weighted = 1 } };
+    return stream_write(writer, &event, why);
+}
+
+static bool attach(struct sampler *sampler, pid_t pid, struct fault *why)
+{
+    struct watched *watched = sampler_watch(sampler, pid, NULL);
+    if (target_open(&watched->target, pid, why) != TARGET_READY)
+        return fault(why, "process %d can't be read", (int)pid);
+    watched_attach(watched);
+    watched_warm_up(watched);
+    return true;
+}
+
+/* Ticks until the time is over, or until every process has ended. */
+static bool take_ticks(struct sampler *sampler, uint64_t end_ns, struct fault *why)
+{
+    struct budget budget = { .asked_ns = INTERVAL_NS, .limit = 1 };
+    uint64_t missed = 0;
+    size_t lost = 0;
+    budget_open(&budget, sampler->options.start_ns);
+    budget_begin(&budget, clock_now_ns());
+    while (clock_now_ns() < end_ns && lost < sampler->count) {
+        const struct moments moments = budget_moments(&budget);
+        const bool appointed = sampler_appoint(sampler, &moments);
+        clock_sleep_until(moments.due_ns + (appointed ? STAND_LATE_NS : 0));
+        const enum sampler_state state = sampler_tick(sampler, clock_now_ns(), missed, why);
+        if (state == SAMPLER_STUCK)
+            return false;
+        for (size_t i = 0; i < sampler->count && state == SAMPLER_LOST; i++) {
+            lost += sampler->watched[i]->attached && sampler->watched[i]->lost;
+            if (sampler->watched[i]->lost)
+                watched_detach(sampler->watched[i]);
+        }
+        missed = budget_pass(&budget, 0, clock_now_ns(), false);
+    }
+    return true;
+}
+
+static bool record(int fd, uint64_t seconds, char **pids, struct fault *why)
+{
+    struct stream_writer writer;
+    struct sampler sampler;
+    stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
+    bool good = begin(&writer, &sampler, why);
+    for (; good && *pids; pids++)
+        good = attach(&sampler, (pid_t)atoi(*pids), why);
+    good = good && take_ticks(&sampler, clock_now_ns() + seconds * 1000000000, why);
+    const struct watched_counters counters = sampler_counters(&sampler);
+    const uint64_t ended_ns = clock_now_ns() - sampler.options.start_ns;
+    printf("{\"samples\": %lu, \"exact\": %lu}\n", sampler.emitter.samples, counters.exact);
+    sampler_close(&sampler);
+    const struct event end = { .kind = EVENT_END,
+                               .end = { .reason = END_DURATION, .time_ns = ended_ns, .wait_status = -1 } };
+    good = good && stream_write(&writer, &end, why);
+    stream_writer_close(&writer);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    struct fault why = { 0 };
+    startup(EXIT_FAILURE);
+    if (argc < 4) {
+        fprintf(stderr, "usage: several FILE SECONDS PID...\n");
+        return 2;
+    }
+    const int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0 || !record(fd, (uint64_t)atoi(argv[2]), argv + 3, &why)) {
+        fprintf(stderr, "several: %s\n", why.text[0] ? why.text : "cannot create the file");
+        return EXIT_FAILURE;
+    }
+    return close(fd) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
