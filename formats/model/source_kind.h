@@ -17,7 +17,7 @@ struct damage {
     uint64_t bytes;      /* passed over in search of a good block, ... */
     uint64_t tail;       /* ... and those of them behind the last one of this recording */
     uint64_t blocks;     /* lost: missing numbers, or broken inside */
-    uint64_t duplicates; /* blocks that came twice, too early or too late */
+    uint64_t duplicates; /* blocks that came twice or too late */
     bool cut;            /* it ends in the middle of a block */
     struct fault first;  /* the first thing that was wrong */
 };

@@ -10,20 +10,18 @@
 #define BYTES_MOST ((size_t)1 << 20) /* limit of waiting payloads: a few of the largest blocks that a writer makes */
 #define ROOM_MOST  BYTES_MOST        /* limit of a payload's memory that is kept for reuse */
 
-/* One result of block_order_next(). */
+/* One result of block_read(). */
 struct slot {
     enum block_found found;
     struct block block;
     struct bytes payload; /* owns the block's payload */
-    bool skipped;
     struct fault why;
     struct block_progress progress;
 };
 
 struct block_prefetch {
-    struct block_reader blocks; /* `blocks` and `order` belong to the thread */
-    struct block_order order;
-    uint64_t lost; /* lost blocks in the `progress` of the block given last */
+    struct block_reader blocks; /* belongs to the thread */
+    uint64_t lost;              /* lost blocks in the `progress` of the block given last */
 
     pthread_t thread;
     pthread_mutex_t lock;
@@ -41,7 +39,7 @@ struct block_prefetch {
 static void fill(struct block_prefetch *ahead, struct slot *slot)
 {
     slot->why.text[0] = '\0';
-    slot->found = block_order_next(&ahead->order, &ahead->blocks, &slot->block, &slot->skipped, &slot->why);
+    slot->found = block_read(&ahead->blocks, &slot->block, &slot->why);
     slot->progress = block_read_progress(&ahead->blocks);
     slot->payload.size = 0;
     if (slot->found != BLOCK_FOUND)
@@ -106,11 +104,10 @@ static void *find_blocks(void *self)
 
 /* ---- the caller's side ---- */
 
-struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct block_order *order)
+struct block_prefetch *block_prefetch_begin(struct block_reader *blocks)
 {
     struct block_prefetch *ahead = alloc_zeroed(1, sizeof(*ahead));
     ahead->blocks = *blocks;
-    ahead->order = *order;
     ahead->lost = blocks->damage.blocks;
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->changed, NULL);
@@ -119,7 +116,6 @@ struct block_prefetch *block_prefetch_begin(struct block_reader *blocks, struct 
         return NULL;
     }
     const struct block_progress progress = block_read_progress(blocks);
-    *order = (struct block_order){ .next = order->next, .recording_id = order->recording_id };
     block_reader_open(blocks, blocks->fd);
     block_read_show_progress(blocks, &progress);
     return ahead;
@@ -155,8 +151,8 @@ static struct slot *wait_for_block(struct block_prefetch *ahead)
     return &ahead->slots[ahead->given % SLOTS];
 }
 
-enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_order *order,
-                                     struct block_reader *blocks, struct block *block, bool *skipped, struct fault *why)
+enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_reader *blocks, struct block *block,
+                                     struct fault *why)
 {
     struct slot *slot = wait_for_block(ahead);
     show_progress(ahead, blocks, slot->progress);
@@ -166,8 +162,6 @@ enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_
         return slot->found;
     }
     *block = slot->block;
-    *skipped = slot->skipped;
-    order->next = (uint64_t)block->sequence + 1;
     count_given(ahead, slot->payload.size);
     return BLOCK_FOUND;
 }
@@ -187,7 +181,6 @@ void block_prefetch_end(struct block_prefetch *ahead)
         bytes_free(&ahead->slots[i].payload);
     for (size_t i = 0; i < ahead->spares_count; i++)
         bytes_free(&ahead->spares[i]);
-    block_order_free(&ahead->order);
     block_reader_close(&ahead->blocks);
     free(ahead);
 }

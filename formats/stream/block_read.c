@@ -83,6 +83,7 @@ struct block_progress block_read_progress(const struct block_reader *reader)
                                     .bytes_used = bytes_used(reader),
                                     .good = reader->good,
                                     .good_plain = reader->good_plain,
+                                    .next = reader->next,
                                     .damage = reader->damage };
 }
 
@@ -93,6 +94,7 @@ void block_read_show_progress(struct block_reader *reader, const struct block_pr
     reader->end = progress->bytes_read - progress->bytes_used;
     reader->good = progress->good;
     reader->good_plain = progress->good_plain;
+    reader->next = progress->next;
     reader->damage = progress->damage;
 }
 
@@ -164,6 +166,34 @@ uint32_t block_read_field(struct cursor payload, uint32_t field)
     return 0;
 }
 
+/* The id is in a note behind the base. A later format version may have other notes before it. */
+static uint32_t recording_id_of_events(struct cursor payload)
+{
+    take_number(&payload);
+    while (cursor_left(&payload) > 0 && !payload.bad) {
+        const uint64_t tag = take_number(&payload);
+        if ((tag & 7) != RECORD_NOTE)
+            return 0;
+        struct cursor fields = take_part(&payload, take_number(&payload));
+        if (tag >> 3 == NOTE_RECORDING_ID)
+            return payload.bad ? 0 : take_number32(&fields);
+    }
+    return 0;
+}
+
+uint32_t block_read_recording_id(enum stream_block kind, struct cursor payload)
+{
+    switch (kind) {
+    case BLOCK_HEADER:
+        return block_read_field(payload, HEADER_RECORDING_ID);
+    case BLOCK_EVENTS:
+        return recording_id_of_events(payload);
+    case BLOCK_END:
+        return block_read_field(payload, END_RECORDING_ID);
+    }
+    return 0;
+}
+
 static const char *(*const codecs[])(struct block_reader *, struct cursor stored, size_t size,
                                      struct cursor *payload) = {
     [CODEC_PLAIN] = take_plain,
@@ -223,7 +253,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (wrong)
         return wrong;
     reader->wasted -= size + plain_size;
-    *block = (struct block){ header[4], sequence, payload, bytes_used(reader), size, reader->damage.tail };
+    *block = (struct block){ header[4], sequence, payload, bytes_used(reader), size, false };
     reader->start += size;
     return NULL;
 }
@@ -254,7 +284,8 @@ static void pass_over_rest(struct block_reader *reader)
     reader->at_end = true;
 }
 
-enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why)
+/* Finds the next good block, of whichever recording. */
+static enum block_found find_block(struct block_reader *reader, struct block *block, struct fault *why)
 {
     const char *first_wrong = NULL;
     for (;;) {
@@ -269,9 +300,7 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
             return BLOCK_UNREADABLE;
         }
         if (!wrong) {
-            if (reader->good++ == 0 && block->kind == BLOCK_HEADER)
-                reader->version = block_read_field(block->payload, HEADER_VERSION);
-            reader->damage.tail = 0;
+            reader->good++;
             reader->good_plain += cursor_left(&block->payload);
             return BLOCK_FOUND;
         }
@@ -284,6 +313,67 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
             pass_over_rest(reader);
         else
             skip_to_sync(reader);
+    }
+}
+
+/* Learns from the first good block of the file which recording is read. */
+static void begin_recording(struct block_reader *reader, const struct block *first)
+{
+    if (first->kind == BLOCK_HEADER)
+        reader->version = block_read_field(first->payload, HEADER_VERSION);
+    reader->recording_id = block_read_recording_id(first->kind, first->payload);
+    reader->next = first->sequence;
+}
+
+/* Whether the block belongs to this recording. A block of an unknown kind counts as one of this recording. */
+static bool is_ours(const struct block_reader *reader, const struct block *block)
+{
+    return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
+           block_read_recording_id(block->kind, block->payload) == reader->recording_id;
+}
+
+/* Skips a block of another recording. Its bytes, and bytes that were skipped before it, may be the lost end of this
+ * recording: they count in `tail`. */
+static void pass_over_strange(struct block_reader *reader, const struct block *block)
+{
+    reader->damage.bytes += block->size;
+    reader->damage.tail += block->size;
+    block_read_note_damage(reader, "a block of another recording", block->at);
+}
+
+static void pass_over_late(struct block_reader *reader, const struct block *block)
+{
+    reader->damage.duplicates++;
+    block_read_note_damage(reader, "a repeated or late block", block->at);
+}
+
+/* Counts the blocks that are missing before a block of the recording. */
+static void step_to(struct block_reader *reader, struct block *block)
+{
+    block->skipped = block->sequence > reader->next;
+    if (block->skipped)
+        block_read_note_damage(reader, "missing blocks ahead of the one", block->at);
+    reader->damage.blocks += block->sequence - reader->next;
+    reader->damage.tail = 0;
+    reader->next = (uint64_t)block->sequence + 1;
+}
+
+enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why)
+{
+    for (;;) {
+        const enum block_found found = find_block(reader, block, why);
+        if (found != BLOCK_FOUND)
+            return found;
+        if (reader->good == 1)
+            begin_recording(reader, block);
+        if (!is_ours(reader, block)) {
+            pass_over_strange(reader, block);
+        } else if (block->sequence < reader->next) {
+            pass_over_late(reader, block);
+        } else {
+            step_to(reader, block);
+            return BLOCK_FOUND;
+        }
     }
 }
 

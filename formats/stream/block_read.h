@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the good blocks of a stream, in a file or a pipe. The stream is not trusted: sizes are checked before they are
- * used, and a block is good only if its checksum is right. Bytes between good blocks are skipped and noted as damage
- * (schemas/stream.md section 5). */
+/* Reads the good blocks of a recording, from a file or a pipe, in the order of the file. The stream is not trusted:
+ * sizes are checked before they are used, and a block is good only if its checksum is right. Bytes between good blocks
+ * are skipped and noted as damage. So is a good block that is out of place: a block of another recording, as its
+ * recording id shows, and a block whose sequence was passed already (schemas/stream.md section 5).
+ *
+ *     in the file   1  4  2  3  4  5
+ *     given         1  4           5      2 and 3 are lost; 2, 3 and the second 4 are passed over
+ */
 #ifndef PYREEL_FORMATS_STREAM_BLOCK_READ_H
 #define PYREEL_FORMATS_STREAM_BLOCK_READ_H
 
@@ -17,6 +22,8 @@ struct block_reader {
     size_t start, end, room;
     bool at_end;               /* the file has no more bytes */
     uint32_t version;          /* format version from the header; 0: unknown */
+    uint32_t recording_id;     /* of all blocks of the recording; 0: the recording has no id */
+    uint64_t next;             /* sequence of the next block, if no block is lost */
     uint64_t bytes_read;       /* bytes read from the file */
     uint64_t good, good_plain; /* good blocks, and the plain bytes of their payloads */
     unsigned char *plain;      /* the decompressed block */
@@ -33,6 +40,7 @@ struct block_reader {
 struct block_progress {
     uint64_t bytes_read, bytes_used; /* bytes read from the file; the part up to the end of the last block */
     uint64_t good, good_plain;
+    uint64_t next;
     struct damage damage;
 };
 
@@ -41,9 +49,9 @@ struct block {
     enum stream_block kind;
     uint32_t sequence;
     struct cursor payload;
-    uint64_t at;   /* offset of the block in the file, ... */
-    size_t size;   /* ... and its size there */
-    uint64_t tail; /* damage.tail before the block was found */
+    uint64_t at;  /* offset of the block in the file, ... */
+    size_t size;  /* ... and its size there */
+    bool skipped; /* blocks are missing before it */
 };
 
 /* The caller keeps `fd` and closes it. */
@@ -63,9 +71,13 @@ bool block_read_magic(struct block_reader *reader, struct fault *why);
 /* The number in a field of a HEADER or an END block; 0 when the field is absent or above 32 bits. */
 uint32_t block_read_field(struct cursor payload, uint32_t field);
 
+/* The recording id in the payload of a HEADER, an EVENTS or an END block; 0: none. */
+uint32_t block_read_recording_id(enum stream_block kind, struct cursor payload);
+
 enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };
 
-/* Reads the next good block. BLOCK_UNREADABLE with the reason when the file could not be read. */
+/* Reads the next good block of the recording that the first good block of the file belongs to. BLOCK_UNREADABLE with
+ * the reason when the file could not be read. */
 enum block_found block_read(struct block_reader *reader, struct block *block, struct fault *why);
 
 /* How far this reader is in the file. */

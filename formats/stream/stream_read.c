@@ -24,7 +24,6 @@ void stream_reader_close(struct stream_reader *reader)
 {
     stream_reader_stop(reader);
     block_reader_close(&reader->blocks);
-    block_order_free(&reader->order);
     free(reader->threads);
     free(reader->expected);
     free(reader->ticks);
@@ -298,30 +297,27 @@ bool stream_reader_open(struct stream_reader *reader, int fd, struct text head, 
         return false;
     if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
         return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
-    reader->order.next = 1;
-    reader->order.recording_id = block_order_recording_id(BLOCK_HEADER, block.payload);
     return give_recording(reader, block.payload, to, why);
 }
 
-static enum block_found next_block(struct stream_reader *reader, struct block *block, bool *skipped, struct fault *why)
+static enum block_found next_block(struct stream_reader *reader, struct block *block, struct fault *why)
 {
     if (reader->goes_ahead && !reader->ahead) {
-        reader->ahead = block_prefetch_begin(&reader->blocks, &reader->order);
+        reader->ahead = block_prefetch_begin(&reader->blocks);
         reader->goes_ahead = reader->ahead != NULL; /* when no thread can be started, it is not tried again */
     }
     if (reader->ahead)
-        return block_prefetch_next(reader->ahead, &reader->order, &reader->blocks, block, skipped, why);
-    return block_order_next(&reader->order, &reader->blocks, block, skipped, why);
+        return block_prefetch_next(reader->ahead, &reader->blocks, block, why);
+    return block_read(&reader->blocks, block, why);
 }
 
 enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
 {
     struct block block;
-    bool skipped;
-    const enum block_found found = next_block(reader, &block, &skipped, why);
+    const enum block_found found = next_block(reader, &block, why);
     if (found != BLOCK_FOUND)
         return found == BLOCK_NO_MORE ? SOURCE_ENDED : SOURCE_STOPPED;
-    reader->losses += skipped;
+    reader->losses += block.skipped;
     reader->at = block.at;
     if (reader->ended || block.kind == BLOCK_HEADER) {
         reader->blocks.damage.blocks++;

@@ -27,9 +27,8 @@ struct stream_reader {
     struct block_reader blocks; /* .damage is the damage of the whole recording */
     uint64_t block;             /* number of the block that is being decoded; struct reader_thread refers to it */
     uint64_t at;                /* offset of that block in the file */
-    struct block_order order;
-    bool ended;    /* the END block has been given, ... */
-    bool complete; /* ... and reports no loss before it */
+    bool ended;                 /* the END block has been given, ... */
+    bool complete;              /* ... and reports no loss before it */
     enum end_reason end_reason;
     bool gives_runs; /* set by the caller: the sink takes samples with `more` */
     /* Set by the caller: samples get status 0 and no CPU time, and a change of these does not end a run. */

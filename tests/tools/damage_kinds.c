@@ -181,15 +181,15 @@ static void splice_in_blocks_of_another(struct damaging *d)
 }
 
 const struct damage_kind damage_kinds[] = {
-    { "bits flipped", flip_bits, 0 },
-    { "the end cut off", cut_the_end, 0 },
-    { "a piece cut out", cut_a_piece_out, 0 },
-    { "a range of zeros", zero_a_range, 0 },
-    { "a range of noise", put_noise_into_a_range, 0 },
-    { "a piece repeated", repeat_a_piece, 0 },
-    { "a block put in again", put_a_block_in_again, 0 },
-    { "two blocks swapped", swap_two_blocks, 1 },
-    { "blocks moved", move_blocks, RUN_MOST },
-    { "blocks of another recording", splice_in_blocks_of_another, 0 },
+    { "bits flipped", flip_bits, false },
+    { "the end cut off", cut_the_end, false },
+    { "a piece cut out", cut_a_piece_out, false },
+    { "a range of zeros", zero_a_range, false },
+    { "a range of noise", put_noise_into_a_range, false },
+    { "a piece repeated", repeat_a_piece, false },
+    { "a block put in again", put_a_block_in_again, true },
+    { "two blocks swapped", swap_two_blocks, true },
+    { "blocks moved", move_blocks, true },
+    { "blocks of another recording", splice_in_blocks_of_another, false },
 };
 const size_t damage_kinds_count = countof(damage_kinds);

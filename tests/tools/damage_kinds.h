@@ -31,7 +31,7 @@ struct damaging {
 struct damage_kind {
     const char *name;
     void (*damage)(struct damaging *damaging);
-    uint32_t late; /* blocks that may stand so far behind their place that they are not read */
+    bool early; /* a block may come too early: the blocks that it overtakes are lost */
 };
 
 extern const struct damage_kind damage_kinds[];

@@ -87,7 +87,7 @@ static uint64_t stack_hash(struct told *told, uint32_t stack)
 
 static uint32_t block_now(const struct told *told)
 {
-    return (uint32_t)told->reader.order.next - 1;
+    return (uint32_t)told->reader.blocks.next - 1;
 }
 
 static void note_definition(struct told *told, uint32_t **rows, size_t *room, uint32_t number)

@@ -264,7 +264,7 @@ static void no_more_than_a_second_is_in_memory_only(void **state)
         playback_read(&playback, bytes.at, bytes.size);
         assert_same_lines(journal_text(&playback.journal), journal_text(&run.told));
         assert_true(playback_whole(&playback));
-        assert_int_equal(playback.reader.order.next, 2 + 4); /* header, 1 s, 1 s, 1 s, 0.5 s, end */
+        assert_int_equal(playback.reader.blocks.next, 2 + 4); /* header, 1 s, 1 s, 1 s, 0.5 s, end */
         playback_free(&playback);
         bytes_free(&bytes);
         end_long_run(&run);

@@ -204,7 +204,7 @@ static void the_payload_keeps_the_rules(void **state)
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
     stream_fields_put_number(&header, HEADER_RECORDING_ID,
-                             block_order_recording_id(BLOCK_EVENTS, cursor_of(events.at, events.size)));
+                             block_read_recording_id(BLOCK_EVENTS, cursor_of(events.at, events.size)));
     assert_int_equal(payload.at[0], 0);
     put_bytes(&events, payload.at + 1, payload.size - 1);
     struct bytes file = stream_of_payloads(&header, events.at, events.size);

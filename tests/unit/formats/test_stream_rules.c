@@ -309,7 +309,7 @@ static void hold_all(const struct rule *held, size_t count, uint64_t version, ui
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
     stream_fields_put_number(&header, 18, weighted);
-    stream_fields_put_number(&header, HEADER_RECORDING_ID, block_order_recording_id(BLOCK_EVENTS, notes));
+    stream_fields_put_number(&header, HEADER_RECORDING_ID, block_read_recording_id(BLOCK_EVENTS, notes));
     for (size_t i = 0; i < count; i++)
         hold(&held[i], &header, notes);
     bytes_free(&header);
