@@ -519,7 +519,7 @@ static void a_task_that_stays_costs_little(void **state)
         size_t bytes; /* more than a thread without a task takes, at most */
     } rows[] = {
         { THREAD(1, 1, 4313, "Task-1"), 0, 0 },
-        { THREAD(1, 1, 4313, "Task-1"), 1, 4 * 4 },        /* RUNS in each of four blocks */
+        { THREAD(1, 1, 4313, "Task-1"), 1, 4 * 4 },        /* THREAD_TASK in each of four blocks */
         { TASK_ENTRY(1, 1, 4313, 1, "Task-1"), 1, 1 },     /* one field more */
         { TASK_ENTRY(1, 1, 4313, 1, "Task-1"), 0, 1 + 16 } /* strange, and yet it is told */
     };
