@@ -260,14 +260,12 @@ struct shown {
     uint32_t nodes; /* first node with this frame */
 };
 
-/* The shown frames by label. Free slots have number 0, which is no label. */
+/* The shown frames by label; 0 is no label. */
 static struct shown *list_frames(const struct intern *frames)
 {
     struct shown *list = alloc_zeroed((size_t)frames->count + 1, sizeof(*list));
-    for (size_t i = 0; i < frames->room; i++) {
-        const struct intern_slot *slot = &frames->slots[i];
-        list[slot->number].text = (struct text){ slot->bytes, slot->size };
-    }
+    for (uint32_t i = 1; i <= frames->count; i++)
+        list[i].text = frames->texts[i];
     return list;
 }
 

@@ -321,12 +321,8 @@ static void emit_table(struct gecko *gecko, const struct table *table)
 static void emit_own_strings(struct gecko *gecko)
 {
     const struct intern *strings = &gecko->strings;
-    struct text *list = alloc_zeroed((size_t)strings->count + 1, sizeof(*list));
-    for (size_t i = 0; i < strings->room; i++)
-        list[strings->slots[i].number] = (struct text){ strings->slots[i].bytes, strings->slots[i].size };
     for (uint32_t i = 1; i <= strings->count; i++)
-        emit_text(&gecko->json, NULL, list[i]);
-    free(list);
+        emit_text(&gecko->json, NULL, strings->texts[i]);
 }
 
 static void emit_strings(struct gecko *gecko)

@@ -80,80 +80,45 @@ void intern_pairs_free(struct intern_pairs *pairs)
     *pairs = (struct intern_pairs){ 0 };
 }
 
-static struct intern_slot *intern_slot(const struct intern *intern, uint64_t hash, const void *bytes, size_t size)
+/* ---- rows of bytes ---- */
+
+static bool same_text(const void *texts, uint32_t number, const void *wanted)
 {
-    const size_t mask = intern->room - 1;
-    for (size_t i = hash & mask;; i = (i + 1) & mask) {
-        struct intern_slot *slot = &intern->slots[i];
-        if (slot->number == 0)
-            return slot;
-        if (slot->hash == hash && slot->size == size && memcmp(slot->bytes, bytes, size) == 0)
-            return slot;
-    }
+    return text_equal(((const struct text *)texts)[number], *(const struct text *)wanted);
 }
 
-static void intern_rebuild(struct intern *intern, size_t room)
+static uint64_t hash_of(const struct hash_factors *spread, struct text text)
 {
-    const struct intern old = *intern;
-    intern->room = room;
-    intern->slots = alloc_zeroed(room, sizeof(*intern->slots));
-    for (size_t i = 0; i < old.room; i++) {
-        const struct intern_slot *slot = &old.slots[i];
-        if (slot->number)
-            *intern_slot(intern, slot->hash, slot->bytes, slot->size) = *slot;
-    }
-    free(old.slots);
+    return hash_bytes(spread->mixes ? spread->a : 0, (const unsigned char *)text.bytes, text.size);
 }
 
-static void intern_spread_anew(struct intern *intern)
+static uint64_t hash_of_row(const struct hash_factors *spread, const void *texts, uint32_t number)
 {
-    intern->hashed_anew = true; /* only once per size: if new factors do not help, no factors do */
-    intern->secret = hash_anew().a;
-    for (size_t i = 0; i < intern->room; i++) {
-        struct intern_slot *slot = &intern->slots[i];
-        if (slot->number)
-            slot->hash = hash_bytes(intern->secret, (const unsigned char *)slot->bytes, slot->size);
-    }
-    intern_rebuild(intern, intern->room);
-}
-
-/* Returns the copy. */
-static const char *intern_add(struct intern *intern, struct intern_slot *slot, uint64_t hash, const void *bytes,
-                              size_t size)
-{
-    const size_t mask = intern->room - 1, steps = ((size_t)(slot - intern->slots) - (size_t)hash) & mask;
-    char *copy = alloc_copy(bytes, size);
-    *slot = (struct intern_slot){ hash, copy, size, ++intern->count };
-    if (steps >= HASH_FAR && !intern->hashed_anew)
-        intern_spread_anew(intern);
-    return copy;
-}
-
-uint32_t intern_keep(struct intern *intern, const void *bytes, size_t size, bool *added, const char **kept)
-{
-    if (crowded(intern->count, intern->room)) {
-        intern->hashed_anew = false;
-        intern_rebuild(intern, intern->room ? intern->room * 2 : 64);
-    }
-    const uint64_t hash = hash_bytes(intern->secret, bytes, size);
-    struct intern_slot *slot = intern_slot(intern, hash, bytes, size);
-    *added = slot->number == 0;
-    if (!*added)
-        return slot->number;
-    *kept = intern_add(intern, slot, hash, bytes, size);
-    return intern->count;
+    return hash_of(spread, ((const struct text *)texts)[number]);
 }
 
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
 {
-    const char *unused;
-    return intern_keep(intern, bytes, size, added, &unused);
+    struct id_index *index = &intern->index;
+    const struct text wanted = { bytes, size };
+    const uint32_t known = index->room ? *id_index_slot(index, hash_of(&index->spread, wanted), same_text,
+                                                        intern->texts, &wanted)
+                                       : 0;
+    *added = known == 0;
+    if (known)
+        return known;
+    const uint32_t number = ++intern->count;
+    intern->texts = alloc_grow(intern->texts, &intern->room, (size_t)number + 1, sizeof(*intern->texts));
+    intern->texts[number] = (struct text){ alloc_copy(bytes, size), size };
+    id_index_add(index, intern->texts, number, hash_of_row);
+    return number;
 }
 
 void intern_free(struct intern *intern)
 {
-    for (size_t i = 0; i < intern->room; i++)
-        free(intern->slots[i].bytes);
-    free(intern->slots);
+    for (uint32_t i = 1; i <= intern->count; i++)
+        text_free(intern->texts[i]);
+    free(intern->texts);
+    id_index_free(&intern->index);
     *intern = (struct intern){ 0 };
 }

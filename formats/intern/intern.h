@@ -6,7 +6,8 @@
 #ifndef PYREEL_FORMATS_INTERN_INTERN_H
 #define PYREEL_FORMATS_INTERN_INTERN_H
 
-#include "formats/intern/hash.h"
+#include "formats/base/text.h"
+#include "formats/intern/id_index.h"
 
 #include <stdbool.h>
 
@@ -21,7 +22,7 @@ struct intern_pairs {
     uint32_t count;
     uint32_t shift; /* the hash shifted right by this is the index of a slot */
     struct hash_factors spread;
-    bool hashed_anew; /* the factors or the secret were changed since the table last grew */
+    bool hashed_anew; /* the factors were changed since the table last grew */
 };
 
 /* The index of the slot at which the search for (a, b) begins. */
@@ -64,25 +65,16 @@ static inline uint32_t intern_pairs_number(struct intern_pairs *pairs, uint32_t 
 /* Frees the table and makes it empty. */
 void intern_pairs_free(struct intern_pairs *pairs);
 
-struct intern_slot {
-    uint64_t hash;
-    char *bytes; /* a copy that the table owns */
-    size_t size;
-    uint32_t number; /* 0: free */
-};
-
 struct intern {
-    struct intern_slot *slots;
+    struct text *texts; /* by number; row 0 is unused. The bytes are copies that the table owns, with a 0 behind them; a
+                         * copy stays where it is until intern_free() */
     size_t room;
     uint32_t count;
-    uint64_t secret;  /* the seed of the hashes; 0 until an entry was found far from its first slot */
-    bool hashed_anew; /* the factors or the secret were changed since the table last grew */
+    struct id_index index; /* of texts */
 };
 
 /* The number of the `size` bytes at `bytes`. Adds a copy of absent bytes with the number count + 1 and sets *added. */
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added);
-/* The same. *kept is the table's own copy of bytes that were added; the copy stays where it is until intern_free(). */
-uint32_t intern_keep(struct intern *intern, const void *bytes, size_t size, bool *added, const char **kept);
 
 /* Frees the table with its copies and makes it empty. */
 void intern_free(struct intern *intern);

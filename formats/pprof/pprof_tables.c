@@ -97,9 +97,8 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint3
 static char **list_strings(const struct intern *strings)
 {
     char **list = alloc_zeroed(strings->count, sizeof(*list));
-    for (size_t i = 0; i < strings->room; i++)
-        if (strings->slots[i].number)
-            list[strings->slots[i].number - 1] = strings->slots[i].bytes;
+    for (uint32_t i = 0; i < strings->count; i++)
+        list[i] = (char *)strings->texts[i + 1].bytes;
     return list;
 }
 

@@ -10,12 +10,11 @@
 uint32_t definitions_string(struct definitions *d, struct text text)
 {
     bool added;
-    const char *kept;
-    const uint32_t index = intern_keep(&d->strings.ids, text.bytes, text.size, &added, &kept);
+    const uint32_t index = intern_number(&d->strings.ids, text.bytes, text.size, &added);
     if (!added)
         return index;
     d->strings.rows = alloc_grow(d->strings.rows, &d->strings.room, (size_t)index + 1, sizeof(*d->strings.rows));
-    d->strings.rows[index] = (struct defined_string){ .text = { kept, text.size } };
+    d->strings.rows[index] = (struct defined_string){ .text = d->strings.ids.texts[index] };
     return index;
 }
 
