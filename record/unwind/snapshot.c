@@ -34,7 +34,7 @@ void snapshot_free(struct snapshot *snapshot)
 static enum attempt changed_plan(struct snapshot *s)
 {
     s->comparable = false;
-    return LEARNED;
+    return ATTEMPT_LEARNED;
 }
 
 static uint32_t rounded(uint64_t used, uint64_t size)
@@ -82,9 +82,9 @@ static void insert_chunk(struct snapshot *s, size_t place, struct chunk chunk)
 static enum attempt doubt_chunks(struct snapshot *s)
 {
     if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
-        return TORN;
+        return ATTEMPT_TORN;
     forget_chunks(s, 0);
-    return LEARNED;
+    return ATTEMPT_LEARNED;
 }
 
 /* A chunk that is part of the chain, as the thread's state says, is not there. It came and went meanwhile, or the chain
@@ -92,9 +92,9 @@ static enum attempt doubt_chunks(struct snapshot *s)
 static enum attempt doubt_gone(struct snapshot *s)
 {
     if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
-        return TORN;
+        return ATTEMPT_TORN;
     forget_chunks(s, s->chunks_came);
-    return LEARNED;
+    return ATTEMPT_LEARNED;
 }
 
 /* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`, to one that is known. */
@@ -107,21 +107,21 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     for (uint64_t at = newest; at && !(known = chunk_at(s, at)); count++) {
         unsigned char head[LAYOUT_OBJECT_MAX];
         if (count == CHUNKS_LIMIT || total > COPY_LIMIT)
-            return TOO_DEEP;
+            return ATTEMPT_TOO_DEEP;
         if (!read_at(s, remote, at, head, l->chunk_data))
-            return s->learn_left == 0 ? TOO_DEEP : TORN;
+            return s->learn_left == 0 ? ATTEMPT_TOO_DEEP : ATTEMPT_TORN;
         const uint64_t size = word_at(head, l->chunk_size);
         /* A chunk's own note of its top is made when another is put on it. */
         const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
         if (size > CHUNK_LIMIT || size < l->chunk_data || used > size || used < l->chunk_data)
-            return TORN;
+            return ATTEMPT_TORN;
         fresh[count] = (struct chunk){ .address = at, .next = at == newest ? rounded(used, size) : (uint32_t)used };
         total += fresh[count].next;
         at = word_at(head, l->chunk_previous);
     }
     forget_chunks(s, known);
     if (known + count > CHUNKS_LIMIT)
-        return TOO_DEEP;
+        return ATTEMPT_TOO_DEEP;
     for (size_t i = count; i > 0; i--)
         insert_chunk(s, s->chunks_count, fresh[i - 1]);
     s->newest = s->chunks_count - 1;
@@ -130,7 +130,7 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     else if (s->firm > known)
         s->firm = known;
     s->fit_due = FIT_SAMPLES;
-    return LEARNED;
+    return ATTEMPT_LEARNED;
 }
 
 static void drop_stray(struct snapshot *s, size_t i)
@@ -198,13 +198,13 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
     if (newest == 0) { /* those that we know are another thread's by now, or nobody's */
         s->chunks_came = 0;
         forget_chunks(s, 0);
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     }
     if (place == 0)
         return learn_chunks(s, l, remote, newest, top);
     s->newest = place - 1;
     if (place > s->chunks_came)
-        return s->chunks_gone ? doubt_gone(s) : LEARNED; /* it is gone again, or was not asked for */
+        return s->chunks_gone ? doubt_gone(s) : ATTEMPT_LEARNED; /* it is gone again, or was not asked for */
     const struct chunk *last = &s->chunks[s->newest];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
     if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
@@ -219,7 +219,7 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
                  i == place ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
     }
     s->odd_chunks = 0;
-    return ACCEPTED;
+    return ATTEMPT_ACCEPTED;
 }
 
 /* The place in the copy of what is noted at `cframe`; CFRAMES: it is not in the copy, and will be next time. */
@@ -244,7 +244,7 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
                             size_t good)
 {
     if (good <= s->first || word_at(s->copy, l->thread_interpreter) != interpreter)
-        return ELSEWHERE;
+        return ATTEMPT_ELSEWHERE;
     const size_t came = pieces_that_came(s, good);
     s->until = came <= s->pieces ? s->first + came : s->rest_first + came - s->pieces;
     s->chunks_gone = false;
@@ -253,7 +253,7 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
         s->newest = place ? place - 1 : s->newest;
         if (!s->chunks_gone)
             return changed_plan(s);
-        return place == 0 || place > s->chunks_came ? doubt_gone(s) : TORN;
+        return place == 0 || place > s->chunks_came ? doubt_gone(s) : ATTEMPT_TORN;
     }
     if (s->spare_first && good > s->spare_first) {
         const size_t spare = s->chunks_count - s->chunks_came, more = good - s->spare_first;
@@ -285,16 +285,16 @@ enum attempt snapshot_caller(struct snapshot *s, uint64_t *frame)
 {
     *frame = 0;
     if (s->cframe >= s->cframes_count)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const uint64_t before = word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES + 8);
     if (before && !may_be_before(s, before))
-        return UNSURE;
+        return ATTEMPT_UNSURE;
     const uint32_t place = before ? place_of_cframe(s, before) : CFRAMES;
     if (before && place == CFRAMES)
         return changed_plan(s);
     if (before)
         *frame = word_at(s->copy, s->cframe_at + place * CFRAME_BYTES);
-    return ACCEPTED;
+    return ATTEMPT_ACCEPTED;
 }
 
 /* ---- frames ---- */
@@ -347,11 +347,11 @@ static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, 
 {
     unsigned char state[LAYOUT_THREAD_MAX];
     if (!read_at(s, remote, s->thread, state, l->thread_size))
-        return TORN;
+        return ATTEMPT_TORN;
     const uint64_t newest = word_at(state, l->thread_chunk);
     for (size_t i = 0; i < s->chunks_came; i++)
         if (s->chunks[i].address == newest)
-            return TORN; /* and is gone again */
+            return ATTEMPT_TORN; /* and is gone again */
     return learn_chunks(s, l, remote, newest, word_at(state, l->thread_chunk + 8));
 }
 
@@ -386,7 +386,7 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
                 return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
             if (!make_room(s)) {
                 s->comparable = false;
-                return TOO_DEEP;
+                return ATTEMPT_TOO_DEEP;
             }
             if (!add_stray(s, l, frame))
                 break; /* a ring */
@@ -394,24 +394,24 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
         }
         frame = word_at(here, l->frame_previous);
     }
-    return learned ? changed_plan(s) : NO_MEMORY;
+    return learned ? changed_plan(s) : ATTEMPT_NO_MEMORY;
 }
 
 enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
 {
     unsigned char head[LAYOUT_FRAME_MAX];
     if (!read_at(s, remote, frame, head, l->frame_size) || !may_be_frame(l, frame, head))
-        return NO_MEMORY;
+        return ATTEMPT_NO_MEMORY;
     if (grow_chunk(s, l, frame))
         return changed_plan(s);
     if (head[l->frame_owner] == 0)
         return learn_new_chunk(s, l, remote);
     if (!make_room(s)) {
         s->comparable = false;
-        return TOO_DEEP;
+        return ATTEMPT_TOO_DEEP;
     }
     if (!add_stray(s, l, frame))
-        return NO_MEMORY;
+        return ATTEMPT_NO_MEMORY;
     if (s->strays_read + 1 != s->strays_count) /* others have to come first */
         return changed_plan(s);
     struct stray *stray = &s->strays[s->strays_read++];
@@ -421,7 +421,7 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     s->copy = alloc_grow(s->copy, &s->copy_room, s->copy_size, 1);
     memcpy(s->copy + stray->at, head, l->frame_size);
     s->fetched = true;
-    return ACCEPTED;
+    return ATTEMPT_ACCEPTED;
 }
 
 void snapshot_widen(struct snapshot *s, uint32_t size)
@@ -438,11 +438,11 @@ enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t
     if (s->found_stray) {
         const uint64_t size = end - s->found_stray->frame;
         if (size > CHUNK_LIMIT)
-            return TORN;
+            return ATTEMPT_TORN;
         s->found_stray->next = size > s->found_stray->next ? (uint32_t)size : s->found_stray->next;
         return changed_plan(s);
     }
-    return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : TORN;
+    return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : ATTEMPT_TORN;
 }
 
 /* ---- what to read next time ---- */

@@ -62,14 +62,14 @@ struct stray {
 
 /* What became of an attempt to read a thread. */
 enum attempt {
-    ACCEPTED,
-    TORN,    /* the thread moved on while we read */
-    LEARNED, /* something was not where it was last time; now we know better */
-    UNSURE,  /* it shows a call that is not known, and was not made twice */
-    NO_CODE, /* a code object can't be read */
-    TOO_DEEP,
-    NO_MEMORY, /* something that must be there is not */
-    ELSEWHERE, /* there is no thread of this interpreter here any more */
+    ATTEMPT_ACCEPTED,
+    ATTEMPT_TORN,    /* the thread moved on while we read */
+    ATTEMPT_LEARNED, /* something was not where it was last time; now we know better */
+    ATTEMPT_UNSURE,  /* it shows a call that is not known, and was not made twice */
+    ATTEMPT_NO_CODE, /* a code object can't be read */
+    ATTEMPT_TOO_DEEP,
+    ATTEMPT_NO_MEMORY, /* something that must be there is not */
+    ATTEMPT_ELSEWHERE, /* there is no thread of this interpreter here any more */
 };
 
 #define CFRAMES       4
@@ -141,7 +141,7 @@ enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, siz
 enum attempt snapshot_check(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t interpreter, size_t good);
 
-/* The thread's state, layout->thread_size bytes; valid unless snapshot_check() said ELSEWHERE. */
+/* The thread's state, layout->thread_size bytes; valid unless snapshot_check() said ATTEMPT_ELSEWHERE. */
 static inline const unsigned char *snapshot_state(const struct snapshot *snapshot)
 {
     return snapshot->copy;
@@ -151,7 +151,8 @@ static inline const unsigned char *snapshot_state(const struct snapshot *snapsho
 uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *layout);
 
 /* Before CPython 3.13: the current frame as it is noted in the place before, by the C code that called what runs now.
- * LEARNED: the next copy has that place. UNSURE: nothing tells yet which one that is. 0: there is none. */
+ * ATTEMPT_LEARNED: the next copy has that place. ATTEMPT_UNSURE: nothing tells yet which one that is. 0: there is none.
+ */
 enum attempt snapshot_caller(struct snapshot *snapshot, uint64_t *frame);
 
 /* The layout->frame_size bytes of a frame in the copy; NULL when it is not there. */
@@ -175,7 +176,7 @@ void snapshot_begin(struct snapshot *snapshot);
 enum attempt snapshot_learn(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
 /* The same of a thread that stands still: reads a frame outside the data stack on the spot, and puts it into the copy.
- * LEARNED: the frame is on the data stack, and the next copy has it. */
+ * ATTEMPT_LEARNED: the frame is on the data stack, and the next copy has it. */
 enum attempt snapshot_fetch(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
 /* From now on reads so many bytes of the stray found last. */

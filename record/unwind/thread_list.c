@@ -374,7 +374,7 @@ static void repeat_others(struct thread_list *thread_list)
         if (member->tick == thread_list->tick)
             continue;
         member->tick = thread_list->tick;
-        member->state = UNWOUND;
+        member->state = UNWIND_DONE;
         thread_list->unwinder.figures.full++;
         thread_list->unwinder.figures.unmoved++;
         thread_list->unwinder.figures.frames_known += member->walk.depth;

@@ -232,7 +232,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     const struct layout *l = u->walker.layout;
     u->walker.noting = !u->still && wanted->attempts % DOUBT_CODES == 0;
     enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
-    if (done == ELSEWHERE)
+    if (done == ATTEMPT_ELSEWHERE)
         return done;
     tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
     /* Where the call stopped early, the generation is that of an earlier call. */
@@ -242,47 +242,47 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     const uint64_t epoch = u->codes->epoch;
     u->codes->interpreter = interpreter->id;
     const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
-    const bool as_before = done == ACCEPTED && (u->still || waits) && is_as_before(u, walk);
-    if (done == ACCEPTED && !as_before) {
+    const bool as_before = done == ATTEMPT_ACCEPTED && (u->still || waits) && is_as_before(u, walk);
+    if (done == ATTEMPT_ACCEPTED && !as_before) {
         done = u->still ? walk_still(&u->walker, walk) : find_stack(&u->walker, walk);
-        if ((done == TORN || done == NO_CODE) && u->walker.noting && !are_as_known(u))
-            return LEARNED;
+        if ((done == ATTEMPT_TORN || done == ATTEMPT_NO_CODE) && u->walker.noting && !are_as_known(u))
+            return ATTEMPT_LEARNED;
     }
     if (u->codes->epoch != epoch) /* code objects were forgotten, those of frames that were found among them */
-        return LEARNED;
-    if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
-        return TOO_DEEP;
-    if (done == ACCEPTED && u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
-        return LEARNED;
+        return ATTEMPT_LEARNED;
+    if (done == ATTEMPT_ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
+        return ATTEMPT_TOO_DEEP;
+    if (done == ATTEMPT_ACCEPTED && u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
+        return ATTEMPT_LEARNED;
     /* A frame of a thread that waits keeps its code object. */
-    if (done == ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
-        return TORN;
-    if (done != ACCEPTED)
+    if (done == ATTEMPT_ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
+        return ATTEMPT_TORN;
+    if (done != ATTEMPT_ACCEPTED)
         return done;
     if (u->codes->instructions)
         frame_opcodes_gather(u);
     else
         gather(u, walk);
     if (u->still || as_before || (slow && wanted->attempts < SLOW_ATTEMPTS)) /* nothing is learned from it */
-        return ACCEPTED;
-    return verify_calls(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
+        return ATTEMPT_ACCEPTED;
+    return verify_calls(u, walk, wanted->attempts) ? ATTEMPT_ACCEPTED : ATTEMPT_UNSURE;
 }
 
 static void count_retry(struct unwind_figures *figures, enum attempt done)
 {
-    figures->torn += done == TORN;
-    figures->unsure += done == UNSURE;
-    figures->learned += done == LEARNED;
-    figures->no_code += done == NO_CODE;
-    figures->no_memory += done == NO_MEMORY;
+    figures->torn += done == ATTEMPT_TORN;
+    figures->unsure += done == ATTEMPT_UNSURE;
+    figures->learned += done == ATTEMPT_LEARNED;
+    figures->no_code += done == ATTEMPT_NO_CODE;
+    figures->no_memory += done == ATTEMPT_NO_MEMORY;
 }
 
 /* Takes in what one call brought of one thread. */
 static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
 {
     static const enum failure causes[] = {
-        [TORN] = FAILURE_CHANGED, [LEARNED] = FAILURE_CHANGED, [UNSURE] = FAILURE_CHANGED,
-        [NO_CODE] = FAILURE_CODE, [TOO_DEEP] = FAILURE_DEPTH,  [NO_MEMORY] = FAILURE_MEMORY
+        [ATTEMPT_TORN] = FAILURE_CHANGED, [ATTEMPT_LEARNED] = FAILURE_CHANGED, [ATTEMPT_UNSURE] = FAILURE_CHANGED,
+        [ATTEMPT_NO_CODE] = FAILURE_CODE, [ATTEMPT_TOO_DEEP] = FAILURE_DEPTH,  [ATTEMPT_NO_MEMORY] = FAILURE_MEMORY
     };
     struct walk *walk = wanted->walk;
     if (good < walk->snapshot.first)
@@ -290,27 +290,27 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
     u->figures.reads++;
     wanted->attempts++;
     enum attempt done = attempt(u, wanted, good, slow);
-    if (done == ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
+    if (done == ATTEMPT_ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
         u->figures.slow++;
         return;
     }
-    if (done == ACCEPTED) {
+    if (done == ATTEMPT_ACCEPTED) {
         u->figures.right += wanted->attempts == 1;
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         take_stack(u, walk);
         /* What is cut is read again, also when the thread does not move. */
         walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
-        wanted->state = UNWOUND;
-    } else if (done == ELSEWHERE) {
+        wanted->state = UNWIND_DONE;
+    } else if (done == ATTEMPT_ELSEWHERE) {
         wanted->state = UNWIND_ELSEWHERE;
-    } else if (u->still && done != LEARNED && done != TOO_DEEP &&
-               (done == UNSURE || wanted->attempts >= STILL_ATTEMPTS)) { /* and would be each time */
+    } else if (u->still && done != ATTEMPT_LEARNED && done != ATTEMPT_TOO_DEEP &&
+               (done == ATTEMPT_UNSURE || wanted->attempts >= STILL_ATTEMPTS)) { /* and would be each time */
         u->untold = true;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
-    } else if (wanted->attempts >= ATTEMPTS || (done == TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
-        u->untold |= u->still && done != TOO_DEEP;
+    } else if (wanted->attempts >= ATTEMPTS || (done == ATTEMPT_TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
+        u->untold |= u->still && done != ATTEMPT_TOO_DEEP;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
     } else {

@@ -42,7 +42,7 @@ struct unwound {
 
 enum unwind_state {
     UNWIND_WANTED,    /* not read yet */
-    UNWOUND,          /* walk->links is its stack */
+    UNWIND_DONE,      /* walk->links is its stack */
     UNWIND_FAILED,    /* the thread could not be read; the cause says why; its neighbours are known */
     UNWIND_ELSEWHERE, /* there is no thread of this interpreter here any more */
 };

@@ -122,9 +122,9 @@ static bool has_begun(const struct layout *l, const unsigned char *frame)
 
 /* Whether the current frame leads to the frame from which C was called, as far as C noted it: through frames that are
  * there, the last of which was entered from C. A function that makes a generator leaves the data stack while it is
- * still current: the current frame is then the one above. UNSURE: a generator that yields is unlinked, and its caller
- * not current yet; or a function that was just called is current, and not linked to its caller yet: then it leads to
- * who called the one that was in its place before. Compilers turn these stores around. */
+ * still current: the current frame is then the one above. ATTEMPT_UNSURE: a generator that yields is unlinked, and its
+ * caller not current yet; or a function that was just called is current, and not linked to its caller yet: then it
+ * leads to who called the one that was in its place before. Compilers turn these stores around. */
 static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *current, uint64_t caller)
 {
     const struct layout *l = w->layout;
@@ -135,8 +135,8 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
         const unsigned char *here = snapshot_find(s, l, frame);
         if (!here) {
             const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
-            if (fetched != ACCEPTED)
-                return fetched == LEARNED ? LEARNED : TORN;
+            if (fetched != ATTEMPT_ACCEPTED)
+                return fetched == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
             continue;
         }
         const uint64_t above = word_at(here, l->frame_previous);
@@ -146,17 +146,17 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
             linked = entered || has_begun(l, here);
         if (is_behind_end(l, s, frame)) {
             if (entered)
-                return TORN;
+                return ATTEMPT_TORN;
             *current = above;
         } else if (entered) {
             const bool leads = above == caller && (linked || above || !generator); /* hardly a thread begins in one */
-            return leads ? ACCEPTED : linked ? TORN : UNSURE;
+            return leads ? ATTEMPT_ACCEPTED : linked ? ATTEMPT_TORN : ATTEMPT_UNSURE;
         } else if (above == 0 && generator) {
-            return UNSURE;
+            return ATTEMPT_UNSURE;
         }
         frame = above;
     }
-    return TORN;
+    return ATTEMPT_TORN;
 }
 
 /* Before 3.13 the current frame is noted in a place on the C stack. Each C call of the interpreter has a place of its
@@ -172,16 +172,16 @@ static enum attempt find_current(struct walker *w, struct walk *walk, uint64_t *
     uint64_t caller;
     *current = snapshot_current(&walk->snapshot, w->layout);
     if (!w->layout->notes_current_late)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const enum attempt known = snapshot_caller(&walk->snapshot, &caller);
-    if (known != ACCEPTED)
+    if (known != ATTEMPT_ACCEPTED)
         return known;
-    const enum attempt leads = *current ? leads_to(w, walk, current, caller) : TORN;
-    if (leads != TORN)
+    const enum attempt leads = *current ? leads_to(w, walk, current, caller) : ATTEMPT_TORN;
+    if (leads != ATTEMPT_TORN)
         return leads;
     /* In the first place there is no caller, and no frame only if there is nothing on the data stack. */
     *current = caller;
-    return caller || walk_has_no_data(w, walk) ? ACCEPTED : UNSURE;
+    return caller || walk_has_no_data(w, walk) ? ATTEMPT_ACCEPTED : ATTEMPT_UNSURE;
 }
 
 /* ---- the walk ---- */
@@ -204,15 +204,15 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
     walk_compare(w, walk);
     uint64_t frame;
     const enum attempt begun = find_current(w, walk, &frame);
-    if (begun != ACCEPTED)
+    if (begun != ATTEMPT_ACCEPTED)
         return begun;
     for (uint32_t steps = 0; frame && frame != base; steps++) {
         const unsigned char *here = snapshot_find(s, l, frame);
         if (steps > 2 * DEPTH_LIMIT) /* a ring too: no program has one */
-            return TOO_DEEP;
+            return ATTEMPT_TOO_DEEP;
         if (!here) {
             const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
-            if (fetched != ACCEPTED)
+            if (fetched != ATTEMPT_ACCEPTED)
                 return fetched;
             continue;
         }
@@ -227,20 +227,20 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
             w->joined = walk_join(w, walk, frame);
         }
         if (w->joined > 0)
-            return ACCEPTED;
+            return ATTEMPT_ACCEPTED;
         from_c = l->frame_entry && here[l->frame_entry];
         const uint64_t instruction = word_at(here, l->frame_instruction);
         struct code *code = code_of(w, walk, code_executed(l, here), above);
         if (w->codes->epoch != epoch)
-            return LEARNED; /* code objects were forgotten, those of frames that were found among them */
+            return ATTEMPT_LEARNED; /* code objects were forgotten, those of frames that were found among them */
         if (code->units > 0 && !walk_is_in_code(code, instruction)) /* unless it is not the one that was known */
-            return codes_confirm(w->codes, &code, 1) ? TORN : LEARNED;
+            return codes_confirm(w->codes, &code, 1) ? ATTEMPT_TORN : ATTEMPT_LEARNED;
         if (!code->hidden)
             add(w, frame, code, code->units > 0 ? instruction : code->first - 2);
         /* A generator that yields is unlinked an instruction before its caller is current. */
         if (above == 0 && l->root_is_shim && here[l->frame_owner] == l->owner_generator)
-            return UNSURE;
+            return ATTEMPT_UNSURE;
         frame = above;
     }
-    return ACCEPTED;
+    return ATTEMPT_ACCEPTED;
 }

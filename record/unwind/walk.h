@@ -95,9 +95,9 @@ void walker_close(struct walker *walker);
 
 /* Finds the stack of a thread that stands still, in a copy that snapshot_check() accepted: its current frame and the
  * links above it, as CPython itself and sys._getframe() follow them. No frame is looked for below the current one, and
- * none is doubted. LEARNED: a frame is not in the copy, and the next one has it; the thread still stands where it
- * stood. A frame whose code object can't be read is codes_gone(). UNSURE: the thread stands where its memory does not
- * tell the stack. ACCEPTED: walker->joined frames of walk->links, then `up` backwards. */
+ * none is doubted. ATTEMPT_LEARNED: a frame is not in the copy, and the next one has it; the thread still stands where
+ * it stood. A frame whose code object can't be read is codes_gone(). ATTEMPT_UNSURE: the thread stands where its memory
+ * does not tell the stack. ATTEMPT_ACCEPTED: walker->joined frames of walk->links, then `up` backwards. */
 enum attempt walk_still(struct walker *walker, struct walk *walk);
 
 /* What both walks share. Finds out what is the same as in the last sample's copy, for walk_join(). */

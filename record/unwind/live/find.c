@@ -66,7 +66,7 @@ static enum attempt pass_unread(struct walker *w, struct walk *walk, uint64_t fr
                                 uint64_t *above)
 {
     if (callee->code && !callee->stray && live_frame_above_mark(w, walk, frame, callee, above))
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     return snapshot_learn(&walk->snapshot, w->layout, w->remote, frame);
 }
 
@@ -78,7 +78,7 @@ static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct live
     struct live_frame caller;
     if (!callee->code || callee->stray)
         return mark->previous;
-    if (live_frame_look(w, walk, mark->previous, &caller) == ACCEPTED && caller.stray)
+    if (live_frame_look(w, walk, mark->previous, &caller) == ATTEMPT_ACCEPTED && caller.stray)
         return mark->previous;
     return live_frame_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
 }
@@ -100,10 +100,10 @@ struct climb {
 static enum attempt look_at_next(struct walker *w, struct walk *walk, struct climb *climb, struct live_frame *seen)
 {
     enum attempt done = live_frame_look(w, walk, climb->frame, seen);
-    if (done == LEARNED && !seen->here) {
+    if (done == ATTEMPT_LEARNED && !seen->here) {
         done = pass_unread(w, walk, climb->frame, &climb->callee, &seen->previous);
         seen->owner = w->layout->owner_shim;
-    } else if (done == ACCEPTED && seen->owner >= w->layout->owner_shim) {
+    } else if (done == ATTEMPT_ACCEPTED && seen->owner >= w->layout->owner_shim) {
         seen->previous = pass_mark(w, walk, seen, &climb->callee);
     }
     return done;
@@ -127,16 +127,16 @@ static enum attempt find_called(struct walker *w, struct walk *walk, const struc
 {
     *called = false;
     if (w->up_count == 0)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const enum attempt done = live_frame_called(w, walk, seen, &climb->callee, climb->from_c, climb->certain);
-    if (done == LEARNED)
-        return LEARNED;
-    *called = done == ACCEPTED;
+    if (done == ATTEMPT_LEARNED)
+        return ATTEMPT_LEARNED;
+    *called = done == ATTEMPT_ACCEPTED;
     const bool apart = *called && (seen->stray || climb->callee.stray);
     if (apart && (!live_frame_still_there(w, walk, seen, climb->from_c) ||
                   !live_frame_still_there(w, walk, &climb->callee, false)))
-        return TORN;
-    return ACCEPTED;
+        return ATTEMPT_TORN;
+    return ATTEMPT_ACCEPTED;
 }
 
 /* A frame whose callee, if any, is known. */
@@ -164,11 +164,11 @@ static enum attempt check_root(struct walker *w, struct walk *walk, const struct
     const struct live_frame *root = &climb->callee;
     const bool plain = !empty && !root->stray;
     if (!at_root(w, walk, climb->frame, climb->last_owner) || (w->up_count == 0 && !empty))
-        return TORN;
+        return ATTEMPT_TORN;
     if (plain && !is_first(w, walk, root))
-        return TORN;
+        return ATTEMPT_TORN;
     walk->root = plain && climb->last_owner >= w->layout->owner_shim ? root->previous : 0;
-    return ACCEPTED;
+    return ATTEMPT_ACCEPTED;
 }
 
 /* From a frame to the root; what turns out not to be alive is left out. */
@@ -184,11 +184,11 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
         struct live_frame seen;
         bool called;
         if (in_ring(&climb))
-            return TORN;
+            return ATTEMPT_TORN;
         if (w->up_count >= DEPTH_LIMIT || climb.steps > 2 * DEPTH_LIMIT)
-            return TOO_DEEP;
+            return ATTEMPT_TOO_DEEP;
         enum attempt done = look_at_next(w, walk, &climb, &seen);
-        if (done != ACCEPTED)
+        if (done != ATTEMPT_ACCEPTED)
             return done;
         climb.last_owner = seen.owner;
         climb.frame = seen.previous;
@@ -198,7 +198,7 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
             continue;
         }
         done = find_called(w, walk, &climb, &seen, &called);
-        if (done != ACCEPTED)
+        if (done != ATTEMPT_ACCEPTED)
             return done;
         if (!called)
             w->behind = 0;
@@ -214,10 +214,10 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
         /* A generator that is suspended has no caller either. */
         if (!found && seen.owner == l->owner_generator && climb.frame == 0 &&
             !may_begin(w, walk, &seen, called, &climb.plain))
-            return TORN;
+            return ATTEMPT_TORN;
     }
     *leaf = climb.leaf;
-    return found ? ACCEPTED : check_root(w, walk, &climb, from == base);
+    return found ? ATTEMPT_ACCEPTED : check_root(w, walk, &climb, from == base);
 }
 
 /* The frame of the last sample that is nearest the leaf, on the data stack, and not below one there; 0: anywhere. */
@@ -248,12 +248,13 @@ static enum attempt find_fresh(struct walker *w, struct walk *walk)
 {
     struct live_frame next;
     if (w->behind >= end_of_data(w, walk)) /* what is there is the rest of any frame */
-        return TORN;
+        return ATTEMPT_TORN;
     const enum attempt done = live_frame_look(w, walk, w->behind, &next);
-    if (done != ACCEPTED)
-        return done == LEARNED ? LEARNED : TORN;
+    if (done != ATTEMPT_ACCEPTED)
+        return done == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
     const bool fresh = next.code && !next.stray && next.instruction == next.code->first - 2;
-    return fresh && w->behind + live_frame_bytes(w->layout, next.code) == end_of_data(w, walk) ? ACCEPTED : TORN;
+    return fresh && w->behind + live_frame_bytes(w->layout, next.code) == end_of_data(w, walk) ? ATTEMPT_ACCEPTED
+                                                                                               : ATTEMPT_TORN;
 }
 
 /* The thread is said to have no frames. Where the current frame is noted late, that may be what was in memory before:
@@ -261,20 +262,21 @@ static enum attempt find_fresh(struct walker *w, struct walk *walk)
 static enum attempt find_none(struct walker *w, const struct walk *walk)
 {
     w->up_count = w->joined = 0;
-    return !w->layout->notes_current_late || walk_has_no_data(w, walk) ? ACCEPTED : TORN;
+    return !w->layout->notes_current_late || walk_has_no_data(w, walk) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 /* Whether the current frame, of which came `first`, seems to be what was in memory before it was noted. */
 static bool is_astray(const struct walker *w, struct walk *walk, enum attempt first)
 {
-    if (first == ACCEPTED || first == NO_MEMORY)
-        return first == NO_MEMORY || w->behind != end_of_data(w, walk);
+    if (first == ATTEMPT_ACCEPTED || first == ATTEMPT_NO_MEMORY)
+        return first == ATTEMPT_NO_MEMORY || w->behind != end_of_data(w, walk);
     const struct layout *l = w->layout;
     const unsigned char *here = snapshot_find(&walk->snapshot, l, snapshot_current(&walk->snapshot, l));
     if (!here || !walk->snapshot.found_stray)
         return !here;
     /* It is in the copy since it could be read: that makes it no frame. */
-    return first == NO_CODE || (here[l->frame_owner] != l->owner_generator && here[l->frame_owner] < l->owner_shim);
+    return first == ATTEMPT_NO_CODE ||
+           (here[l->frame_owner] != l->owner_generator && here[l->frame_owner] < l->owner_shim);
 }
 
 /* Whether there are generators that may be at work. */
@@ -287,31 +289,31 @@ static bool has_generators(const struct walker *w, const struct walk *walk)
     return false;
 }
 
-/* From a frame of the last sample; `first` is what came of the current one, ACCEPTED: there is none. */
+/* From a frame of the last sample; `first` is what came of the current one, ATTEMPT_ACCEPTED: there is none. */
 static enum attempt find_from(struct walker *w, struct walk *walk, uint64_t frame, enum attempt first)
 {
     struct live_frame leaf = { 0 };
     const enum attempt up = go_up(w, walk, frame, &leaf);
-    if (up != ACCEPTED || w->up_count == 0)
-        return first == ACCEPTED ? find_none(w, walk) : up == ACCEPTED ? TORN : up;
+    if (up != ATTEMPT_ACCEPTED || w->up_count == 0)
+        return first == ATTEMPT_ACCEPTED ? find_none(w, walk) : up == ATTEMPT_ACCEPTED ? ATTEMPT_TORN : up;
     const enum attempt down = find_callees(w, walk, leaf);
-    if (down != ACCEPTED)
+    if (down != ATTEMPT_ACCEPTED)
         return down;
     if (w->layout->notes_current_late && is_astray(w, walk, first))
         return find_fresh(w, walk);
     /* To leave out a generator at work that was not found from above would tell too much of the frame. */
-    return first != ACCEPTED && has_generators(w, walk) && may_drive(w) ? TORN : ACCEPTED;
+    return first != ATTEMPT_ACCEPTED && has_generators(w, walk) && may_drive(w) ? ATTEMPT_TORN : ATTEMPT_ACCEPTED;
 }
 
 /* Whether the thread may have frames although its current one leads to none: that was a generator's, and is suspended
  * by now; or none was noted for a moment. */
 static bool may_have_others(const struct walker *w, struct walk *walk, uint64_t current, enum attempt first)
 {
-    if (first == ACCEPTED)
+    if (first == ATTEMPT_ACCEPTED)
         return !w->layout->notes_current_late || !walk_has_no_data(w, walk);
-    if (first == NO_MEMORY && !w->layout->notes_current_late) /* it has returned, and others lie where it was */
+    if (first == ATTEMPT_NO_MEMORY && !w->layout->notes_current_late) /* it has returned, and others lie where it was */
         return snapshot_find(&walk->snapshot, w->layout, current) && !walk->snapshot.found_stray;
-    return first == TORN || first == NO_CODE || first == NO_MEMORY;
+    return first == ATTEMPT_TORN || first == ATTEMPT_NO_CODE || first == ATTEMPT_NO_MEMORY;
 }
 
 enum attempt find_stack(struct walker *w, struct walk *walk)
@@ -322,14 +324,14 @@ enum attempt find_stack(struct walker *w, struct walk *walk)
         walk->marks = alloc_zeroed(MARKS, sizeof(*walk->marks));
     walk_compare(w, walk);
     struct live_frame leaf = { 0 };
-    const enum attempt first = current ? go_up(w, walk, current, &leaf) : ACCEPTED;
-    if (first == ACCEPTED && w->up_count > 0)
+    const enum attempt first = current ? go_up(w, walk, current, &leaf) : ATTEMPT_ACCEPTED;
+    if (first == ATTEMPT_ACCEPTED && w->up_count > 0)
         return find_callees(w, walk, leaf);
-    const uint64_t below = first == NO_MEMORY ? current : 0;
+    const uint64_t below = first == ATTEMPT_NO_MEMORY ? current : 0;
     const uint64_t last = may_have_others(w, walk, current, first) ? last_plain_frame(w, walk, below) : 0;
     const uint64_t other = last ? find_callees_last_alive(w, walk, last) : 0;
     if (other == 0 || other == current)
-        return first == ACCEPTED ? find_none(w, walk) : first;
+        return first == ATTEMPT_ACCEPTED ? find_none(w, walk) : first;
     const enum attempt found = find_from(w, walk, other, first);
-    return found == TORN && first == NO_MEMORY ? first : found;
+    return found == ATTEMPT_TORN && first == ATTEMPT_NO_MEMORY ? first : found;
 }

@@ -40,8 +40,8 @@
 
 #include "record/unwind/walk.h"
 
-/* Finds the stack in a copy that snapshot_check() accepted. ACCEPTED: walker->joined frames of walk->links, then `up`
- * backwards, then `down`. */
+/* Finds the stack in a copy that snapshot_check() accepted. ATTEMPT_ACCEPTED: walker->joined frames of walk->links,
+ * then `up` backwards, then `down`. */
 enum attempt find_stack(struct walker *walker, struct walk *walk);
 
 /* Whether both are in one piece, of which near copies are made (snapshot.h). */

@@ -4,30 +4,30 @@
 #include "formats/base/alloc.h"
 #include "record/python/opcode_effects.h"
 
-/* The generator that a frame resumes: ACCEPTED when it is in the copy. */
+/* The generator that a frame resumes: ATTEMPT_ACCEPTED when it is in the copy. */
 static enum attempt find_resumed(struct walker *w, struct walk *walk, const struct live_frame *caller, uint32_t kind,
                                  struct live_frame *callee)
 {
     const struct layout *l = w->layout;
     struct values values;
     const enum attempt done = live_frame_values(w, walk, caller, &values);
-    if (done != ACCEPTED)
+    if (done != ATTEMPT_ACCEPTED)
         return done;
     for (size_t i = 0; i < walk->snapshot.strays_read; i++) {
         const uint64_t frame = walk->snapshot.strays[i].frame;
         if (!live_frame_values_have(l, &values, frame))
             continue;
         const enum attempt looked = live_frame_look(w, walk, frame, callee);
-        if (looked == LEARNED)
-            return LEARNED;
-        if (looked != ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
+        if (looked == ATTEMPT_LEARNED)
+            return ATTEMPT_LEARNED;
+        if (looked != ATTEMPT_ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
             continue;
         /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
         callee->suspended = callee->previous != caller->address;
         const bool resumed = !callee->suspended || !(kind & OPCODE_HIDES);
-        return resumed && live_frame_still_there(w, walk, caller, false) ? ACCEPTED : TORN;
+        return resumed && live_frame_still_there(w, walk, caller, false) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
     }
-    return TORN;
+    return ATTEMPT_TORN;
 }
 
 /* Whether a frame that nothing leads to from below has not returned. Where a frame that has returned has no mark, it
@@ -60,8 +60,8 @@ static bool names_caller(const struct layout *l, struct walk *walk, const unsign
     return !l->marks_running_frames && entered_from(l, walk, here, caller, kind);
 }
 
-/* The frame that a waiting one has called, or C code that a running one is in. ACCEPTED: it is in the copy; TORN: there
- * is none, the caller is in C or about to go on. `behind` is where the data stack goes on. */
+/* The frame that a waiting one has called, or C code that a running one is in. ATTEMPT_ACCEPTED: it is in the copy;
+ * ATTEMPT_TORN: there is none, the caller is in C or about to go on. `behind` is where the data stack goes on. */
 static enum attempt find_callee(struct walker *w, struct walk *walk, const struct live_frame *caller, uint64_t behind,
                                 struct live_frame *callee)
 {
@@ -70,20 +70,21 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
     const bool waits = caller->life == CALLING;
     if ((waits && !(kind & OPCODE_CALLS || caller->code->hidden)) ||
         !snapshot_find(&walk->snapshot, l, caller->address))
-        return TORN;
-    const enum attempt resumed = waits && kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee) : TORN;
-    if (resumed != TORN)
+        return ATTEMPT_TORN;
+    const enum attempt resumed = waits && kind & OPCODE_RESUMES ? find_resumed(w, walk, caller, kind, callee)
+                                                                : ATTEMPT_TORN;
+    if (resumed != ATTEMPT_TORN)
         return resumed;
     /* What is there may be the rest of any frame. Only one that names the caller is looked at further. */
     const unsigned char *here = snapshot_find(&walk->snapshot, l, behind);
     if (!here || here[l->frame_owner] >= l->owner_generator || !names_caller(l, walk, here, caller, kind))
-        return TORN;
+        return ATTEMPT_TORN;
     const enum attempt looked = live_frame_look(w, walk, behind, callee);
-    if (looked != ACCEPTED)
-        return looked == LEARNED ? LEARNED : TORN;
+    if (looked != ATTEMPT_ACCEPTED)
+        return looked == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
     if (callee->stray || !is_alive(w, callee) || (caller->stray && !live_frame_still_there(w, walk, callee, false)))
-        return TORN;
-    return waits || callee->instruction >= callee->code->first ? ACCEPTED : TORN;
+        return ATTEMPT_TORN;
+    return waits || callee->instruction >= callee->code->first ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 static void add_down(struct walker *w, const struct live_frame *callee, const struct live_frame *caller)
@@ -110,7 +111,7 @@ enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame
     uint32_t sure = 0;
     uint64_t behind = w->behind;
     bool through_c = false;
-    enum attempt found = ACCEPTED;
+    enum attempt found = ATTEMPT_ACCEPTED;
     for (uint32_t steps = 0; steps < DEPTH_LIMIT && (leaf.life == CALLING || leaf.life == RUNNING); steps++) {
         struct live_frame callee;
         if (leaf.life == RUNNING) {
@@ -119,7 +120,7 @@ enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame
             behind = w->behind;
         }
         found = find_callee(w, walk, &leaf, w->behind, &callee);
-        if (found != ACCEPTED)
+        if (found != ATTEMPT_ACCEPTED)
             break;
         add_down(w, &callee, &leaf);
         leaf = callee;
@@ -128,14 +129,14 @@ enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame
         w->down_count = sure;
         w->behind = behind;
     }
-    return found == LEARNED ? LEARNED : ACCEPTED;
+    return found == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_ACCEPTED;
 }
 
 uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t frame)
 {
     const struct layout *l = w->layout;
     struct live_frame seen, behind;
-    if (!l->marks_returned_frames || live_frame_look(w, walk, frame, &seen) != ACCEPTED)
+    if (!l->marks_returned_frames || live_frame_look(w, walk, frame, &seen) != ATTEMPT_ACCEPTED)
         return frame;
     for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.stray && seen.code && seen.life != DEAD; steps++) {
         frame = seen.address;
@@ -144,7 +145,7 @@ uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t f
         /* It is not learned here: what lies there may be no frame at all. */
         const struct executed executed = here ? code_executed(l, here) : (struct executed){ 0 };
         if (!codes_find(w->codes, executed.code, executed.copy) || here[l->frame_owner] >= l->owner_generator ||
-            live_frame_look(w, walk, end, &behind) != ACCEPTED)
+            live_frame_look(w, walk, end, &behind) != ATTEMPT_ACCEPTED)
             break;
         seen = behind;
     }

@@ -6,7 +6,7 @@
 #include "record/unwind/live/live_frame.h"
 
 /* Goes on from a frame that nothing was seen below, the data stack going on at walker->behind: finds what it called,
- * into walker->down. ACCEPTED or LEARNED. */
+ * into walker->down. ATTEMPT_ACCEPTED or ATTEMPT_LEARNED. */
 enum attempt find_callees(struct walker *walker, struct walk *walk, struct live_frame leaf);
 
 /* Where frames that have returned are marked (since 3.14): the last one on the data stack that has not, at or below

@@ -51,7 +51,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     const unsigned char *here = snapshot_find(&walk->snapshot, l, address);
     seen->here = here;
     if (!here)
-        return LEARNED;
+        return ATTEMPT_LEARNED;
     *seen = (struct live_frame){ .here = here,
                                  .address = address,
                                  .previous = word_at(here, l->frame_previous),
@@ -60,21 +60,21 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
                                  .stray = walk->snapshot.found_stray != NULL,
                                  .chunk = walk->snapshot.found_chunk };
     if (seen->owner >= l->owner_shim)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const struct executed executed = code_executed(l, here);
     if (seen->owner == l->owner_frame_object)
-        return TORN;
+        return ATTEMPT_TORN;
     seen->life = DEAD;
     if (executed.code == 0)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     seen->code = codes_find(w->codes, executed.code, executed.copy);
     if (!seen->code)
-        return walk_read_codes(w, walk, executed, seen->previous) ? LEARNED : NO_CODE;
+        return walk_read_codes(w, walk, executed, seen->previous) ? ATTEMPT_LEARNED : ATTEMPT_NO_CODE;
     if (w->noting)
         note_met(w, seen->code);
     /* It was read after this copy was made. */
     if (seen->code->number > w->known)
-        return LEARNED;
+        return ATTEMPT_LEARNED;
     seen->life = life_of(l, seen);
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, (uint32_t)live_frame_bytes(l, seen->code));
@@ -83,7 +83,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     /* It is left out for what its code object says: that must be the one it has. */
     if (seen->life == DEAD || seen->life == PAUSED)
         note_met(w, seen->code);
-    return walk_is_in_code(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
+    return walk_is_in_code(seen->code, seen->instruction) || seen->life == DEAD ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 /* ---- who called whom ---- */
@@ -111,12 +111,12 @@ enum attempt live_frame_values(struct walker *w, struct walk *walk, const struct
                                              : locals + (uint64_t)half_word_at(seen->here, l->frame_stack) * 8;
     values->count = 0;
     if (end <= bottom || end - bottom > (uint64_t)seen->code->stack * 8 || end % 8 != 0)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const size_t near = end - bottom < DRIVEN_NEAR * 8 ? (end - bottom) / 8 : DRIVEN_NEAR;
     if (!snapshot_find(&walk->snapshot, l, seen->address))
-        return TORN;
+        return ATTEMPT_TORN;
     values->count = snapshot_words(&walk->snapshot, end - near * 8, values->words, near);
-    return values->count == near ? ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
+    return values->count == near ? ATTEMPT_ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
 }
 
 bool live_frame_values_have(const struct layout *l, const struct values *values, uint64_t generator_frame)
@@ -151,11 +151,11 @@ static enum attempt resumed(struct walker *w, struct walk *walk, const struct li
 {
     struct values values;
     if (!(kind & OPCODE_RESUMES))
-        return TORN;
+        return ATTEMPT_TORN;
     const enum attempt done = live_frame_values(w, walk, caller, &values);
-    if (done != ACCEPTED)
+    if (done != ATTEMPT_ACCEPTED)
         return done;
-    return live_frame_values_have(w->layout, &values, callee->address) ? ACCEPTED : TORN;
+    return live_frame_values_have(w->layout, &values, callee->address) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct live_frame *caller,
@@ -163,20 +163,20 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
 {
     const struct layout *l = w->layout;
     if (caller->life == DEAD)
-        return TORN;
+        return ATTEMPT_TORN;
     const uint32_t kind = live_frame_kind(caller);
     if (from_c)
-        return called_through_c(l, caller, callee, kind, certain) ? ACCEPTED : TORN;
+        return called_through_c(l, caller, callee, kind, certain) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
     /* One into which an exception is thrown is linked without a mark, though C does it. */
     if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)
-        return live_frame_still_there(w, walk, caller, true) ? ACCEPTED : TORN;
+        return live_frame_still_there(w, walk, caller, true) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
     if (caller->life != CALLING)
-        return TORN;
+        return ATTEMPT_TORN;
     if (callee->owner == l->owner_generator)
         return resumed(w, walk, caller, callee, kind);
     const bool neighbours = !caller->stray && !callee->stray && caller->chunk == callee->chunk;
     const bool fits = !neighbours || callee->address == caller->address + live_frame_bytes(l, caller->code);
-    return live_frame_calls_plainly(caller, kind) && fits ? ACCEPTED : TORN;
+    return live_frame_calls_plainly(caller, kind) && fits ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 bool live_frame_still_there(const struct walker *w, const struct walk *walk, const struct live_frame *seen,
@@ -202,7 +202,7 @@ static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, c
     const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
     if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
-    return live_frame_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&
+    return live_frame_look(w, walk, address, &caller) == ATTEMPT_ACCEPTED && !caller.stray && caller.code &&
            caller.chunk == callee->chunk &&
            caller.address + live_frame_bytes(w->layout, caller.code) == callee->address;
 }
@@ -212,7 +212,7 @@ static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, c
 static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, const struct live_frame *callee)
 {
     struct live_frame caller;
-    return lies_behind(w, walk, above, callee) && live_frame_look(w, walk, above, &caller) == ACCEPTED &&
+    return lies_behind(w, walk, above, callee) && live_frame_look(w, walk, above, &caller) == ATTEMPT_ACCEPTED &&
            caller.life == life_in_c(w->layout) && !(live_frame_kind(&caller) & OPCODE_RESUMES);
 }
 

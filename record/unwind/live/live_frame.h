@@ -33,8 +33,8 @@ struct values {
     size_t count;
 };
 
-/* Looks at the frame at an address. ACCEPTED: it is in the copy, and if it is no mark of an entry, its code is known
- * and its instruction in it. LEARNED with seen->here NULL: it is not in the copy. */
+/* Looks at the frame at an address. ATTEMPT_ACCEPTED: it is in the copy, and if it is no mark of an entry, its code is
+ * known and its instruction in it. ATTEMPT_LEARNED with seen->here NULL: it is not in the copy. */
 enum attempt live_frame_look(struct walker *walker, struct walk *walk, uint64_t address, struct live_frame *seen);
 
 /* Bytes that a frame takes on the data stack. */
@@ -45,14 +45,14 @@ uint32_t live_frame_kind(const struct live_frame *seen);
 /* Whether an instruction of this kind in it can call a function that is no generator. */
 bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind);
 
-/* The end of its stack of values; LEARNED: that is not in the copy. */
+/* The end of its stack of values; ATTEMPT_LEARNED: that is not in the copy. */
 enum attempt live_frame_values(struct walker *walker, struct walk *walk, const struct live_frame *seen,
                                struct values *values);
 /* Whether the object that a generator's frame belongs to is among them. */
 bool live_frame_values_have(const struct layout *layout, const struct values *values, uint64_t generator_frame);
 
-/* Whether `caller` can have called `callee`, as the copy has both: ACCEPTED or TORN, or LEARNED when what tells is not
- * in the copy. `from_c`: through C; `certain`: the callee was alive at the moment. */
+/* Whether `caller` can have called `callee`, as the copy has both: ATTEMPT_ACCEPTED or ATTEMPT_TORN, or ATTEMPT_LEARNED
+ * when what tells is not in the copy. `from_c`: through C; `certain`: the callee was alive at the moment. */
 enum attempt live_frame_called(struct walker *walker, struct walk *walk, const struct live_frame *caller,
                                const struct live_frame *callee, bool from_c, bool certain);
 

@@ -47,7 +47,7 @@ static const char *sample_from(struct fake_python *p, uint32_t n)
     fake_sample(p, 0);
     const struct walk *walk = &p->threads[0].walk;
     size_t used = 0;
-    assert_int_equal(p->threads[0].state, UNWOUND);
+    assert_int_equal(p->threads[0].state, UNWIND_DONE);
     for (text[0] = '\0'; n < walk->depth; n++) {
         const struct frame *frame = &p->definitions.frames.rows[walk->links[n].frame].frame;
         const struct text name = definitions_function_name(&p->definitions, frame->function);

@@ -130,7 +130,7 @@ static void take_chunks_away(struct fake_python *p)
         const char *seen = fake_sample(p, 0);
         const uint32_t depth = p->threads[0].walk.depth;
         fake_remote_hook(NULL, NULL);
-        if (p->threads[0].state != UNWOUND || !(depth == 25 || depth == 60) || p->target.remote.calls - calls > 40)
+        if (p->threads[0].state != UNWIND_DONE || !(depth == 25 || depth == 60) || p->target.remote.calls - calls > 40)
             fail_msg("Python %x: %u frames, %lu calls, %.40s", fake_layout(p)->version, depth,
                      p->target.remote.calls - calls, seen);
         if (u.pieces == 0)
@@ -238,7 +238,7 @@ static void read_three(struct fake_python *p, struct wanted *wanted, const char 
         wanted[i] = (struct wanted){ .walk = &p->threads[i].walk, .thread = p->threads[i].address };
     assert_true(unwind_threads(&p->unwinder, wanted, 3, clock_now_ns(), &same));
     for (size_t i = 0; i < 3; i++) {
-        const char *text = wanted[i].state == UNWOUND            ? fake_walk_text(p, wanted[i].walk)
+        const char *text = wanted[i].state == UNWIND_DONE        ? fake_walk_text(p, wanted[i].walk)
                            : wanted[i].state == UNWIND_ELSEWHERE ? "elsewhere"
                                                                  : "failed";
         if (strcmp(text, texts[i]) != 0)
@@ -331,7 +331,7 @@ static void go_deep(struct fake_python *p)
         fake_sample(p, 0);
         assert_true(p->target.remote.calls - calls < 200);
         if (rows[i].seen) {
-            assert_int_equal(p->threads[0].state, UNWOUND);
+            assert_int_equal(p->threads[0].state, UNWIND_DONE);
             assert_int_equal(p->threads[0].walk.depth, rows[i].depth);
         } else {
             assert_int_equal(p->threads[0].state, UNWIND_FAILED);
@@ -351,7 +351,7 @@ static void assert_stays_readable(struct fake_python *p)
     unsigned failed = 0;
     for (int i = 0; i < 1000; i++) {
         fake_sample(p, 0);
-        failed += p->threads[0].state != UNWOUND;
+        failed += p->threads[0].state != UNWIND_DONE;
     }
     if (failed)
         fail_msg("Python %x: %u of 1000 samples failed", fake_layout(p)->version, failed);

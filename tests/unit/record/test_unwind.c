@@ -14,7 +14,7 @@
 static void assert_sample(struct fake_python *p, size_t thread, const char *wanted, uint32_t keep)
 {
     const char *seen = fake_sample(p, thread);
-    if (strcmp(seen, wanted) != 0 || (p->threads[thread].state == UNWOUND && p->threads[thread].keep != keep))
+    if (strcmp(seen, wanted) != 0 || (p->threads[thread].state == UNWIND_DONE && p->threads[thread].keep != keep))
         fail_msg("Python %x: '%s' keeps %u, and should be '%s' and keep %u", p->target.runtime.layout.version, seen,
                  p->threads[thread].keep, wanted, keep);
 }
@@ -116,7 +116,7 @@ static void follow_chunks(struct fake_python *p)
     fake_chunk(p, 0, 80);
     fake_stack(p, 0, frames, 81);
     fake_sample(p, 0);
-    assert_int_equal(p->threads[0].state, UNWOUND);
+    assert_int_equal(p->threads[0].state, UNWIND_DONE);
     assert_int_equal(p->threads[0].walk.depth, 81);
     assert_int_equal(p->threads[0].keep, 80);
 }
@@ -193,7 +193,7 @@ static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t
         struct wanted once = { .walk = &cold, .thread = p->threads[0].address };
         bool same;
         assert_true(unwind_threads(&anew, &once, 1, clock_now_ns(), &same));
-        const char *seen = once.state == UNWOUND ? fake_walk_text(p, &cold) : "failed";
+        const char *seen = once.state == UNWIND_DONE ? fake_walk_text(p, &cold) : "failed";
         if (strcmp(seen, wanted) != 0)
             fail_msg("Python %x, seed %lu, round %u, anew: '%s' and not '%s'", fake_layout(p)->version, seed, round,
                      seen, wanted);

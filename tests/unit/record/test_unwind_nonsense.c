@@ -117,7 +117,7 @@ static void chase_chunks(struct fake_python *p)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
     fake_poke(p, chunk + l->chunk_previous, chunk);
     fake_bounded_sample(p);
-    assert_int_not_equal(p->threads[0].state, UNWOUND);
+    assert_int_not_equal(p->threads[0].state, UNWIND_DONE);
     /* Two thousand of them, each as large as may be: more than we would read. */
     uint64_t older = 0;
     for (int i = 0; i < 2000; i++) {
@@ -129,7 +129,7 @@ static void chase_chunks(struct fake_python *p)
     }
     fake_poke(p, chunk + l->chunk_previous, older);
     fake_bounded_sample(p);
-    assert_int_not_equal(p->threads[0].state, UNWOUND);
+    assert_int_not_equal(p->threads[0].state, UNWIND_DONE);
     fake_poke(p, chunk + l->chunk_previous, 0);
     fake_assert_seen(p, "f:21");
 }

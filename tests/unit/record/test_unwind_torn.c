@@ -49,7 +49,7 @@ static void run_all_the_time(struct fake_python *p, bool strays)
             const char *seen = fake_bounded_sample(p);
             if (p->threads[0].state == UNWIND_FAILED)
                 continue;
-            assert_int_equal(p->threads[0].state, UNWOUND);
+            assert_int_equal(p->threads[0].state, UNWIND_DONE);
             const enum fit fit = fake_program_had(&runner.program, seen, since);
             fits[fit]++;
             snprintf(worst[fit], sizeof(worst[fit]), "%s", seen);
@@ -88,7 +88,7 @@ static void stop_soon(struct fake_python *p)
         const uint64_t since = runner.program.steps;
         runner.left = moves;
         const char *seen = fake_bounded_sample(p);
-        assert_int_equal(p->threads[0].state, UNWOUND);
+        assert_int_equal(p->threads[0].state, UNWIND_DONE);
         if (fake_program_had(&runner.program, seen, since) != FIT_RIGHT)
             fail_msg("Python %x: a stack that never was: %s", fake_layout(p)->version, seen);
     }

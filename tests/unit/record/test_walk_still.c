@@ -138,7 +138,7 @@ static void yield_now(struct fake_python *p)
         p->unwinder.still = true;
         p->unwinder.walker.anew = !known;
         const char *seen = fake_bounded_sample(p);
-        if (p->threads[0].state == UNWOUND && strncmp(seen, "m:2", 3) != 0)
+        if (p->threads[0].state == UNWIND_DONE && strncmp(seen, "m:2", 3) != 0)
             fail_msg("Python %x: '%s' lacks its root", l->version, seen);
     }
     p->unwinder.walker.anew = false;
