@@ -47,7 +47,7 @@ static uint64_t end_of_data(const struct walker *w, const struct walk *walk)
 static bool may_begin(const struct walker *w, const struct walk *walk, const struct live_frame *generator, bool called,
                       const struct live_frame *plain)
 {
-    if (w->layout->root_is_shim || (generator->life != RUNNING && !called))
+    if (w->layout->root_is_shim || (generator->life != LIFE_RUNNING && !called))
         return false;
     return plain->code ? is_first(w, walk, plain) : walk_has_no_data(w, walk);
 }
@@ -147,9 +147,9 @@ static void pass_frame(struct walker *w, struct climb *climb, const struct live_
         w->up_count = 0;
     if (w->up_count == 0) {
         climb->leaf = *seen;
-        climb->certain = seen->life == RUNNING && !seen->stray;
+        climb->certain = seen->life == LIFE_RUNNING && !seen->stray;
     }
-    if (called || (seen->life != DEAD && seen->life != PAUSED))
+    if (called || (seen->life != LIFE_DEAD && seen->life != LIFE_PAUSED))
         add_up(w, seen);
     climb->callee = *seen;
     climb->callee.entered_c = called && climb->from_c;
@@ -204,7 +204,7 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
             w->behind = 0;
         else
             w->up[w->up_count - 1].from_c = climb.from_c;
-        if (!seen.stray && w->behind == 0 && seen.life != DEAD)
+        if (!seen.stray && w->behind == 0 && seen.life != LIFE_DEAD)
             w->behind = seen.address + live_frame_bytes(l, seen.code);
         found = called && (w->joined = walk_join(w, walk, seen.address)) > 0;
         if (found)

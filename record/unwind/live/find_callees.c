@@ -20,7 +20,7 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
         const enum attempt looked = live_frame_look(w, walk, frame, callee);
         if (looked == ATTEMPT_LEARNED)
             return ATTEMPT_LEARNED;
-        if (looked != ATTEMPT_ACCEPTED || callee->owner != l->owner_generator || callee->life == DEAD)
+        if (looked != ATTEMPT_ACCEPTED || callee->owner != l->owner_generator || callee->life == LIFE_DEAD)
             continue;
         /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
         callee->suspended = callee->previous != caller->address;
@@ -34,8 +34,8 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
  * may seem to wait while it is traced: another instruction hides that it returns. */
 static bool is_alive(const struct walker *w, const struct live_frame *seen)
 {
-    if (seen->life != CALLING)
-        return seen->life == RUNNING;
+    if (seen->life != LIFE_CALLING)
+        return seen->life == LIFE_RUNNING;
     return w->layout->marks_returned_frames || !(live_frame_kind(seen) & OPCODE_HIDES);
 }
 
@@ -53,7 +53,7 @@ static bool entered_from(const struct layout *l, struct walk *walk, const unsign
 static bool names_caller(const struct layout *l, struct walk *walk, const unsigned char *here,
                          const struct live_frame *caller, uint32_t kind)
 {
-    if (caller->life == RUNNING)
+    if (caller->life == LIFE_RUNNING)
         return entered_from(l, walk, here, caller, kind);
     if (word_at(here, l->frame_previous) == caller->address)
         return live_frame_calls_plainly(caller, kind);
@@ -67,7 +67,7 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
 {
     const struct layout *l = w->layout;
     const uint32_t kind = live_frame_kind(caller);
-    const bool waits = caller->life == CALLING;
+    const bool waits = caller->life == LIFE_CALLING;
     if ((waits && !(kind & OPCODE_CALLS || caller->code->hidden)) ||
         !snapshot_find(&walk->snapshot, l, caller->address))
         return ATTEMPT_TORN;
@@ -103,7 +103,7 @@ static void add_down(struct walker *w, const struct live_frame *callee, const st
         w->behind = callee->address + live_frame_bytes(l, callee->code);
 }
 
-/* A frame that is RUNNING may be in C, and that have called others. What an exception has left behind it, all by
+/* A frame that is LIFE_RUNNING may be in C, and that have called others. What an exception has left behind it, all by
  * itself, may look like frames that wait; but none that has returned looks like one that runs. */
 enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame leaf)
 {
@@ -112,9 +112,9 @@ enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame
     uint64_t behind = w->behind;
     bool through_c = false;
     enum attempt found = ATTEMPT_ACCEPTED;
-    for (uint32_t steps = 0; steps < DEPTH_LIMIT && (leaf.life == CALLING || leaf.life == RUNNING); steps++) {
+    for (uint32_t steps = 0; steps < DEPTH_LIMIT && (leaf.life == LIFE_CALLING || leaf.life == LIFE_RUNNING); steps++) {
         struct live_frame callee;
-        if (leaf.life == RUNNING) {
+        if (leaf.life == LIFE_RUNNING) {
             through_c = true;
             sure = w->down_count;
             behind = w->behind;
@@ -125,7 +125,7 @@ enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame
         add_down(w, &callee, &leaf);
         leaf = callee;
     }
-    if (through_c && leaf.life != RUNNING) {
+    if (through_c && leaf.life != LIFE_RUNNING) {
         w->down_count = sure;
         w->behind = behind;
     }
@@ -138,7 +138,7 @@ uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t f
     struct live_frame seen, behind;
     if (!l->marks_returned_frames || live_frame_look(w, walk, frame, &seen) != ATTEMPT_ACCEPTED)
         return frame;
-    for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.stray && seen.code && seen.life != DEAD; steps++) {
+    for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.stray && seen.code && seen.life != LIFE_DEAD; steps++) {
         frame = seen.address;
         const uint64_t end = seen.address + live_frame_bytes(l, seen.code);
         const unsigned char *here = snapshot_find(&walk->snapshot, l, end);

@@ -17,12 +17,12 @@ static enum life life_of(const struct layout *l, const struct live_frame *seen)
     if (l->marks_returned_frames) {
         /* A function without variables may also call with nothing on its stack. */
         const uint64_t bottom = seen->address + l->frame_locals;
-        return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? DEAD : CALLING;
+        return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? LIFE_DEAD : LIFE_CALLING;
     }
     if ((int32_t)half_word_at(seen->here, l->frame_stack) == -1)
-        return RUNNING;
+        return LIFE_RUNNING;
     const bool can_call = seen->code->hidden || code_kind(seen->code, seen->instruction) & OPCODE_CALLS;
-    return can_call || seen->owner == l->owner_generator ? CALLING : PAUSED;
+    return can_call || seen->owner == l->owner_generator ? LIFE_CALLING : LIFE_PAUSED;
 }
 
 /* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
@@ -64,7 +64,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     const struct executed executed = code_executed(l, here);
     if (seen->owner == l->owner_frame_object)
         return ATTEMPT_TORN;
-    seen->life = DEAD;
+    seen->life = LIFE_DEAD;
     if (executed.code == 0)
         return ATTEMPT_ACCEPTED;
     seen->code = codes_find(w->codes, executed.code, executed.copy);
@@ -79,11 +79,11 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))
-        seen->life = DEAD;
+        seen->life = LIFE_DEAD;
     /* It is left out for what its code object says: that must be the one it has. */
-    if (seen->life == DEAD || seen->life == PAUSED)
+    if (seen->life == LIFE_DEAD || seen->life == LIFE_PAUSED)
         note_met(w, seen->code);
-    return walk_is_in_code(seen->code, seen->instruction) || seen->life == DEAD ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
+    return walk_is_in_code(seen->code, seen->instruction) || seen->life == LIFE_DEAD ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 /* ---- who called whom ---- */
@@ -132,7 +132,7 @@ bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind)
 /* What a frame does that has called C, as far as its marks tell. */
 static enum life life_in_c(const struct layout *l)
 {
-    return l->marks_running_frames ? RUNNING : CALLING;
+    return l->marks_running_frames ? LIFE_RUNNING : LIFE_CALLING;
 }
 
 /* Through C. Any instruction may lead there, but only some drive a generator. */
@@ -140,9 +140,9 @@ static bool called_through_c(const struct layout *l, const struct live_frame *ca
                              uint32_t kind, bool certain)
 {
     /* A generator into which an exception is thrown does not run while the one that it delegates to handles it. */
-    const bool throws = caller->owner == l->owner_generator && caller->life == CALLING;
+    const bool throws = caller->owner == l->owner_generator && caller->life == LIFE_CALLING;
     if (callee->owner != l->owner_generator)
-        return certain || !l->marks_running_frames || caller->life == RUNNING || throws;
+        return certain || !l->marks_running_frames || caller->life == LIFE_RUNNING || throws;
     return certain || throws || (caller->life == life_in_c(l) && kind & OPCODE_DRIVES);
 }
 
@@ -162,7 +162,7 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
                                const struct live_frame *callee, bool from_c, bool certain)
 {
     const struct layout *l = w->layout;
-    if (caller->life == DEAD)
+    if (caller->life == LIFE_DEAD)
         return ATTEMPT_TORN;
     const uint32_t kind = live_frame_kind(caller);
     if (from_c)
@@ -170,7 +170,7 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
     /* One into which an exception is thrown is linked without a mark, though C does it. */
     if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)
         return live_frame_still_there(w, walk, caller, true) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
-    if (caller->life != CALLING)
+    if (caller->life != LIFE_CALLING)
         return ATTEMPT_TORN;
     if (callee->owner == l->owner_generator)
         return resumed(w, walk, caller, callee, kind);

@@ -8,10 +8,10 @@
 #define DRIVEN_NEAR 3 /* words from the end of a stack of values, where a driven generator is */
 
 enum life {
-    RUNNING,
-    CALLING,
-    PAUSED, /* where running frames are marked: neither runs nor stands at a call; returned, or being traced */
-    DEAD,
+    LIFE_RUNNING,
+    LIFE_CALLING,
+    LIFE_PAUSED, /* where running frames are marked: neither runs nor stands at a call; returned, or being traced */
+    LIFE_DEAD,
 };
 
 /* A frame in the copy. */
