@@ -31,8 +31,8 @@ static void take(struct asking *asking, const struct asked *asked, uint8_t opcod
         return;
     }
     asked->link->opcode = opcode;
-    asking->u->figures.instructions += opcode != 0;
-    asking->u->figures.instructions_unknown += opcode == 0;
+    asking->u->counters.instructions += opcode != 0;
+    asking->u->counters.instructions_unknown += opcode == 0;
 }
 
 static void read_asked(struct asking *asking)

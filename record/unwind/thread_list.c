@@ -375,9 +375,9 @@ static void repeat_others(struct thread_list *thread_list)
             continue;
         member->tick = thread_list->tick;
         member->state = UNWIND_DONE;
-        thread_list->unwinder.figures.full++;
-        thread_list->unwinder.figures.unmoved++;
-        thread_list->unwinder.figures.frames_known += member->walk.depth;
+        thread_list->unwinder.counters.full++;
+        thread_list->unwinder.counters.unmoved++;
+        thread_list->unwinder.counters.frames_known += member->walk.depth;
     }
 }
 

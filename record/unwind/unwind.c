@@ -92,7 +92,7 @@ static bool are_as_known(struct unwinder *u)
         ask_for_code(u, u->walker.met[i]);
     if (u->unsure_count == 0 || codes_confirm(u->codes, u->unsure, u->unsure_count))
         return true;
-    u->figures.stale++;
+    u->counters.stale++;
     return false;
 }
 
@@ -123,7 +123,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
     if (!u->generation || walk->checked != u->generation)
         ask_for(u, walk->links, w->joined);
     if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
-        u->figures.stale++;
+        u->counters.stale++;
         return false;
     }
     for (size_t i = 0; u->generation && i < u->unsure_count; i++)
@@ -165,18 +165,18 @@ static void gather(struct unwinder *u, const struct walk *walk)
         add_fresh(u, walk, w->down[i]);
 }
 
-static void count_frames(struct unwind_figures *figures, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
+static void count_frames(struct unwind_counters *counters, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
 {
     const uint32_t known = anew ? 0 : keep;
-    figures->frames_known += known;
-    figures->frames_new += depth - known;
-    figures->code_known += depth;
+    counters->frames_known += known;
+    counters->frames_new += depth - known;
+    counters->code_known += depth;
     if (unchanged && !anew)
-        figures->full++;
+        counters->full++;
     else if (known > 0)
-        figures->partial++;
+        counters->partial++;
     else
-        figures->missed++;
+        counters->missed++;
 }
 
 /* As far as it is told. */
@@ -193,7 +193,7 @@ static void take_stack(struct unwinder *u, struct walk *walk)
     uint32_t keep = w->joined;
     while (keep < depth && keep < walk->depth && same_link(&walk->links[keep], &u->fresh[keep - w->joined]))
         keep++;
-    count_frames(&u->figures, w->anew, keep, depth, keep == depth && depth == walk->depth);
+    count_frames(&u->counters, w->anew, keep, depth, keep == depth && depth == walk->depth);
     if (u->fresh_count > 0)
         memcpy(walk->links + w->joined, u->fresh, u->fresh_count * sizeof(*u->fresh));
     walk->epoch = u->codes->epoch;
@@ -268,13 +268,13 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     return verify_calls(u, walk, wanted->attempts) ? ATTEMPT_ACCEPTED : ATTEMPT_UNSURE;
 }
 
-static void count_retry(struct unwind_figures *figures, enum attempt done)
+static void count_retry(struct unwind_counters *counters, enum attempt done)
 {
-    figures->torn += done == ATTEMPT_TORN;
-    figures->unsure += done == ATTEMPT_UNSURE;
-    figures->learned += done == ATTEMPT_LEARNED;
-    figures->no_code += done == ATTEMPT_NO_CODE;
-    figures->no_memory += done == ATTEMPT_NO_MEMORY;
+    counters->torn += done == ATTEMPT_TORN;
+    counters->unsure += done == ATTEMPT_UNSURE;
+    counters->learned += done == ATTEMPT_LEARNED;
+    counters->no_code += done == ATTEMPT_NO_CODE;
+    counters->no_memory += done == ATTEMPT_NO_MEMORY;
 }
 
 /* Takes in what one call brought of one thread. */
@@ -287,15 +287,15 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
     struct walk *walk = wanted->walk;
     if (good < walk->snapshot.first)
         return; /* the call stopped before it */
-    u->figures.reads++;
+    u->counters.reads++;
     wanted->attempts++;
     enum attempt done = attempt(u, wanted, good, slow);
     if (done == ATTEMPT_ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
-        u->figures.slow++;
+        u->counters.slow++;
         return;
     }
     if (done == ATTEMPT_ACCEPTED) {
-        u->figures.right += wanted->attempts == 1;
+        u->counters.right += wanted->attempts == 1;
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         take_stack(u, walk);
@@ -314,7 +314,7 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
     } else {
-        count_retry(&u->figures, done);
+        count_retry(&u->counters, done);
     }
 }
 

@@ -59,7 +59,7 @@ struct wanted {
 };
 
 /* What was done so far. */
-struct unwind_figures {
+struct unwind_counters {
     uint64_t full, partial, missed;    /* samples that were as last time, partly, not at all */
     uint64_t unmoved;                  /* of the full ones: known without reading the thread */
     uint64_t frames_known, frames_new; /* taken from the last sample; found in the copy */
@@ -109,7 +109,7 @@ struct unwinder {
     uint64_t calm;        /* calls since that changed */
     uint32_t tick;        /* counts ticks */
     uint64_t sample;      /* counts samples; marks what was seen in this one */
-    struct unwind_figures figures;
+    struct unwind_counters counters;
 };
 
 /* `target` must be open, and it and `codes` live as long as the unwinder. `anew`: takes nothing from earlier samples.

@@ -101,7 +101,7 @@ static void pass_the_lock(struct fake_python *p)
     assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
     assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
     assert_read(&s, false, false, true);
-    assert_true(s.thread_list.unwinder.figures.unmoved > 20);
+    assert_true(s.thread_list.unwinder.counters.unmoved > 20);
     end(&s);
 }
 EACH_VERSION(only_who_had_the_lock_is_read, pass_the_lock);

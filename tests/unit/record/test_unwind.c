@@ -204,9 +204,9 @@ static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t
         for (uint32_t i = fake_program_random(&program, steps); i > 0; i--)
             fake_program_step(&program);
     }
-    const struct unwind_figures *warm = &p->unwinder.figures;
+    const struct unwind_counters *warm = &p->unwinder.counters;
     assert_true(warm->frames_known > rounds); /* there was something to remember */
-    assert_int_equal(anew.figures.frames_known, 0);
+    assert_int_equal(anew.counters.frames_known, 0);
     fake_program_end(&program);
     unwinder_close(&anew);
     walk_free(&cold);

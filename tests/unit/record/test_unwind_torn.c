@@ -105,11 +105,11 @@ static void be_slow(struct fake_python *p)
     for (int i = 0; i < 8; i++)
         fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);
-    assert_int_equal(p->unwinder.figures.slow, 0);
+    assert_int_equal(p->unwinder.counters.slow, 0);
     fake_remote_time(1000000000, 1000000);
     fake_assert_seen(p, "f:21 f:22");
     assert_true(p->threads[0].attempts > 4 && p->threads[0].attempts < 64);
-    assert_int_equal(p->unwinder.figures.slow, p->threads[0].attempts - 1);
+    assert_int_equal(p->unwinder.counters.slow, p->threads[0].attempts - 1);
     fake_remote_time(1000000000, 1000);
     fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);

@@ -109,9 +109,9 @@ static void meet_new_generators(struct fake_python *p)
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }));
     fake_assert_seen(p, "m:2 f:22 gen:62 gen:63");
     show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 1 }, { PLAIN, s.f, 2 }));
-    const uint64_t reads = p->unwinder.figures.reads;
+    const uint64_t reads = p->unwinder.counters.reads;
     fake_assert_seen(p, "m:2 gen:61 f:22");
-    assert_int_equal(p->unwinder.figures.reads - reads, 1);
+    assert_int_equal(p->unwinder.counters.reads - reads, 1);
     fake_assert_seen(p, "m:2 gen:61 f:22");
 
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
@@ -248,9 +248,9 @@ static void enter_now(struct fake_python *p)
         fake_poke(p, fresh + l->cframe_current_frame + 8, before[i]);
         fake_poke(p, state, fresh);
         p->unwinder.still = true;
-        const uint64_t reads = p->unwinder.figures.reads;
+        const uint64_t reads = p->unwinder.counters.reads;
         assert_not_believed(p);
-        assert_in_range(p->unwinder.figures.reads - reads, 1, 4);
+        assert_in_range(p->unwinder.counters.reads - reads, 1, 4);
     }
 }
 EACH_VERSION(a_place_that_does_not_say_who_called_is_not_believed, enter_now);
