@@ -24,7 +24,7 @@ struct piece {
 };
 
 /* The pieces of one system call, in the order in which they are read. */
-struct call {
+struct batch {
     struct piece pieces[REMOTE_PIECES];
     size_t count;
 };
@@ -50,11 +50,11 @@ bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
 /* One more piece. Without room for it the call is not good for what was to come, and stays as it is. */
-static inline bool call_add(struct call *call, uint64_t address, uint32_t size, void *into)
+static inline bool batch_add(struct batch *batch, uint64_t address, uint32_t size, void *into)
 {
-    if (call->count >= REMOTE_PIECES)
+    if (batch->count >= REMOTE_PIECES)
         return false;
-    call->pieces[call->count++] = (struct piece){ address, size, into };
+    batch->pieces[batch->count++] = (struct piece){ address, size, into };
     return true;
 }
 

@@ -36,7 +36,7 @@ struct reading {
 };
 
 /* Those that are read at once. */
-struct batch {
+struct code_batch {
     struct codes *codes;
     struct reading *readings;
     size_t count;
@@ -46,13 +46,13 @@ struct batch {
 
 /* ---- system calls ---- */
 
-static void add(struct batch *b, uint64_t address, size_t size, void *into)
+static void add(struct code_batch *b, uint64_t address, size_t size, void *into)
 {
     b->pieces[b->pieces_count++] = (struct piece){ address, (uint32_t)size, into };
 }
 
 /* The pieces from the n-th one on. */
-static void add_identity(struct batch *b, const struct code *code, unsigned char *into, size_t n)
+static void add_identity(struct code_batch *b, const struct code *code, unsigned char *into, size_t n)
 {
     struct piece pieces[IDENTITY_PIECES];
     const size_t count = code_identity_pieces(b->codes, code, into, pieces);
@@ -62,7 +62,7 @@ static void add_identity(struct batch *b, const struct code *code, unsigned char
 
 /* One call for all of them. It ends at the first piece that is not there: whose that is can't be read, and what comes
  * behind is asked for again. */
-static void read_round(struct batch *b, void (*add_pieces)(struct batch *b, struct reading *r))
+static void read_round(struct code_batch *b, void (*add_pieces)(struct code_batch *b, struct reading *r))
 {
     for (size_t from = 0; from < b->count; from++) {
         size_t ends[CODES_AT_ONCE], good = 0;
@@ -89,14 +89,14 @@ static size_t guess(uint64_t address, size_t least, size_t wanted)
     return size > least ? size : least;
 }
 
-static void begin_part(struct batch *b, struct part *part, size_t least, size_t wanted)
+static void begin_part(struct code_batch *b, struct part *part, size_t least, size_t wanted)
 {
     part->came = guess(part->address, least, wanted);
     part->bytes = alloc_resize(part->bytes, part->came, 1);
     add(b, part->address, part->came, part->bytes);
 }
 
-static void add_rest(struct batch *b, struct part *part)
+static void add_rest(struct code_batch *b, struct part *part)
 {
     if (part->size <= part->came)
         return;
@@ -106,7 +106,7 @@ static void add_rest(struct batch *b, struct part *part)
 
 /* ---- first: itself ---- */
 
-static void add_head(struct batch *b, struct reading *r)
+static void add_head(struct code_batch *b, struct reading *r)
 {
     add(b, r->code->address, b->codes->layout->code_size, r->head);
 }
@@ -140,7 +140,7 @@ static bool is_wanted(const struct reading *r, uint64_t size)
     return r->first || size <= AHEAD_LIMIT;
 }
 
-static bool take_head(struct batch *b, struct reading *r)
+static bool take_head(struct code_batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
     const unsigned char *head = r->head;
@@ -171,7 +171,7 @@ static bool take_head(struct batch *b, struct reading *r)
 
 /* ---- then: what it leads to ---- */
 
-static void add_parts(struct batch *b, struct reading *r)
+static void add_parts(struct code_batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
     const size_t length_end = l->string_length + 8, state_end = l->string_state + 4;
@@ -219,7 +219,7 @@ static bool take_copy(const struct layout *l, struct reading *r)
     return true;
 }
 
-static bool take_parts(struct batch *b, struct reading *r)
+static bool take_parts(struct code_batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
     return take_string(l, r, &r->name, &r->name_is) && take_string(l, r, &r->file, &r->file_is) &&
@@ -228,7 +228,7 @@ static bool take_parts(struct batch *b, struct reading *r)
 
 /* ---- at last: what of that is longer than it was guessed to be ---- */
 
-static void add_rests(struct batch *b, struct reading *r)
+static void add_rests(struct code_batch *b, struct reading *r)
 {
     struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
     const size_t before = b->pieces_count;
@@ -251,7 +251,7 @@ static void mark_instructions(const struct codes *codes, struct code *code, cons
 }
 
 /* Its identity came before all that it is made of and came again behind: that is of one object. */
-static bool complete(struct batch *b, struct reading *r)
+static bool complete(struct code_batch *b, struct reading *r)
 {
     struct code *code = r->code;
     if (memcmp(r->after, code->identity, CODE_IDENTITY) != 0)
@@ -269,7 +269,7 @@ static bool complete(struct batch *b, struct reading *r)
 
 /* ---- the whole ---- */
 
-static void take_all(struct batch *b, bool (*take)(struct batch *b, struct reading *r))
+static void take_all(struct code_batch *b, bool (*take)(struct code_batch *b, struct reading *r))
 {
     for (size_t i = 0; i < b->count; i++)
         b->readings[i].good = b->readings[i].good && take(b, &b->readings[i]);
@@ -285,7 +285,7 @@ static void free_reading(struct reading *r)
 
 void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count)
 {
-    struct batch b = { .codes = codes, .readings = alloc_zeroed(count, sizeof(*b.readings)), .count = count };
+    struct code_batch b = { .codes = codes, .readings = alloc_zeroed(count, sizeof(*b.readings)), .count = count };
     for (size_t i = 0; i < count; i++) {
         b.readings[i].code = which[i];
         b.readings[i].first = i == 0;

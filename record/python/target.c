@@ -85,13 +85,13 @@ static void take_in(const struct target *target, struct interpreter *interpreter
     interpreter->generation = generation_of(target, interpreter);
 }
 
-static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct call *call)
+static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct batch *batch)
 {
     const struct layout *l = &target->runtime.layout;
-    call_add(call, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
+    batch_add(batch, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
     if (l->interpreter_copies_generation)
-        call_add(call, interpreter->address + l->interpreter_copies_generation, sizeof(interpreter->copies_generation),
-                 interpreter->copies_generation);
+        batch_add(batch, interpreter->address + l->interpreter_copies_generation,
+                  sizeof(interpreter->copies_generation), interpreter->copies_generation);
 }
 
 /* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
@@ -99,13 +99,13 @@ static void add_interpreter(const struct target *target, struct interpreter *int
 static enum remote_state read_expected(struct target *target, uint64_t *missing)
 {
     const struct layout *l = &target->runtime.layout;
-    struct call call = { .count = 0 };
+    struct batch batch = { .count = 0 };
     uint64_t head = 0;
     size_t good = 0;
-    call_add(&call, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
+    batch_add(&batch, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
     for (size_t i = 0; i < target->interpreters_count; i++)
-        add_interpreter(target, &target->interpreters[i], &call);
-    const enum remote_state state = remote_read_pieces(&target->remote, call.pieces, call.count, &good);
+        add_interpreter(target, &target->interpreters[i], &batch);
+    const enum remote_state state = remote_read_pieces(&target->remote, batch.pieces, batch.count, &good);
     if (good == 0)
         return state;
 
@@ -124,12 +124,12 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
 static void find_gils(struct target *target)
 {
     const struct layout *l = &target->runtime.layout;
-    struct call call = { .count = 0 };
+    struct batch batch = { .count = 0 };
     uint64_t at[INTERPRETERS_LIMIT] = { 0 };
     for (size_t i = 0; l->interpreter_gil && i < target->interpreters_count; i++)
-        call_add(&call, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
-    if (call.count > 0)
-        remote_read_pieces(&target->remote, call.pieces, call.count, NULL);
+        batch_add(&batch, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
+    if (batch.count > 0)
+        remote_read_pieces(&target->remote, batch.pieces, batch.count, NULL);
     for (size_t i = 0; i < target->interpreters_count; i++) {
         if (l->runtime_gil)
             target->interpreters[i].gil_at = target->runtime.address + l->runtime_gil;
@@ -160,24 +160,24 @@ enum remote_state target_read_interpreters(struct target *target)
 
 /* ---- their state ---- */
 
-bool target_plan_again(struct target *target, struct call *call)
+bool target_plan_again(struct target *target, struct batch *batch)
 {
     const struct layout *l = &target->runtime.layout;
     if (target->times == TARGET_TIMES ||
-        call->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
+        batch->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
         return false;
-    target->first[target->times++] = call->count;
+    target->first[target->times++] = batch->count;
     for (size_t i = 0; i < target->interpreters_count; i++)
-        add_interpreter(target, &target->interpreters[i], call);
+        add_interpreter(target, &target->interpreters[i], batch);
     if (l->runtime_gil)
-        call_add(call, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
+        batch_add(batch, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
     return true;
 }
 
-bool target_plan(struct target *target, struct call *call)
+bool target_plan(struct target *target, struct batch *batch)
 {
     target->times = 0;
-    return target_plan_again(target, call);
+    return target_plan_again(target, batch);
 }
 
 static struct gil gil_in(const unsigned char *bytes, bool shared)

@@ -59,9 +59,9 @@ enum remote_state target_read_interpreters(struct target *target);
 
 /* Adds the pieces that show the state of the interpreters to a call. Those of threads are to come before, or it is to
  * be added again behind them: what is learned is then no older than they. False when the call has no room left. */
-bool target_plan(struct target *target, struct call *call);
+bool target_plan(struct target *target, struct batch *batch);
 /* Adds them once more, for threads' pieces that had to come after. */
-bool target_plan_again(struct target *target, struct call *call);
+bool target_plan_again(struct target *target, struct batch *batch);
 
 /* After the call, of which the first `good` pieces came: whether they came, too. */
 bool target_came(const struct target *target, size_t good);

@@ -119,12 +119,12 @@ struct snapshot {
 
 /* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left.
  * `alone`: only the state when there are chunks that come and go, as the call stops there if one is gone. */
-bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct call *call,
+bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct batch *batch,
                    bool alone);
 /* Adds the rest of them. False when there is none. */
-bool snapshot_plan_rest(struct snapshot *snapshot, struct call *call);
+bool snapshot_plan_rest(struct snapshot *snapshot, struct batch *batch);
 /* Adds chunks that were there lately: at the end of a call. False when there are none. */
-bool snapshot_plan_spare(struct snapshot *snapshot, struct call *call);
+bool snapshot_plan_spare(struct snapshot *snapshot, struct batch *batch);
 
 /* What a piece of the thread's own is. */
 enum piece_is {

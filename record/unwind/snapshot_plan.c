@@ -121,44 +121,44 @@ static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
     return place_again(s, place_near(s, place_strays(s, at)));
 }
 
-static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct call *call)
+static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct batch *batch)
 {
     for (size_t i = from; i < end; i++)
-        call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
+        batch_add(batch, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
 }
 
-static void add_strays(const struct snapshot *s, struct call *call)
+static void add_strays(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < s->strays_count; i++) {
         const struct stray *stray = &s->strays[i];
         if (stray->span)
-            call_add(call, stray->frame, stray->span, s->copy + stray->at);
+            batch_add(batch, stray->frame, stray->span, s->copy + stray->at);
         for (size_t near = 0; near < NEAR_COPIES && stray->span && stray->near_at; near++)
-            call_add(call, stray->frame, stray->span, s->copy + stray->near_at + near * stray->near_step);
+            batch_add(batch, stray->frame, stray->span, s->copy + stray->near_at + near * stray->near_step);
     }
 }
 
-static void add_again(const struct snapshot *s, struct call *call)
+static void add_again(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < s->chunks_count; i++) {
         const struct chunk *chunk = &s->chunks[i];
         if (chunk->again_at)
-            call_add(call, chunk->address + chunk->again_from, chunk->used - chunk->again_from,
-                     s->copy + chunk->again_at);
+            batch_add(batch, chunk->address + chunk->again_from, chunk->used - chunk->again_from,
+                      s->copy + chunk->again_at);
     }
     for (size_t i = 0; s->strays_again && i < s->strays_count; i++)
         if (s->strays[i].span)
-            call_add(call, s->strays[i].frame, s->strays[i].span, s->copy + s->strays[i].again_at);
+            batch_add(batch, s->strays[i].frame, s->strays[i].span, s->copy + s->strays[i].again_at);
 }
 
 /* What is read after the chunks. */
-static void add_others(const struct snapshot *s, struct call *call)
+static void add_others(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < NEAR_COPIES && s->near_at; i++)
-        call_add(call, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
-                 s->copy + s->near_at + i * s->near_step);
-    add_strays(s, call);
-    add_again(s, call);
+        batch_add(batch, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
+                  s->copy + s->near_at + i * s->near_step);
+    add_strays(s, batch);
+    add_again(s, batch);
 }
 
 static size_t most_pieces(const struct snapshot *s)
@@ -168,12 +168,12 @@ static size_t most_pieces(const struct snapshot *s)
     return 3 + CFRAMES + near + s->chunks_count + s->strays_count * (1 + near) + again;
 }
 
-bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call, bool alone)
+bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct batch *batch, bool alone)
 {
-    if (call->count + most_pieces(s) > PIECES_LIMIT)
+    if (batch->count + most_pieces(s) > PIECES_LIMIT)
         s->near = false;
     const size_t wanted = most_pieces(s);
-    if (call->count + wanted > PIECES_LIMIT) {
+    if (batch->count + wanted > PIECES_LIMIT) {
         s->twice = false;
         return false;
     }
@@ -195,42 +195,42 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     s->copy_size = size;
     s->fetched = false;
     s->thread = thread;
-    s->first = call->count;
+    s->first = batch->count;
     s->strays_read = s->strays_count;
     s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
     const bool whole = !alone || s->firm >= s->chunks_came || wanted > ALONE_LIMIT;
-    call_add(call, thread, l->thread_size, s->copy);
+    batch_add(batch, thread, l->thread_size, s->copy);
     for (size_t i = 0; i < s->cframes_count; i++)
-        call_add(call, s->cframes[i] + l->cframe_current_frame, CFRAME_BYTES,
-                 s->copy + s->cframe_at + i * CFRAME_BYTES);
+        batch_add(batch, s->cframes[i] + l->cframe_current_frame, CFRAME_BYTES,
+                  s->copy + s->cframe_at + i * CFRAME_BYTES);
     s->chunks_came = whole ? s->chunks_came : 0;
-    add_chunks(s, 0, s->chunks_came, call);
+    add_chunks(s, 0, s->chunks_came, batch);
     if (whole)
-        add_others(s, call);
-    s->pieces = call->count - s->first;
+        add_others(s, batch);
+    s->pieces = batch->count - s->first;
     s->rest_first = s->rest = s->spare_first = 0;
     return true;
 }
 
-bool snapshot_plan_rest(struct snapshot *s, struct call *call)
+bool snapshot_plan_rest(struct snapshot *s, struct batch *batch)
 {
     const size_t end = s->newest + 1;
     if (s->chunks_count == 0 || s->chunks_came >= end)
         return false;
-    s->rest_first = call->count;
-    add_chunks(s, s->chunks_came, end, call);
-    add_others(s, call);
+    s->rest_first = batch->count;
+    add_chunks(s, s->chunks_came, end, batch);
+    add_others(s, batch);
     s->chunks_came = end;
-    s->rest = call->count - s->rest_first;
+    s->rest = batch->count - s->rest_first;
     return true;
 }
 
-bool snapshot_plan_spare(struct snapshot *s, struct call *call)
+bool snapshot_plan_spare(struct snapshot *s, struct batch *batch)
 {
-    if (s->chunks_came >= s->chunks_count || call->count + s->chunks_count > PIECES_LIMIT)
+    if (s->chunks_came >= s->chunks_count || batch->count + s->chunks_count > PIECES_LIMIT)
         return false;
-    s->spare_first = call->count;
-    add_chunks(s, s->chunks_came, s->chunks_count, call);
+    s->spare_first = batch->count;
+    add_chunks(s, s->chunks_came, s->chunks_count, batch);
     return true;
 }
 

@@ -77,13 +77,13 @@ static struct heads read_expected_heads(struct thread_list *thread_list)
     const struct layout *l = &thread_list->target->runtime.layout;
     const size_t count = thread_list->order_count < REMOTE_PIECES ? thread_list->order_count : REMOTE_PIECES;
     struct heads heads = { alloc_zeroed(count + 1, l->thread_size), 0 };
-    struct call *call = &thread_list->unwinder.call;
-    call->count = 0;
+    struct batch *batch = &thread_list->unwinder.batch;
+    batch->count = 0;
     for (size_t i = 0; i < count; i++)
-        call_add(call, thread_list->members[thread_list->order[i]].address, l->thread_size,
-                 heads.bytes + i * l->thread_size);
+        batch_add(batch, thread_list->members[thread_list->order[i]].address, l->thread_size,
+                  heads.bytes + i * l->thread_size);
     if (count > 0)
-        remote_read_pieces(&thread_list->target->remote, call->pieces, call->count, &heads.good);
+        remote_read_pieces(&thread_list->target->remote, batch->pieces, batch->count, &heads.good);
     return heads;
 }
 

@@ -325,7 +325,7 @@ static bool add_witness(struct unwinder *u, unsigned char *into)
     bool added = true;
     for (size_t i = 0; i < u->witness.count; i++) {
         const struct piece *piece = &u->witness.pieces[i];
-        added &= call_add(&u->call, piece->address, piece->size, into);
+        added &= batch_add(&u->batch, piece->address, piece->size, into);
         into += piece->size;
     }
     return added;
@@ -335,7 +335,7 @@ static bool add_witness(struct unwinder *u, unsigned char *into)
 static void begin_witness(struct unwinder *u)
 {
     static unsigned char unused[WITNESS_ROOM];
-    u->call.count = 0;
+    u->batch.count = 0;
     add_witness(u, u->witness.came ? unused : u->witness.first);
 }
 
@@ -344,7 +344,7 @@ static bool hear_witness(struct unwinder *u, size_t good)
 {
     u->witness.gone = good < u->witness.count;
     u->witness.came |= u->witness.count > 0 && !u->witness.gone;
-    u->witness.reads = u->witness.at_last && good == u->call.count ? u->target->remote.calls : 0;
+    u->witness.reads = u->witness.at_last && good == u->batch.count ? u->target->remote.calls : 0;
     return !u->witness.gone;
 }
 
@@ -366,7 +366,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
     const bool alone = is_alone(wanted, count);
     begin_witness(u);
     u->walker.known = u->codes->last_number;
-    for (; i < count && u->call.count < BATCH_PIECES; i++) {
+    for (; i < count && u->batch.count < BATCH_PIECES; i++) {
         planned[i] = false;
         if (wanted[i].state != UNWIND_WANTED)
             continue;
@@ -376,7 +376,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
             snapshot_begin(only);
             wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
         }
-        if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
+        if (!snapshot_plan(only, l, wanted[i].thread, &u->batch, alone)) {
             if (threads > 0)
                 break;
             /* More than any call can read. */
@@ -388,11 +388,11 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         planned[i] = true;
         threads++;
     }
-    target_plan(u->target, &u->call);
-    if (alone && threads > 0 && snapshot_plan_rest(only, &u->call) && !is_calm(u))
-        target_plan_again(u->target, &u->call);
-    if (threads == 1 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
-        target_plan_again(u->target, &u->call);
+    target_plan(u->target, &u->batch);
+    if (alone && threads > 0 && snapshot_plan_rest(only, &u->batch) && !is_calm(u))
+        target_plan_again(u->target, &u->batch);
+    if (threads == 1 && snapshot_plan_spare(only, &u->batch) && !is_calm(u))
+        target_plan_again(u->target, &u->batch);
     u->witness.at_last = add_witness(u, u->witness.last); /* not in a call that is full */
     return i;
 }
@@ -401,9 +401,9 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
 static bool was_slow(struct unwinder *u, uint64_t took_ns)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < u->call.count; i++)
-        bytes += u->call.pieces[i].size;
-    const uint64_t units = 3 + u->call.count + bytes / 2048;
+    for (size_t i = 0; i < u->batch.count; i++)
+        bytes += u->batch.pieces[i].size;
+    const uint64_t units = 3 + u->batch.count + bytes / 2048;
     const uint64_t pace_ns = u->pace_ns ? u->pace_ns : PACE_FIRST_NS;
     const uint64_t most_ns = PACE_MOST * pace_ns;
     const uint64_t now_ns = took_ns / units < most_ns ? took_ns / units : most_ns;
@@ -427,7 +427,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                                           count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
             if (round > 0 || at > 0)
                 now_ns = clock_now_ns();
-            const enum remote_state state = remote_read_pieces(&u->target->remote, u->call.pieces, u->call.count,
+            const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch.pieces, u->batch.count,
                                                                &good);
             const uint64_t end_ns = clock_now_ns();
             const bool slow = !u->still && was_slow(u, end_ns - now_ns);

@@ -96,7 +96,7 @@ struct unwinder {
     bool still;  /* the threads stand still while they are read: may be set before each call */
     bool statuses; /* are wanted; false at first */
     struct handlers handlers;
-    struct call call;
+    struct batch batch;
     struct link *fresh; /* the frames that are not from the last sample, root first */
     size_t fresh_room;
     uint32_t fresh_count;

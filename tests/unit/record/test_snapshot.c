@@ -467,13 +467,13 @@ static void overflow(struct fake_python *p)
     struct target target = p->target;
     target.interpreters = interpreters;
     target.interpreters_count = 256;
-    struct call *call = alloc_zeroed(1, sizeof(*call));
-    assert_true(snapshot_plan(&s, l, p->threads[0].address, call, true));
-    target_plan(&target, call);
-    snapshot_plan_rest(&s, call);
-    if (call->count > REMOTE_PIECES)
-        fail_msg("Python %x: %zu pieces", l->version, call->count);
-    free(call);
+    struct batch *batch = alloc_zeroed(1, sizeof(*batch));
+    assert_true(snapshot_plan(&s, l, p->threads[0].address, batch, true));
+    target_plan(&target, batch);
+    snapshot_plan_rest(&s, batch);
+    if (batch->count > REMOTE_PIECES)
+        fail_msg("Python %x: %zu pieces", l->version, batch->count);
+    free(batch);
     snapshot_free(&s);
 }
 EACH_VERSION(a_call_has_room, overflow);
@@ -631,10 +631,10 @@ static void assert_piece(const struct snapshot *s, const struct piece *piece, si
             fail_msg("piece %zu is of strays %u", k, s->strays[i].piece);
 }
 
-static bool came_before(const struct call *call, size_t k)
+static bool came_before(const struct batch *batch, size_t k)
 {
     for (size_t i = 0; i < k; i++)
-        if (call->pieces[i].address == call->pieces[k].address)
+        if (batch->pieces[i].address == batch->pieces[k].address)
             return true;
     return false;
 }
@@ -642,18 +642,18 @@ static bool came_before(const struct call *call, size_t k)
 static void name_pieces(struct fake_python *p)
 {
     struct snapshot *s = &p->threads[0].walk.snapshot;
-    struct call call;
+    struct batch batch;
     show_driven(p, true);
     fake_assert_seen(p, "m:2 f:22 gen:63");
     for (unsigned i = 0; i < 60; i++) {
         s->twice = i % 3 > 0;
         s->near = i % 3 > 1;
-        call.count = 0;
-        assert_true(snapshot_plan(s, fake_layout(p), s->thread, &call, false));
+        batch.count = 0;
+        assert_true(snapshot_plan(s, fake_layout(p), s->thread, &batch, false));
         unsigned states = 0;
         for (size_t k = 0; k < s->pieces; k++) {
-            assert_piece(s, &call.pieces[k], k, !came_before(&call, k));
-            states += call.pieces[k].address == s->thread;
+            assert_piece(s, &batch.pieces[k], k, !came_before(&batch, k));
+            states += batch.pieces[k].address == s->thread;
         }
         assert_int_equal(states, 1);
     }
