@@ -6,25 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define C_STACK_LIMIT (UINT64_C(1) << 30) /* bytes; a thread's are fewer */
-#define STATE_LIMIT   4096                /* bytes; a thread's state is smaller */
-#define CHUNKS_LIMIT  780                 /* of a thread: 12 MiB of frames where chunks have their usual size */
-#define STRAYS_LIMIT  384                 /* of a thread */
-#define CHUNK_LIMIT   (16u << 20)         /* bytes of one chunk */
-#define COPY_LIMIT    (64u << 20)         /* bytes of all chunks, when they are learned */
-#define SLACK         512                 /* bytes read beyond what was used lately: the stack may have grown */
-#define ODD_CHUNKS    3                   /* attempts in a row that see no chain of chunks */
-#define STRAY_IDLE    32                  /* samples after which an unused one is not read any more ... */
-#define STILL_IDLE    4                   /* ... of a thread that stands still: to fetch one costs little more */
-#define FIT_SAMPLES   256                 /* how often what is read is fitted to what was used */
-#define LEARN_READS   1200                /* frames that are read one by one to learn where they are */
-#define LEARN_STEPS   40000               /* frames in all that are followed then */
-#define STRAY_MOST    4096                /* bytes that are read of a stray */
+#define C_STACK_LIMIT   (UINT64_C(1) << 30) /* bytes; a thread's are fewer */
+#define STATE_LIMIT     4096                /* bytes; a thread's state is smaller */
+#define CHUNKS_LIMIT    780                 /* of a thread: 12 MiB of frames where chunks have their usual size */
+#define OFF_STACK_LIMIT 384                 /* of a thread */
+#define CHUNK_LIMIT     (16u << 20)         /* bytes of one chunk */
+#define COPY_LIMIT      (64u << 20)         /* bytes of all chunks, when they are learned */
+#define SLACK           512                 /* bytes read beyond what was used lately: the stack may have grown */
+#define ODD_CHUNKS      3                   /* attempts in a row that see no chain of chunks */
+#define OFF_STACK_IDLE  32                  /* samples after which an unused one is not read any more ... */
+#define STILL_IDLE      4                   /* ... of a thread that stands still: to fetch one costs little more */
+#define FIT_SAMPLES     256                 /* how often what is read is fitted to what was used */
+#define LEARN_READS     1200                /* frames that are read one by one to learn where they are */
+#define LEARN_STEPS     40000               /* frames in all that are followed then */
+#define OFF_STACK_MOST  4096                /* bytes that are read of an off-stack frame */
 
 void snapshot_free(struct snapshot *snapshot)
 {
     free(snapshot->chunks);
-    free(snapshot->strays);
+    free(snapshot->off_stack);
     free(snapshot->copy);
     free(snapshot->last);
     *snapshot = (struct snapshot){ 0 };
@@ -133,20 +133,20 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     return ATTEMPT_LEARNED;
 }
 
-static void drop_stray(struct snapshot *s, size_t i)
+static void drop_off_stack(struct snapshot *s, size_t i)
 {
     s->comparable = false;
-    s->strays_read -= i < s->strays_read;
-    s->strays_count--;
-    memmove(&s->strays[i], &s->strays[i + 1], (s->strays_count - i) * sizeof(*s->strays));
+    s->off_stack_read -= i < s->off_stack_read;
+    s->off_stack_count--;
+    memmove(&s->off_stack[i], &s->off_stack[i + 1], (s->off_stack_count - i) * sizeof(*s->off_stack));
 }
 
 /* Those of one piece. */
-static void drop_strays(struct snapshot *s, size_t piece)
+static void drop_off_stack_piece(struct snapshot *s, size_t piece)
 {
-    for (size_t i = s->strays_count; i > 0; i--)
-        if (s->strays[i - 1].piece == piece)
-            drop_stray(s, i - 1);
+    for (size_t i = s->off_stack_count; i > 0; i--)
+        if (s->off_stack[i - 1].piece == piece)
+            drop_off_stack(s, i - 1);
 }
 
 /* Piece k of the thread's own is the first that did not come. True when the walk may do without: chunks are taken away
@@ -164,9 +164,9 @@ static bool lacks_piece(struct snapshot *s, size_t k)
         s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
         if (s->chunks_came == 0)
             forget_chunks(s, 0);
-        return s->chunks_came > 0 && s->strays_count == 0 && !s->twice;
-    case PIECE_STRAY:
-        drop_strays(s, place);
+        return s->chunks_came > 0 && s->off_stack_count == 0 && !s->twice;
+    case PIECE_OFF_STACK:
+        drop_off_stack_piece(s, place);
         return false;
     default:
         return false;
@@ -316,10 +316,10 @@ static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t fram
     return false;
 }
 
-static bool is_stray(const struct snapshot *s, uint64_t frame)
+static bool is_off_stack(const struct snapshot *s, uint64_t frame)
 {
-    for (size_t i = 0; i < s->strays_count; i++)
-        if (s->strays[i].frame == frame)
+    for (size_t i = 0; i < s->off_stack_count; i++)
+        if (s->off_stack[i].frame == frame)
             return true;
     return false;
 }
@@ -327,18 +327,18 @@ static bool is_stray(const struct snapshot *s, uint64_t frame)
 /* Makes room for one more. False when all are needed. */
 static bool make_room(struct snapshot *s)
 {
-    for (size_t i = 0; s->strays_count == STRAYS_LIMIT && i < s->strays_count; i++)
-        if (s->strays[i].idle > 0)
-            drop_stray(s, i);
-    return s->strays_count < STRAYS_LIMIT;
+    for (size_t i = 0; s->off_stack_count == OFF_STACK_LIMIT && i < s->off_stack_count; i++)
+        if (s->off_stack[i].idle > 0)
+            drop_off_stack(s, i);
+    return s->off_stack_count < OFF_STACK_LIMIT;
 }
 
-static bool add_stray(struct snapshot *s, const struct layout *l, uint64_t frame)
+static bool note_off_stack(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    if (is_stray(s, frame))
+    if (is_off_stack(s, frame))
         return false;
-    s->strays = alloc_grow(s->strays, &s->strays_room, s->strays_count + 1, sizeof(*s->strays));
-    s->strays[s->strays_count++] = (struct stray){ .frame = frame, .next = l->frame_size };
+    s->off_stack = alloc_grow(s->off_stack, &s->off_stack_room, s->off_stack_count + 1, sizeof(*s->off_stack));
+    s->off_stack[s->off_stack_count++] = (struct off_stack){ .frame = frame, .next = l->frame_size };
     return true;
 }
 
@@ -388,7 +388,7 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
                 s->comparable = false;
                 return ATTEMPT_TOO_DEEP;
             }
-            if (!add_stray(s, l, frame))
+            if (!note_off_stack(s, l, frame))
                 break; /* a ring */
             learned = true;
         }
@@ -410,36 +410,36 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
         s->comparable = false;
         return ATTEMPT_TOO_DEEP;
     }
-    if (!add_stray(s, l, frame))
+    if (!note_off_stack(s, l, frame))
         return ATTEMPT_NO_MEMORY;
-    if (s->strays_read + 1 != s->strays_count) /* others have to come first */
+    if (s->off_stack_read + 1 != s->off_stack_count) /* others have to come first */
         return changed_plan(s);
-    struct stray *stray = &s->strays[s->strays_read++];
-    stray->size = l->frame_size;
-    stray->at = (uint32_t)s->copy_size;
+    struct off_stack *off_stack = &s->off_stack[s->off_stack_read++];
+    off_stack->size = l->frame_size;
+    off_stack->at = (uint32_t)s->copy_size;
     s->copy_size += (l->frame_size + 7u) & ~7u;
     s->copy = alloc_grow(s->copy, &s->copy_room, s->copy_size, 1);
-    memcpy(s->copy + stray->at, head, l->frame_size);
+    memcpy(s->copy + off_stack->at, head, l->frame_size);
     s->fetched = true;
     return ATTEMPT_ACCEPTED;
 }
 
 void snapshot_widen(struct snapshot *s, uint32_t size)
 {
-    struct stray *stray = s->found_stray;
-    if (!stray || size <= stray->next || size > STRAY_MOST)
+    struct off_stack *off_stack = s->found_off_stack;
+    if (!off_stack || size <= off_stack->next || size > OFF_STACK_MOST)
         return;
-    stray->next = size;
+    off_stack->next = size;
     s->comparable = false;
 }
 
 enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t end)
 {
-    if (s->found_stray) {
-        const uint64_t size = end - s->found_stray->frame;
+    if (s->found_off_stack) {
+        const uint64_t size = end - s->found_off_stack->frame;
         if (size > CHUNK_LIMIT)
             return ATTEMPT_TORN;
-        s->found_stray->next = size > s->found_stray->next ? (uint32_t)size : s->found_stray->next;
+        s->found_off_stack->next = size > s->found_off_stack->next ? (uint32_t)size : s->found_off_stack->next;
         return changed_plan(s);
     }
     return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : ATTEMPT_TORN;
@@ -476,7 +476,7 @@ static void fit_chunk(struct snapshot *s, const struct layout *l)
 void snapshot_accept(struct snapshot *s, const struct layout *l)
 {
     unsigned char *const copy = s->copy;
-    const uint32_t idle_most = s->still ? STILL_IDLE : STRAY_IDLE;
+    const uint32_t idle_most = s->still ? STILL_IDLE : OFF_STACK_IDLE;
     s->comparable = !s->fetched;
     s->fewest = s->newest + 1 < s->fewest ? s->newest + 1 : s->fewest;
     s->most_chunks = s->newest + 1 > s->most_chunks ? s->newest + 1 : s->most_chunks;
@@ -486,7 +486,7 @@ void snapshot_accept(struct snapshot *s, const struct layout *l)
     const size_t room = s->copy_room;
     s->copy_room = s->last_room;
     s->last_room = room;
-    for (size_t i = s->strays_count; i > 0; i--)
-        if (s->strays[i - 1].idle++ > idle_most)
-            drop_stray(s, i - 1);
+    for (size_t i = s->off_stack_count; i > 0; i--)
+        if (s->off_stack[i - 1].idle++ > idle_most)
+            drop_off_stack(s, i - 1);
 }

@@ -2,31 +2,32 @@
 /* What was read of a thread: its state, the used part of its data stack, its frames elsewhere.
  *
  * CPython keeps frames of plain calls one behind the other on a "data stack", a few large chunks of memory. So the
- * thread's state and its chunks hold nearly the whole stack. Frames that lie elsewhere ("strays": those of generators
- * and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same call. What to ask
- * for is known from last time, and is mended when it turns out wrong.
+ * thread's state and its chunks hold nearly the whole stack. Frames that lie elsewhere ("off-stack frames": those of
+ * generators and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same call.
+ * What to ask for is known from last time, and is mended when it turns out wrong.
  *
- *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
+ *     one call:  state │ oldest chunk ... newest chunk │ off-stack frames │ end of the newest chunk again
  *
- * Strays that lie close together are one piece: a piece takes as long as some kilobytes, and what is read sooner fits
- * to the data stack more often. Nothing is learned from what can't be a frame: one that has returned leads anywhere.
+ * Off-stack frames that lie close together are one piece: a piece takes as long as some kilobytes, and what is read
+ * sooner fits to the data stack more often. Nothing is learned from what can't be a frame: one that has returned leads
+ * anywhere.
  *
  * A deep stack that keeps returning and calling has chunks that come and go. A call ends at the first piece that is not
  * there, so where some may be gone, and the call is for one thread only, the state of the interpreters is asked for
  * before the chunks, which stay side by side, and once more after all:
  *
- *     one call:  state │ interpreters │ oldest chunk ... newest chunk │ strays │ ... │ interpreters
+ *     one call:  state │ interpreters │ oldest chunk ... newest chunk │ off-stack frames │ ... │ interpreters
  *
  * The kernel copies a piece from the root to the leaf, faster than a thread can make calls. So all frames of one piece
  * show one moment: the moment at which the leaf was copied; see live/find.h for how the leaf is found in the piece.
  * Between two pieces a thread gets in several calls, so what lies in two pieces has to be shown to belong together:
- * that is why the frames next to strays are read on both sides of them.
+ * that is why the frames next to off-stack frames are read on both sides of them.
  *
  * Two frames of one piece are shown to belong together by copies of that piece made at once, a fraction of a
  * microsecond apart; others by a second copy of all:
  *
- *     near:      state │ chunks │ newest chunk, NEAR_COPIES times │ stray, NEAR_COPIES + 1 times │ ... │ end again
- *     not near:  state │ chunks │ strays │ chunks again │ strays again
+ *     near:      state │ chunks │ newest chunk, NEAR_COPIES times │ off-stack frame, NEAR_COPIES + 1 times │ ... │ end
+ * again not near:  state │ chunks │ off-stack frames │ chunks again │ off-stack frames again
  *
  * The last copy is kept. What lies below the first byte that differs has not changed and is not looked at again.
  *
@@ -49,7 +50,7 @@ struct chunk {
 };
 
 /* A frame outside the data stack. */
-struct stray {
+struct off_stack {
     uint64_t frame;
     uint32_t size; /* bytes from its start that are in the copy */
     uint32_t next; /* that are read next time */
@@ -89,8 +90,8 @@ struct snapshot {
     size_t firm;                /* so many of the oldest do not come and go */
     uint32_t odd_chunks;        /* attempts in a row that did not see a chain */
     size_t fewest, most_chunks; /* the fewest and most that a sample used since they were fitted */
-    struct stray *strays;
-    size_t strays_count, strays_room;
+    struct off_stack *off_stack;
+    size_t off_stack_count, off_stack_room;
     uint32_t learn_left; /* frames that may still be read one by one in this tick */
     uint32_t fit_due;    /* samples until the newest chunk is fitted to what was used of it */
 
@@ -105,16 +106,16 @@ struct snapshot {
     size_t rest_first, rest;                /* where the rest of them is, after the interpreters' pieces; 0: none */
     size_t spare_first;                     /* where those are that were tried for at its end; 0: none */
     size_t until;                           /* all pieces that are used come before this one of the call */
-    size_t chunks_came, strays_read;        /* so many are in the copy */
+    size_t chunks_came, off_stack_read;     /* so many are in the copy */
     bool chunks_gone;                       /* others were asked for and are gone */
-    bool strays_again;                      /* the strays were read once more, too */
+    bool off_stack_again;                   /* the off-stack frames were read once more, too */
     uint32_t near_from, near_at, near_step; /* the end of chunk near_chunk, read again at once; 0: it was not */
     size_t near_chunk;
-    size_t stray_pieces;       /* so many pieces the strays are, without what is read again */
-    size_t same_chunk;         /* chunks before this one are the same as last time, ... */
-    uint32_t same_until;       /* ... and so many bytes of this one; see snapshot_find_changes() */
-    struct stray *found_stray; /* of the last snapshot_find(); NULL: it was in a chunk, ... */
-    size_t found_chunk;        /* ... in this one */
+    size_t off_stack_pieces;           /* so many pieces the off-stack frames are, without what is read again */
+    size_t same_chunk;                 /* chunks before this one are the same as last time, ... */
+    uint32_t same_until;               /* ... and so many bytes of this one; see snapshot_find_changes() */
+    struct off_stack *found_off_stack; /* of the last snapshot_find(); NULL: it was in a chunk, ... */
+    size_t found_chunk;                /* ... in this one */
 };
 
 /* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left.
@@ -130,9 +131,9 @@ bool snapshot_plan_spare(struct snapshot *snapshot, struct batch *batch);
 enum piece_is {
     PIECE_STATE,
     PIECE_CFRAME,
-    PIECE_CHUNK, /* *place: so many chunks came before it */
-    PIECE_STRAY, /* *place: the piece of strays, as stray->piece */
-    PIECE_AGAIN, /* of what came before */
+    PIECE_CHUNK,     /* *place: so many chunks came before it */
+    PIECE_OFF_STACK, /* *place: the piece of off-stack frames, as off_stack->piece */
+    PIECE_AGAIN,     /* of what came before */
 };
 enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *place);
 
@@ -179,7 +180,7 @@ enum attempt snapshot_learn(struct snapshot *snapshot, const struct layout *layo
  * ATTEMPT_LEARNED: the frame is on the data stack, and the next copy has it. */
 enum attempt snapshot_fetch(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
-/* From now on reads so many bytes of the stray found last. */
+/* From now on reads so many bytes of the off-stack frame found last. */
 void snapshot_widen(struct snapshot *snapshot, uint32_t size);
 
 /* From now on reads the piece in which a frame was found last up to `end`. */

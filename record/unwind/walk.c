@@ -103,7 +103,7 @@ static bool is_behind_end(const struct layout *l, const struct snapshot *s, uint
 {
     const uint64_t chunk = word_at(snapshot_state(s), l->thread_chunk),
                    end = word_at(snapshot_state(s), l->thread_chunk + 8);
-    return !s->found_stray && s->chunks[s->found_chunk].address == chunk && frame >= end;
+    return !s->found_off_stack && s->chunks[s->found_chunk].address == chunk && frame >= end;
 }
 
 bool walk_has_no_data(const struct walker *w, const struct walk *walk)

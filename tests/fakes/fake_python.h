@@ -45,8 +45,8 @@ struct fake_thread {
     uint64_t chunks[4];     /* of the data stack, oldest first; more than the first: see fake_chunk() */
     size_t chunks_count, chunk_begins[4]; /* the frame at which each begins */
     uint64_t root_shim;
-    uint64_t strays[FAKE_FRAMES]; /* where the n-th frame is when it is a generator's ... */
-    uint64_t marks[FAKE_MARKS];   /* ... and the n-th entry from C, on the C stack */
+    uint64_t off_stack[FAKE_FRAMES]; /* where the n-th frame is when it is a generator's ... */
+    uint64_t marks[FAKE_MARKS];      /* ... and the n-th entry from C, on the C stack */
     struct {
         struct fake_frame is;
         uint64_t address; /* 0: it is no frame of its own in this version */

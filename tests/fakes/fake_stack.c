@@ -138,7 +138,7 @@ static void lay_out(struct fake_python *p, struct fake_thread *t, const struct f
         if (chunk + 1 < t->chunks_count && n >= t->chunk_begins[chunk + 1])
             top = t->chunks[++chunk] + l->chunk_data;
         t->stack[n].is = frames[n];
-        t->stack[n].address = frames[n].kind == PLAIN ? top : t->strays[n];
+        t->stack[n].address = frames[n].kind == PLAIN ? top : t->off_stack[n];
         if (frames[n].kind == SHIM)
             t->stack[n].address = l->frame_entry ? 0 : t->marks[marks++ % FAKE_MARKS];
         if (frames[n].kind == PLAIN)
@@ -261,7 +261,7 @@ size_t fake_thread(struct fake_python *p, uint32_t native_id)
         fake_poke(p, thread->address + l->thread_cframe, thread->cframe);
     }
     for (size_t i = 0; i < FAKE_FRAMES; i++)
-        thread->strays[i] = fake_room(p, FRAME_ROOM) + l->generator_frame;
+        thread->off_stack[i] = fake_room(p, FRAME_ROOM) + l->generator_frame;
     for (size_t i = 0; i < FAKE_MARKS; i++)
         thread->marks[i] = fake_room(p, FRAME_ROOM);
     if (l->thread_base_frame) {

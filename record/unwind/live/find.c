@@ -56,7 +56,7 @@ static bool may_begin(const struct walker *w, const struct walk *walk, const str
  * read each time. */
 static bool is_root(const struct walker *w, const struct walk *walk, const struct live_frame *seen)
 {
-    if (w->anew || seen->stray || walk->root == 0)
+    if (w->anew || seen->off_stack || walk->root == 0)
         return false;
     return is_first(w, walk, seen) && seen->previous == walk->root;
 }
@@ -65,7 +65,7 @@ static bool is_root(const struct walker *w, const struct walk *walk, const struc
 static enum attempt pass_unread(struct walker *w, struct walk *walk, uint64_t frame, const struct live_frame *callee,
                                 uint64_t *above)
 {
-    if (callee->code && !callee->stray && live_frame_above_mark(w, walk, frame, callee, above))
+    if (callee->code && !callee->off_stack && live_frame_above_mark(w, walk, frame, callee, above))
         return ATTEMPT_ACCEPTED;
     return snapshot_learn(&walk->snapshot, w->layout, w->remote, frame);
 }
@@ -76,9 +76,9 @@ static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct live
 {
     uint64_t above;
     struct live_frame caller;
-    if (!callee->code || callee->stray)
+    if (!callee->code || callee->off_stack)
         return mark->previous;
-    if (live_frame_look(w, walk, mark->previous, &caller) == ATTEMPT_ACCEPTED && caller.stray)
+    if (live_frame_look(w, walk, mark->previous, &caller) == ATTEMPT_ACCEPTED && caller.off_stack)
         return mark->previous;
     return live_frame_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
 }
@@ -132,7 +132,7 @@ static enum attempt find_called(struct walker *w, struct walk *walk, const struc
     if (done == ATTEMPT_LEARNED)
         return ATTEMPT_LEARNED;
     *called = done == ATTEMPT_ACCEPTED;
-    const bool apart = *called && (seen->stray || climb->callee.stray);
+    const bool apart = *called && (seen->off_stack || climb->callee.off_stack);
     if (apart && (!live_frame_still_there(w, walk, seen, climb->from_c) ||
                   !live_frame_still_there(w, walk, &climb->callee, false)))
         return ATTEMPT_TORN;
@@ -147,14 +147,14 @@ static void pass_frame(struct walker *w, struct climb *climb, const struct live_
         w->up_count = 0;
     if (w->up_count == 0) {
         climb->leaf = *seen;
-        climb->certain = seen->life == LIFE_RUNNING && !seen->stray;
+        climb->certain = seen->life == LIFE_RUNNING && !seen->off_stack;
     }
     if (called || (seen->life != LIFE_DEAD && seen->life != LIFE_PAUSED))
         add_up(w, seen);
     climb->callee = *seen;
     climb->callee.entered_c = called && climb->from_c;
     climb->from_c = l->frame_entry && seen->here[l->frame_entry];
-    if (!seen->stray)
+    if (!seen->off_stack)
         climb->plain = *seen;
 }
 
@@ -162,7 +162,7 @@ static void pass_frame(struct walker *w, struct climb *climb, const struct live_
 static enum attempt check_root(struct walker *w, struct walk *walk, const struct climb *climb, bool empty)
 {
     const struct live_frame *root = &climb->callee;
-    const bool plain = !empty && !root->stray;
+    const bool plain = !empty && !root->off_stack;
     if (!at_root(w, walk, climb->frame, climb->last_owner) || (w->up_count == 0 && !empty))
         return ATTEMPT_TORN;
     if (plain && !is_first(w, walk, root))
@@ -204,7 +204,7 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
             w->behind = 0;
         else
             w->up[w->up_count - 1].from_c = climb.from_c;
-        if (!seen.stray && w->behind == 0 && seen.life != LIFE_DEAD)
+        if (!seen.off_stack && w->behind == 0 && seen.life != LIFE_DEAD)
             w->behind = seen.address + live_frame_bytes(l, seen.code);
         found = called && (w->joined = walk_join(w, walk, seen.address)) > 0;
         if (found)
@@ -224,11 +224,11 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
 static uint64_t last_plain_frame(const struct walker *w, struct walk *walk, uint64_t below)
 {
     struct snapshot *s = &walk->snapshot;
-    const bool plain = below && snapshot_find(s, w->layout, below) && !s->found_stray;
+    const bool plain = below && snapshot_find(s, w->layout, below) && !s->found_off_stack;
     const size_t chunk = s->found_chunk;
     for (uint32_t i = walk->epoch == w->codes->epoch ? walk->depth : 0; i > 0; i--) {
         const uint64_t frame = walk->links[i - 1].address;
-        if (!snapshot_find(s, w->layout, frame) || s->found_stray)
+        if (!snapshot_find(s, w->layout, frame) || s->found_off_stack)
             continue;
         if (!plain || s->found_chunk != chunk || frame < below)
             return frame;
@@ -252,7 +252,7 @@ static enum attempt find_fresh(struct walker *w, struct walk *walk)
     const enum attempt done = live_frame_look(w, walk, w->behind, &next);
     if (done != ATTEMPT_ACCEPTED)
         return done == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
-    const bool fresh = next.code && !next.stray && next.instruction == next.code->first - 2;
+    const bool fresh = next.code && !next.off_stack && next.instruction == next.code->first - 2;
     return fresh && w->behind + live_frame_bytes(w->layout, next.code) == end_of_data(w, walk) ? ATTEMPT_ACCEPTED
                                                                                                : ATTEMPT_TORN;
 }
@@ -272,7 +272,7 @@ static bool is_astray(const struct walker *w, struct walk *walk, enum attempt fi
         return first == ATTEMPT_NO_MEMORY || w->behind != end_of_data(w, walk);
     const struct layout *l = w->layout;
     const unsigned char *here = snapshot_find(&walk->snapshot, l, snapshot_current(&walk->snapshot, l));
-    if (!here || !walk->snapshot.found_stray)
+    if (!here || !walk->snapshot.found_off_stack)
         return !here;
     /* It is in the copy since it could be read: that makes it no frame. */
     return first == ATTEMPT_NO_CODE ||
@@ -283,8 +283,8 @@ static bool is_astray(const struct walker *w, struct walk *walk, enum attempt fi
 static bool has_generators(const struct walker *w, const struct walk *walk)
 {
     const struct snapshot *s = &walk->snapshot;
-    for (size_t i = 0; i < s->strays_read; i++)
-        if (s->copy[s->strays[i].at + w->layout->frame_owner] == w->layout->owner_generator)
+    for (size_t i = 0; i < s->off_stack_read; i++)
+        if (s->copy[s->off_stack[i].at + w->layout->frame_owner] == w->layout->owner_generator)
             return true;
     return false;
 }
@@ -312,7 +312,7 @@ static bool may_have_others(const struct walker *w, struct walk *walk, uint64_t 
     if (first == ATTEMPT_ACCEPTED)
         return !w->layout->notes_current_late || !walk_has_no_data(w, walk);
     if (first == ATTEMPT_NO_MEMORY && !w->layout->notes_current_late) /* it has returned, and others lie where it was */
-        return snapshot_find(&walk->snapshot, w->layout, current) && !walk->snapshot.found_stray;
+        return snapshot_find(&walk->snapshot, w->layout, current) && !walk->snapshot.found_off_stack;
     return first == ATTEMPT_TORN || first == ATTEMPT_NO_CODE || first == ATTEMPT_NO_MEMORY;
 }
 

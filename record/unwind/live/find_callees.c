@@ -13,8 +13,8 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
     const enum attempt done = live_frame_values(w, walk, caller, &values);
     if (done != ATTEMPT_ACCEPTED)
         return done;
-    for (size_t i = 0; i < walk->snapshot.strays_read; i++) {
-        const uint64_t frame = walk->snapshot.strays[i].frame;
+    for (size_t i = 0; i < walk->snapshot.off_stack_read; i++) {
+        const uint64_t frame = walk->snapshot.off_stack[i].frame;
         if (!live_frame_values_have(l, &values, frame))
             continue;
         const enum attempt looked = live_frame_look(w, walk, frame, callee);
@@ -82,7 +82,8 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
     const enum attempt looked = live_frame_look(w, walk, behind, callee);
     if (looked != ATTEMPT_ACCEPTED)
         return looked == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
-    if (callee->stray || !is_alive(w, callee) || (caller->stray && !live_frame_still_there(w, walk, callee, false)))
+    if (callee->off_stack || !is_alive(w, callee) ||
+        (caller->off_stack && !live_frame_still_there(w, walk, callee, false)))
         return ATTEMPT_TORN;
     return waits || callee->instruction >= callee->code->first ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
@@ -95,11 +96,11 @@ static void add_down(struct walker *w, const struct live_frame *callee, const st
         w->down[w->down_count++] = (struct link){ .address = callee->address,
                                                   .code = callee->code,
                                                   .instruction = callee->instruction,
-                                                  .from_c = l->frame_entry
-                                                                ? callee->here[l->frame_entry]
-                                                                : callee->previous != caller->address && !callee->stray,
+                                                  .from_c = l->frame_entry ? callee->here[l->frame_entry]
+                                                                           : callee->previous != caller->address &&
+                                                                                 !callee->off_stack,
                                                   .suspended = callee->suspended };
-    if (!callee->stray)
+    if (!callee->off_stack)
         w->behind = callee->address + live_frame_bytes(l, callee->code);
 }
 
@@ -138,7 +139,7 @@ uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t f
     struct live_frame seen, behind;
     if (!l->marks_returned_frames || live_frame_look(w, walk, frame, &seen) != ATTEMPT_ACCEPTED)
         return frame;
-    for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.stray && seen.code && seen.life != LIFE_DEAD; steps++) {
+    for (uint32_t steps = 0; steps < DEPTH_LIMIT && !seen.off_stack && seen.code && seen.life != LIFE_DEAD; steps++) {
         frame = seen.address;
         const uint64_t end = seen.address + live_frame_bytes(l, seen.code);
         const unsigned char *here = snapshot_find(&walk->snapshot, l, end);

@@ -57,7 +57,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
                                  .previous = word_at(here, l->frame_previous),
                                  .instruction = word_at(here, l->frame_instruction),
                                  .owner = here[l->frame_owner],
-                                 .stray = walk->snapshot.found_stray != NULL,
+                                 .off_stack = walk->snapshot.found_off_stack != NULL,
                                  .chunk = walk->snapshot.found_chunk };
     if (seen->owner >= l->owner_shim)
         return ATTEMPT_ACCEPTED;
@@ -174,7 +174,7 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
         return ATTEMPT_TORN;
     if (callee->owner == l->owner_generator)
         return resumed(w, walk, caller, callee, kind);
-    const bool neighbours = !caller->stray && !callee->stray && caller->chunk == callee->chunk;
+    const bool neighbours = !caller->off_stack && !callee->off_stack && caller->chunk == callee->chunk;
     const bool fits = !neighbours || callee->address == caller->address + live_frame_bytes(l, caller->code);
     return live_frame_calls_plainly(caller, kind) && fits ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
@@ -183,7 +183,7 @@ bool live_frame_still_there(const struct walker *w, const struct walk *walk, con
                             bool exactly)
 {
     const struct layout *l = w->layout;
-    const unsigned char *again = seen->stray ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
+    const unsigned char *again = seen->off_stack ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
     if (!again)
         return true;
     return word_at(again, l->frame_previous) == seen->previous &&
@@ -202,7 +202,7 @@ static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, c
     const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
     if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
-    return live_frame_look(w, walk, address, &caller) == ATTEMPT_ACCEPTED && !caller.stray && caller.code &&
+    return live_frame_look(w, walk, address, &caller) == ATTEMPT_ACCEPTED && !caller.off_stack && caller.code &&
            caller.chunk == callee->chunk &&
            caller.address + live_frame_bytes(w->layout, caller.code) == callee->address;
 }
@@ -278,7 +278,7 @@ static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame
 static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
 {
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
-    return here && walk->snapshot.found_stray;
+    return here && walk->snapshot.found_off_stack;
 }
 
 /* Whether the call was there in both copies; the second ones of its frames are these. */
@@ -320,8 +320,8 @@ bool live_frame_together(const struct walker *w, struct walk *walk, const struct
                          const struct link *callee)
 {
     struct snapshot *s = &walk->snapshot;
-    if (!snapshot_find(s, w->layout, caller->address) || s->found_stray)
+    if (!snapshot_find(s, w->layout, caller->address) || s->found_off_stack)
         return false;
     const size_t chunk = s->found_chunk;
-    return snapshot_find(s, w->layout, callee->address) && !s->found_stray && s->found_chunk == chunk;
+    return snapshot_find(s, w->layout, callee->address) && !s->found_off_stack && s->found_chunk == chunk;
 }

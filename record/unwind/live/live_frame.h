@@ -22,7 +22,7 @@ struct live_frame {
     uint32_t owner;
     enum life life;
     bool entered_c; /* the frame that it called was called through C */
-    bool stray;     /* not on the data stack */
+    bool off_stack; /* not on the data stack */
     bool suspended; /* see struct link */
     size_t chunk;   /* else in this one */
 };
@@ -56,8 +56,8 @@ bool live_frame_values_have(const struct layout *layout, const struct values *va
 enum attempt live_frame_called(struct walker *walker, struct walk *walk, const struct live_frame *caller,
                                const struct live_frame *callee, bool from_c, bool certain);
 
-/* Whether a neighbour of a stray is the same frame on the other side of reading the strays; `exactly`: and at the same
- * place. */
+/* Whether a neighbour of an off-stack frame is the same frame on the other side of reading the off-stack frames;
+ * `exactly`: and at the same place. */
 bool live_frame_still_there(const struct walker *walker, const struct walk *walk, const struct live_frame *seen,
                             bool exactly);
 

@@ -42,7 +42,7 @@ static void tell_changes(struct fake_python *p)
 EACH_VERSION(tells_how_a_stack_changes, tell_changes);
 
 /* Generators and coroutines in heap objects, entries from C between them. */
-static void find_strays(struct fake_python *p)
+static void find_off_stack(struct fake_python *p)
 {
     const uint64_t module = fake_code(p, "<module>", 1, 9), g = fake_generator(p, "gen", 20, 9),
                    f = fake_code(p, "f", 40, 9);
@@ -61,7 +61,7 @@ static void find_strays(struct fake_python *p)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, module, 1 }, { SHIM, 0, 0 }, { PLAIN, f, 1 }, { SHIM, 0, 0 } }, 4);
     assert_sample(p, 0, "<module>:2 f:41", 1);
 }
-EACH_VERSION(finds_frames_outside_the_data_stack, find_strays);
+EACH_VERSION(finds_frames_outside_the_data_stack, find_off_stack);
 
 static void read_few_times(struct fake_python *p)
 {
@@ -179,9 +179,9 @@ EACH_VERSION(what_is_no_thread_is_elsewhere, look_elsewhere);
 
 /* ---- what is remembered is what is there ---- */
 
-static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t seed)
+static void compare(struct fake_python *p, bool off_stack, uint32_t steps, uint64_t seed)
 {
-    struct fake_program program = fake_program_start(p, 0, seed, strays);
+    struct fake_program program = fake_program_start(p, 0, seed, off_stack);
     program.most = 24;
     const unsigned rounds = soak(1000);
     struct walk cold = { 0 };
@@ -217,7 +217,7 @@ static void compare_plain(struct fake_python *p)
     compare(p, false, 4, 1);
 }
 
-static void compare_with_strays(struct fake_python *p)
+static void compare_with_off_stack(struct fake_python *p)
 {
     compare(p, true, 4, 2);
 }
@@ -229,7 +229,7 @@ static void compare_chunks(struct fake_python *p)
     compare(p, false, 5, 3);
 }
 
-static void compare_chunks_with_strays(struct fake_python *p)
+static void compare_chunks_with_off_stack(struct fake_python *p)
 {
     fake_chunk(p, 0, 4);
     fake_chunk(p, 0, 11);
@@ -237,13 +237,13 @@ static void compare_chunks_with_strays(struct fake_python *p)
 }
 EACH_VERSION(plain_stacks_are_the_same_as_anew, compare_plain);
 
-EACH_VERSION(stacks_with_generators_are_the_same_as_anew, compare_with_strays);
+EACH_VERSION(stacks_with_generators_are_the_same_as_anew, compare_with_off_stack);
 
 static void stacks_in_several_chunks_are_the_same_as_anew(void **state)
 {
     (void)state;
     fake_each_version(compare_chunks);
-    fake_each_version(compare_chunks_with_strays);
+    fake_each_version(compare_chunks_with_off_stack);
 }
 
 int main(void)

@@ -117,9 +117,9 @@ static void meet_new_generators(struct fake_python *p)
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
     for (int i = 0; i < 8; i++)
         fake_assert_seen(p, "m:2 f:22");
-    for (size_t i = 0; i < snapshot->strays_count; i++)
+    for (size_t i = 0; i < snapshot->off_stack_count; i++)
         for (size_t n = 0; n < FAKE_FRAMES; n++)
-            assert_int_not_equal(snapshot->strays[i].frame, p->threads[0].strays[n]);
+            assert_int_not_equal(snapshot->off_stack[i].frame, p->threads[0].off_stack[n]);
 }
 EACH_VERSION(a_new_generator_is_read_on_the_spot, meet_new_generators);
 
