@@ -21,7 +21,7 @@ void walker_close(struct walker *walker)
 void walk_free(struct walk *walk)
 {
     snapshot_free(&walk->snapshot);
-    free(walk->marks);
+    free(walk->entry_shims);
     free(walk->links);
     free(walk->doubts.calls);
     *walk = (struct walk){ 0 };

@@ -27,10 +27,10 @@ struct link {
     uint8_t opcode; /* that stands there; 0: not known, or not asked for */
 };
 
-#define MARKS 1024
+#define ENTRY_SHIMS 1024
 
-/* A mark of an entry from C, and the frame above it. */
-struct mark {
+/* An entry shim, and the frame above it. */
+struct entry_shim {
     uint64_t address, above;
 };
 
@@ -63,8 +63,8 @@ struct walk {
     uint64_t epoch;         /* of the code objects that the links point to, see code.h */
     uint64_t root;    /* the entry shim above the first frame of the stack, which has no frame above it; 0: not known */
     uint64_t checked; /* the code generation + 1 for which they are known to be right; 0: none */
-    struct doubts doubts; /* of the last copy, if it is one for this sample */
-    struct mark *marks;   /* MARKS of them, each where its address tells */
+    struct doubts doubts;           /* of the last copy, if it is one for this sample */
+    struct entry_shim *entry_shims; /* MARKS of them, each where its address tells */
     struct snapshot snapshot;
 };
 

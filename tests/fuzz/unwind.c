@@ -79,7 +79,7 @@ static void tell_places(struct liar *liar, uint64_t f, uint64_t g)
         fake_frame_address(p, 0, 0),
         fake_frame_address(p, 0, short_stack ? 3 : 5),
         p->threads[0].off_stack[1],
-        p->threads[0].marks[0],
+        p->threads[0].shims[0],
         f,
         fake_frame_address(p, 0, short_stack ? 3 : 6),
         g,

@@ -52,7 +52,7 @@ static bool may_begin(const struct walker *w, const struct walk *walk, const str
     return plain->code ? is_first(w, walk, plain) : walk_has_no_data(w, walk);
 }
 
-/* A frame that nothing is below on the data stack, and whose mark of an entry was seen to be the last: that need not be
+/* A frame that nothing is below on the data stack, and whose entry shim was seen to be the last: that need not be
  * read each time. */
 static bool is_root(const struct walker *w, const struct walk *walk, const struct live_frame *seen)
 {
@@ -61,26 +61,26 @@ static bool is_root(const struct walker *w, const struct walk *walk, const struc
     return is_first(w, walk, seen) && seen->previous == walk->root;
 }
 
-/* Learns of a frame that is not in the copy. A mark of an entry need not be there: *above is what it leads to. */
+/* Learns of a frame that is not in the copy. An entry shim need not be there: *above is what it leads to. */
 static enum attempt pass_unread(struct walker *w, struct walk *walk, uint64_t frame, const struct live_frame *callee,
                                 uint64_t *above)
 {
-    if (callee->code && !callee->off_stack && live_frame_above_mark(w, walk, frame, callee, above))
+    if (callee->code && !callee->off_stack && live_frame_above_shim(w, walk, frame, callee, above))
         return ATTEMPT_ACCEPTED;
     return snapshot_learn(&walk->snapshot, w->layout, w->remote, frame);
 }
 
 /* The same for a mark that is in the copy, and may be overwritten by now. */
-static uint64_t pass_mark(struct walker *w, struct walk *walk, const struct live_frame *mark,
+static uint64_t pass_shim(struct walker *w, struct walk *walk, const struct live_frame *shim,
                           const struct live_frame *callee)
 {
     uint64_t above;
     struct live_frame caller;
     if (!callee->code || callee->off_stack)
-        return mark->previous;
-    if (live_frame_look(w, walk, mark->previous, &caller) == ATTEMPT_ACCEPTED && caller.off_stack)
-        return mark->previous;
-    return live_frame_above_mark(w, walk, mark->address, callee, &above) ? above : mark->previous;
+        return shim->previous;
+    if (live_frame_look(w, walk, shim->previous, &caller) == ATTEMPT_ACCEPTED && caller.off_stack)
+        return shim->previous;
+    return live_frame_above_shim(w, walk, shim->address, callee, &above) ? above : shim->previous;
 }
 
 /* On the way from a frame to the root. */
@@ -104,7 +104,7 @@ static enum attempt look_at_next(struct walker *w, struct walk *walk, struct cli
         done = pass_unread(w, walk, climb->frame, &climb->callee, &seen->previous);
         seen->owner = w->layout->owner_shim;
     } else if (done == ATTEMPT_ACCEPTED && seen->owner >= w->layout->owner_shim) {
-        seen->previous = pass_mark(w, walk, seen, &climb->callee);
+        seen->previous = pass_shim(w, walk, seen, &climb->callee);
     }
     return done;
 }
@@ -320,8 +320,8 @@ enum attempt find_stack(struct walker *w, struct walk *walk)
 {
     const uint64_t current = snapshot_current(&walk->snapshot, w->layout);
     w->met_count = w->up_count = w->down_count = w->joined = 0;
-    if (!walk->marks)
-        walk->marks = alloc_zeroed(MARKS, sizeof(*walk->marks));
+    if (!walk->entry_shims)
+        walk->entry_shims = alloc_zeroed(ENTRY_SHIMS, sizeof(*walk->entry_shims));
     walk_compare(w, walk);
     struct live_frame leaf = { 0 };
     const enum attempt first = current ? go_up(w, walk, current, &leaf) : ATTEMPT_ACCEPTED;

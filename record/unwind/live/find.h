@@ -15,7 +15,7 @@
  *   - above a frame there is none that runs, unless the frame was entered from C: it would be the leaf;
  *   - a frame lies where its caller ends, or, for a generator's frame, is that of an object on the caller's stack of
  *     values; if not, the frame has returned and the caller has called another;
- *   - every stack ends in the thread's base frame (3.15), a mark of an entry from C (3.12 to 3.14) or a frame without a
+ *   - every stack ends in the thread's base frame (3.15), an entry shim (3.12 to 3.14) or a frame without a
  *     caller that is no suspended generator's (3.11).
  * Then, from the leaf that was found, on to the frames that it called after the current frame was read. A frame that
  * was entered from C lies behind the one that C was called from, and says that it was (3.11), or there was a mark

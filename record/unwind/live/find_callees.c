@@ -46,7 +46,7 @@ static bool entered_from(const struct layout *l, struct walk *walk, const unsign
     const uint64_t previous = word_at(here, l->frame_previous);
     if (l->frame_entry)
         return here[l->frame_entry] && previous == caller->address;
-    return !(kind & OPCODE_RESUMES) && live_frame_known_mark(walk, previous, caller->address);
+    return !(kind & OPCODE_RESUMES) && live_frame_known_shim(walk, previous, caller->address);
 }
 
 /* Whether what is behind a frame was called by it, or by C code that it called. */

@@ -4,7 +4,7 @@
 #include "formats/base/alloc.h"
 #include "record/python/opcode_effects.h"
 
-#define MARK_TRIES 16 /* places where a mark may be remembered */
+#define SHIM_TRIES 16 /* places where a mark may be remembered */
 #define TAGS       3u /* low bits of a word on a stack of values */
 
 uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
@@ -216,7 +216,7 @@ static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, 
            caller.life == life_in_c(w->layout) && !(live_frame_kind(&caller) & OPCODE_RESUMES);
 }
 
-/* Whether nothing is above a mark of an entry that leads there. */
+/* Whether nothing is above an entry shim that leads there. */
 static bool is_end(const struct walker *w, const struct walk *walk, uint64_t above)
 {
     const uint32_t base = w->layout->thread_base_frame;
@@ -224,41 +224,41 @@ static bool is_end(const struct walker *w, const struct walk *walk, uint64_t abo
 }
 
 /* Where the mark at an address is remembered, or is to be. */
-static struct mark *place_of_mark(struct walk *walk, uint64_t address)
+static struct entry_shim *slot_of_shim(struct walk *walk, uint64_t address)
 {
     const uint64_t first = address >> 4 ^ address >> 12;
-    for (uint64_t i = first; i < first + MARK_TRIES; i++)
-        if (walk->marks[i % MARKS].address == address || walk->marks[i % MARKS].address == 0)
-            return &walk->marks[i % MARKS];
-    return &walk->marks[first % MARKS];
+    for (uint64_t i = first; i < first + SHIM_TRIES; i++)
+        if (walk->entry_shims[i % ENTRY_SHIMS].address == address || walk->entry_shims[i % ENTRY_SHIMS].address == 0)
+            return &walk->entry_shims[i % ENTRY_SHIMS];
+    return &walk->entry_shims[first % ENTRY_SHIMS];
 }
 
-bool live_frame_known_mark(struct walk *walk, uint64_t mark, uint64_t above)
+bool live_frame_known_shim(struct walk *walk, uint64_t shim, uint64_t above)
 {
-    const struct mark *known = place_of_mark(walk, mark);
-    return mark && known->address == mark && known->above == above;
+    const struct entry_shim *known = slot_of_shim(walk, shim);
+    return shim && known->address == shim && known->above == above;
 }
 
-bool live_frame_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const struct live_frame *callee,
+bool live_frame_above_shim(struct walker *w, struct walk *walk, uint64_t shim, const struct live_frame *callee,
                            uint64_t *above)
 {
     const struct layout *l = w->layout;
-    struct mark *known = place_of_mark(walk, mark);
+    struct entry_shim *known = slot_of_shim(walk, shim);
     *above = known->above;
-    if (known->address == mark && is_still_above(w, walk, known->above, callee))
+    if (known->address == shim && is_still_above(w, walk, known->above, callee))
         return true;
     unsigned char head[LAYOUT_FRAME_MAX];
     if (walk->snapshot.learn_left == 0)
         return false;
     walk->snapshot.learn_left--;
-    if (remote_read(w->remote, mark, head, l->frame_size) != REMOTE_READ || head[l->frame_owner] < l->owner_shim)
+    if (remote_read(w->remote, shim, head, l->frame_size) != REMOTE_READ || head[l->frame_owner] < l->owner_shim)
         return false;
     *above = word_at(head, l->frame_previous);
     if (is_end(w, walk, *above))
         return true;
     if (!lies_behind(w, walk, *above, callee))
         return false;
-    *known = (struct mark){ mark, *above };
+    *known = (struct entry_shim){ shim, *above };
     return true;
 }
 

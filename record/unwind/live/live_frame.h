@@ -18,7 +18,7 @@ enum life {
 struct live_frame {
     const unsigned char *here;
     uint64_t address, previous, instruction;
-    struct code *code; /* NULL: a mark of an entry, or one that is dead */
+    struct code *code; /* NULL: an entry shim, or one that is dead */
     uint32_t owner;
     enum life life;
     bool entered_c; /* the frame that it called was called through C */
@@ -33,7 +33,7 @@ struct values {
     size_t count;
 };
 
-/* Looks at the frame at an address. ATTEMPT_ACCEPTED: it is in the copy, and if it is no mark of an entry, its code is
+/* Looks at the frame at an address. ATTEMPT_ACCEPTED: it is in the copy, and if it is no entry shim, its code is
  * known and its instruction in it. ATTEMPT_LEARNED with seen->here NULL: it is not in the copy. */
 enum attempt live_frame_look(struct walker *walker, struct walk *walk, uint64_t address, struct live_frame *seen);
 
@@ -62,10 +62,10 @@ bool live_frame_still_there(const struct walker *walker, const struct walk *walk
                             bool exactly);
 
 /* Whether a mark at this address is known to lead to the frame `above`. */
-bool live_frame_known_mark(struct walk *walk, uint64_t mark, uint64_t above);
-/* The frame above a mark of an entry that a plain frame was called through: not read with the copy, since it does not
+bool live_frame_known_shim(struct walk *walk, uint64_t shim, uint64_t above);
+/* The frame above an entry shim that a plain frame was called through: not read with the copy, since it does not
  * change while its frames are there, and their place tells whether it is right. False when it leads elsewhere. */
-bool live_frame_above_mark(struct walker *walker, struct walk *walk, uint64_t mark, const struct live_frame *callee,
+bool live_frame_above_shim(struct walker *walker, struct walk *walk, uint64_t shim, const struct live_frame *callee,
                            uint64_t *above);
 
 #endif

@@ -57,7 +57,7 @@ static void find_off_stack(struct fake_python *p)
     fake_stack(p, 0, frames, 5);
     assert_sample(p, 0, "<module>:2 gen:21 gen:22 f:43 gen:24", 3);
     if (!p->target.runtime.layout.root_is_shim)
-        return; /* 3.11 has no marks of entries from C */
+        return; /* 3.11 has no entry shims */
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, module, 1 }, { SHIM, 0, 0 }, { PLAIN, f, 1 }, { SHIM, 0, 0 } }, 4);
     assert_sample(p, 0, "<module>:2 f:41", 1);
 }

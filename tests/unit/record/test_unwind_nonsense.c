@@ -87,7 +87,7 @@ static void chase_frames(struct fake_python *p)
     fake_stack(p, 0, frames, 4);
     fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, p->threads[0].off_stack[2]);
     fake_assert_seen(p, "failed: changed while read");
-    /* A ring of marks has no frames to count. */
+    /* A ring of entry shims has no frames to count. */
     *fake_bytes(p, p->threads[0].off_stack[1] + l->frame_owner) = *fake_bytes(p, p->threads[0].off_stack[2] +
                                                                                      l->frame_owner) = 3;
     fake_assert_seen(p, "failed: changed while read");
