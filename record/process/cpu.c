@@ -76,7 +76,7 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
     bool unused;
     read_note(cpu, &unused);
     cpu->crowded = 0;
-    cpu->told_ns = cpu->ran_ns;
+    cpu->reported_ns = cpu->ran_ns;
 }
 
 bool cpu_stat_runs(const char *stat)
@@ -97,8 +97,8 @@ static bool read_state(const struct cpu *cpu, bool *running)
 /* What the thread used since it was told last; it never goes back when the guess was too high. */
 static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
 {
-    const uint64_t more_ns = used_ns > cpu->told_ns ? used_ns - cpu->told_ns : 0;
-    cpu->told_ns += more_ns;
+    const uint64_t more_ns = used_ns > cpu->reported_ns ? used_ns - cpu->reported_ns : 0;
+    cpu->reported_ns += more_ns;
     return more_ns;
 }
 

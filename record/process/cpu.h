@@ -19,12 +19,12 @@ struct cpu {
     bool watched;
     int note, state; /* files that are kept open; -1: not there */
     bool state_is_stat;
-    uint64_t ran_ns;     /* as its note said, ... */
-    uint64_t waited_ns;  /* ... and how long it was ready and had no processor */
-    uint32_t crowded;    /* not 0: it had to wait lately, before one of the last times that it ran */
-    uint64_t changed_ns; /* when that was last seen to be another */
-    uint64_t told_ns;    /* so much of it was told to be used */
-    bool running;        /* at the last look */
+    uint64_t ran_ns;      /* as its note said, ... */
+    uint64_t waited_ns;   /* ... and how long it was ready and had no processor */
+    uint32_t crowded;     /* not 0: it had to wait lately, before one of the last times that it ran */
+    uint64_t changed_ns;  /* when that was last seen to be another */
+    uint64_t reported_ns; /* so much of it was told to be used */
+    bool running;         /* at the last look */
 };
 
 /* Of a process. */

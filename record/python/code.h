@@ -40,7 +40,7 @@ struct code {
     unsigned char identity[CODE_IDENTITY];
     uint64_t interpreter; /* whose it is: as codes->interpreter */
     uint64_t generation;  /* its identity was last right when that had this code generation + 1; 0 never */
-    uint64_t mark;        /* the sample that last asked for its identity */
+    uint64_t asked_in;    /* the sample that last asked for its identity */
     struct code *next;    /* in its bucket */
 };
 

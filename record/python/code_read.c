@@ -243,7 +243,7 @@ static void mark_instructions(const struct codes *codes, struct code *code, cons
 {
     const struct layout *l = codes->layout;
     code->kinds = alloc_zeroed(code->units, 1);
-    opcode_effects_mark(l->opcodes, instructions, code->units, code->kinds);
+    opcode_effects_write(l->opcodes, instructions, code->units, code->kinds);
     if (!codes->instructions)
         return;
     code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));

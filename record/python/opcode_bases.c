@@ -4,7 +4,7 @@
 #include "record/python/opcode_effects.h"
 
 void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
-                       size_t units, struct instruction *marks)
+                       size_t units, struct instruction *into)
 {
     for (size_t at = 0; at < units;) {
         const uint8_t opcode = instructions[at * 2];
@@ -13,7 +13,7 @@ void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes,
             return;
         const size_t first = at;
         for (size_t i = 0; i <= (opcodes[opcode] & OPCODE_CACHES) && at < units; i++, at++)
-            marks[at] = (struct instruction){ names[opcode].base, (uint8_t)(at - first) };
+            into[at] = (struct instruction){ names[opcode].base, (uint8_t)(at - first) };
     }
 }
 

@@ -18,7 +18,7 @@ struct instruction {
 
 /* Tells of each unit; what cannot be told is left as it is. `opcodes` are those of the same version. */
 void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
-                       size_t units, struct instruction *marks);
+                       size_t units, struct instruction *into);
 
 /* Whether an opcode can have come to stand where an instruction of this base was. */
 bool opcode_bases_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base);

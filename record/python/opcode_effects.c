@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-void opcode_effects_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds)
+void opcode_effects_write(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds)
 {
     for (size_t at = 0; at < units;) {
         const uint16_t kind = opcodes[instructions[at * 2]];

@@ -12,6 +12,6 @@
 
 /* Writes the effects of the instruction to which each of the `units` two-byte units belongs, shifted by OPCODE_SHIFT,
  * into `kinds`. `opcodes` are the effects by opcode. */
-void opcode_effects_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds);
+void opcode_effects_write(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds);
 
 #endif

@@ -68,9 +68,9 @@ static bool is_confirmed(const struct unwinder *u, const struct code *code)
 /* Once in a sample. */
 static void ask_for_code(struct unwinder *u, struct code *code)
 {
-    if (code->mark == u->sample || code->address == 0) /* codes_gone() is no object */
+    if (code->asked_in == u->sample || code->address == 0) /* codes_gone() is no object */
         return;
-    code->mark = u->sample;
+    code->asked_in = u->sample;
     u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
     u->unsure[u->unsure_count++] = code;
 }
@@ -306,11 +306,11 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
         wanted->state = UNWIND_ELSEWHERE;
     } else if (u->still && done != ATTEMPT_LEARNED && done != ATTEMPT_TOO_DEEP &&
                (done == ATTEMPT_UNSURE || wanted->attempts >= STILL_ATTEMPTS)) { /* and would be each time */
-        u->untold = true;
+        u->retry_later = true;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
     } else if (wanted->attempts >= ATTEMPTS || (done == ATTEMPT_TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
-        u->untold |= u->still && done != ATTEMPT_TOO_DEEP;
+        u->retry_later |= u->still && done != ATTEMPT_TOO_DEEP;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
     } else {
@@ -453,7 +453,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
             continue;
         wanted[i].unwound.cause = FAILURE_CHANGED;
         wanted[i].state = UNWIND_FAILED;
-        u->untold |= u->still;
+        u->retry_later |= u->still;
     }
     *same &= came;
     return true;

@@ -91,10 +91,10 @@ struct unwinder {
     struct walker walker;
     struct callgraph callgraph;
     struct witness witness;
-    bool untold; /* set when a thread that is to stand still can't be read: at another moment it can; the caller clears
-                    it */
-    bool still;  /* the threads stand still while they are read: may be set before each call */
-    bool statuses; /* are wanted; false at first */
+    bool retry_later; /* set when a thread that is to stand still can't be read: at another moment it can; the caller
+                    clears it */
+    bool still;       /* the threads stand still while they are read: may be set before each call */
+    bool statuses;    /* are wanted; false at first */
     struct handlers handlers;
     struct batch batch;
     struct link *fresh; /* the frames that are not from the last sample, root first */

@@ -305,7 +305,7 @@ static void replace_by_longer_code(struct fake_python *p)
     fake_code_at(p, room, "long", 300, 60);
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, room, 50 }));
     fake_assert_seen(p, "m:2 long:350");
-    assert_false(p->unwinder.untold);
+    assert_false(p->unwinder.retry_later);
 }
 EACH_VERSION(longer_code_too, replace_by_longer_code);
 
