@@ -44,18 +44,4 @@
  * then `up` backwards, then `down`. */
 enum attempt find_stack(struct walker *walker, struct walk *walk);
 
-/* Whether both are in one piece, of which near copies are made (snapshot.h). */
-bool live_frame_near(const struct walker *walker, struct walk *walk, const struct link *caller,
-                     const struct link *callee);
-/* Whether both are in one chunk of the copy, and so of one moment. */
-bool live_frame_together(const struct walker *walker, struct walk *walk, const struct link *caller,
-                         const struct link *callee);
-
-/* How many more copies show both frames unchanged: the caller is at the same instruction, and the callee is the same
- * frame. 1 for what was not read again. WALKER_UNSEEN: these copies are of each piece by itself, and the frames are not
- * in one piece. */
-#define WALKER_UNSEEN UINT32_MAX
-uint32_t live_frame_sure(const struct walker *walker, struct walk *walk, const struct link *caller,
-                         const struct link *callee);
-
 #endif

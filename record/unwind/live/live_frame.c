@@ -302,12 +302,12 @@ uint32_t live_frame_sure(const struct walker *w, struct walk *walk, const struct
     const struct snapshot *s = &walk->snapshot;
     const struct layout *l = w->layout;
     if (s->near && !live_frame_near(w, walk, caller, callee))
-        return WALKER_UNSEEN;
+        return LIVE_FRAME_UNSEEN;
     for (uint32_t i = 0; s->near && i < NEAR_COPIES; i++) {
         const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i);
         const unsigned char *near_callee = snapshot_find_near(s, l, callee->address, i);
         if (!near_caller || !near_callee)
-            return WALKER_UNSEEN;
+            return LIVE_FRAME_UNSEEN;
         if (!same_call(w, walk, caller, callee, near_caller, near_callee))
             return i;
     }

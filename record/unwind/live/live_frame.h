@@ -68,4 +68,18 @@ bool live_frame_known_shim(struct walk *walk, uint64_t shim, uint64_t above);
 bool live_frame_above_shim(struct walker *walker, struct walk *walk, uint64_t shim, const struct live_frame *callee,
                            uint64_t *above);
 
+/* Whether both are in one piece, of which near copies are made (snapshot.h). */
+bool live_frame_near(const struct walker *walker, struct walk *walk, const struct link *caller,
+                     const struct link *callee);
+/* Whether both are in one chunk of the copy, and so of one moment. */
+bool live_frame_together(const struct walker *walker, struct walk *walk, const struct link *caller,
+                         const struct link *callee);
+
+/* How many more copies show both frames unchanged: the caller is at the same instruction, and the callee is the same
+ * frame. 1 for what was not read again. LIVE_FRAME_UNSEEN: these copies are of each piece by itself, and the frames are
+ * not in one piece. */
+#define LIVE_FRAME_UNSEEN UINT32_MAX
+uint32_t live_frame_sure(const struct walker *walker, struct walk *walk, const struct link *caller,
+                         const struct link *callee);
+
 #endif

@@ -2,7 +2,7 @@
 #include "record/unwind/live/verify.h"
 
 #include "formats/base/alloc.h"
-#include "record/unwind/live/find.h"
+#include "record/unwind/live/live_frame.h"
 
 #define NEAR_LEAF     8  /* frames */
 #define SURE_COPIES   2  /* more, in a row, that show a call which is not known */
@@ -89,7 +89,7 @@ static uint32_t sure_of_root(const struct unwinder *u, struct walk *walk)
     if (!walk->snapshot.twice)
         return 0;
     if (walk->snapshot.near)
-        return WALKER_UNSEEN;
+        return LIVE_FRAME_UNSEEN;
     return root ? live_frame_sure(&u->walker, walk, root, root) : 1;
 }
 
@@ -146,7 +146,7 @@ static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, u
 {
     struct doubts *now = look->now;
     *before = shown_before(look, caller, callee);
-    const uint32_t copies = sure == WALKER_UNSEEN ? *before : sure ? *before + sure : 0;
+    const uint32_t copies = sure == LIVE_FRAME_UNSEEN ? *before : sure ? *before + sure : 0;
     now->calls = alloc_grow(now->calls, &now->room, now->count + 1, sizeof(*now->calls));
     now->calls[now->count++] = (struct doubted){ caller, callee, copies };
     return copies;
@@ -165,7 +165,7 @@ static uint32_t sure_copies(const struct unwinder *u, struct walk *walk, const s
     if (!walk->snapshot.twice)
         return 0;
     const uint32_t sure = live_frame_sure(&u->walker, walk, caller, &u->fresh[i]);
-    return sure > 1 && sure != WALKER_UNSEEN && u->fresh_count - i > NEAR_LEAF ? 1 : sure;
+    return sure > 1 && sure != LIVE_FRAME_UNSEEN && u->fresh_count - i > NEAR_LEAF ? 1 : sure;
 }
 
 /* The frame at `i` has not been shown often enough. */
