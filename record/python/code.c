@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODES_LIMIT  65536        /* remembered at once; then we start anew */
-#define BYTES_LIMIT  (256u << 20) /* of what is kept of all code objects */
-#define PLACES_LIMIT (1u << 20)   /* remembered at once */
+#define CODES_LIMIT     65536        /* remembered at once; then we start anew */
+#define BYTES_LIMIT     (256u << 20) /* of what is kept of all code objects */
+#define LOCATIONS_LIMIT (1u << 20)   /* remembered at once */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout,
                 struct definitions *definitions)
@@ -44,7 +44,7 @@ void codes_forget(struct codes *codes)
     }
     codes->count = 0;
     codes->bytes = 0;
-    intern_pairs_free(&codes->places);
+    intern_pairs_free(&codes->locations);
 }
 
 void codes_close(struct codes *codes)
@@ -78,8 +78,8 @@ void codes_trim(struct codes *codes)
 {
     if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT)
         codes_forget(codes);
-    if (codes->places.count >= PLACES_LIMIT)
-        intern_pairs_free(&codes->places);
+    if (codes->locations.count >= LOCATIONS_LIMIT)
+        intern_pairs_free(&codes->locations);
 }
 
 static void forget(struct codes *codes, struct code *code)
@@ -214,21 +214,21 @@ int64_t code_instruction(const struct code *code, uint64_t address)
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode)
 {
     const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* there are no more than UNITS_LIMIT */
-    const uint32_t known = intern_pairs_find(&codes->places, code->number, key);
+    const uint32_t known = intern_pairs_find(&codes->locations, code->number, key);
     if (known)
         return known;
-    struct place place = { code->first_line, code->first_line, -1, -1 };
+    struct location location = { code->first_line, code->first_line, -1, -1 };
     if (unit >= 0)
-        linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
+        linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &location);
     const uint8_t base = opcode ? code->instructions[unit].base : 0;
     const uint32_t frame = definitions_frame(codes->definitions,
                                              &(struct frame){ .function = code->function,
-                                                              .line = place.line,
-                                                              .end_line = place.end_line,
-                                                              .column = place.column,
-                                                              .end_column = place.end_column,
+                                                              .line = location.line,
+                                                              .end_line = location.end_line,
+                                                              .column = location.column,
+                                                              .end_column = location.end_column,
                                                               .instruction = define_name(codes, opcode),
                                                               .base = define_name(codes, base) });
-    intern_pairs_add(&codes->places, code->number, key, frame);
+    intern_pairs_add(&codes->locations, code->number, key, frame);
     return frame;
 }

@@ -58,11 +58,11 @@ struct codes {
     struct code *recent; /* found last */
     uint64_t epoch;      /* grows when one is forgotten: until then a struct code stays where it is */
     uint32_t last_number;
-    bool instructions;          /* may be set after codes_open(): those that frames stand at are recorded, too */
-    uint64_t code_type;         /* address of the type "code"; 0 until one was seen */
-    struct code gone;           /* see codes_gone() */
-    uint64_t gone_count;        /* frames that were given it */
-    struct intern_pairs places; /* (code number, place and opcode) → frame */
+    bool instructions;             /* may be set after codes_open(): those that frames stand at are recorded, too */
+    uint64_t code_type;            /* address of the type "code"; 0 until one was seen */
+    struct code gone;              /* see codes_gone() */
+    uint64_t gone_count;           /* frames that were given it */
+    struct intern_pairs locations; /* (code number, place and opcode) → frame */
 };
 
 /* The others must live as long as `codes`. */

@@ -18,25 +18,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct place {
+struct location {
     uint32_t line, end_line;    /* 0: unknown */
     int32_t column, end_column; /* UTF-8 bytes from 0; -1: unknown */
 };
 
 /* The place of code unit `unit` (counted in two-byte units from the start of the code). When the table does not cover
  * it, or is broken before it, returns false and *place is unknown. */
-bool linetable_find(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit, struct place *place);
+bool linetable_find(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit, struct location *location);
 
 /* The same for units in rising order, each entry of the table being passed once. */
 struct linetable {
     const uint8_t *at, *end;
     bool bad;
     int64_t line;
-    uint64_t covered;   /* units before the next entry */
-    struct place place; /* of those before them */
+    uint64_t covered;         /* units before the next entry */
+    struct location location; /* of those before them */
 };
 
 struct linetable linetable_open(const uint8_t *table, size_t size, uint32_t first_line);
-bool linetable_go(struct linetable *table, uint32_t unit, struct place *place);
+bool linetable_go(struct linetable *table, uint32_t unit, struct location *location);
 
 #endif

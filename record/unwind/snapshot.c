@@ -69,11 +69,11 @@ static size_t chunk_at(const struct snapshot *s, uint64_t address)
     return i; /* its place + 1; 0: not known */
 }
 
-static void insert_chunk(struct snapshot *s, size_t place, struct chunk chunk)
+static void insert_chunk(struct snapshot *s, size_t index, struct chunk chunk)
 {
     s->chunks = alloc_grow(s->chunks, &s->chunks_room, s->chunks_count + 1, sizeof(*s->chunks));
-    memmove(s->chunks + place + 1, s->chunks + place, (s->chunks_count - place) * sizeof(*s->chunks));
-    s->chunks[place] = chunk;
+    memmove(s->chunks + index + 1, s->chunks + index, (s->chunks_count - index) * sizeof(*s->chunks));
+    s->chunks[index] = chunk;
     s->chunks_count++;
 }
 
@@ -153,20 +153,20 @@ static void drop_off_stack_piece(struct snapshot *s, size_t piece)
  * while a recursion returns, and the older ones have come. */
 static bool lacks_piece(struct snapshot *s, size_t k)
 {
-    size_t place;
-    switch (snapshot_plan_piece(s, k, &place)) {
+    size_t index;
+    switch (snapshot_plan_piece(s, k, &index)) {
     case PIECE_CFRAME:
         s->cframes_count = 0;
         return false;
     case PIECE_CHUNK:
-        s->chunks_came = place;
+        s->chunks_came = index;
         s->chunks_gone = true;
         s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
         if (s->chunks_came == 0)
             forget_chunks(s, 0);
         return s->chunks_came > 0 && s->off_stack_count == 0 && !s->twice;
     case PIECE_OFF_STACK:
-        drop_off_stack_piece(s, place);
+        drop_off_stack_piece(s, index);
         return false;
     default:
         return false;
@@ -194,16 +194,16 @@ static void note_use(struct chunk *chunk, uint64_t used)
 static enum attempt check_chunks(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
     const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
-    const size_t place = chunk_at(s, newest);
+    const size_t position = chunk_at(s, newest);
     if (newest == 0) { /* those that we know are another thread's by now, or nobody's */
         s->chunks_came = 0;
         forget_chunks(s, 0);
         return ATTEMPT_ACCEPTED;
     }
-    if (place == 0)
+    if (position == 0)
         return learn_chunks(s, l, remote, newest, top);
-    s->newest = place - 1;
-    if (place > s->chunks_came)
+    s->newest = position - 1;
+    if (position > s->chunks_came)
         return s->chunks_gone ? doubt_gone(s) : ATTEMPT_LEARNED; /* it is gone again, or was not asked for */
     const struct chunk *last = &s->chunks[s->newest];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
@@ -211,32 +211,32 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
         s->chunks[s->newest].next = rounded(top - last->address, size);
         s->comparable = false;
     }
-    for (size_t i = place; i > 0; i--) {
+    for (size_t i = position; i > 0; i--) {
         const unsigned char *head = s->copy + s->chunks[i - 1].at;
         if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0))
             return doubt_chunks(s);
         note_use(&s->chunks[i - 1],
-                 i == place ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
+                 i == position ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
     }
     s->odd_chunks = 0;
     return ATTEMPT_ACCEPTED;
 }
 
 /* The place in the copy of what is noted at `cframe`; CFRAMES: it is not in the copy, and will be next time. */
-static uint32_t place_of_cframe(struct snapshot *s, uint64_t cframe)
+static uint32_t index_of_cframe(struct snapshot *s, uint64_t cframe)
 {
     for (uint32_t i = 0; i < s->cframes_count; i++)
         if (s->cframes[i] == cframe)
             return i;
-    const uint32_t place = s->cframes_count < CFRAMES ? s->cframes_count++ : s->cframe_oldest++ % CFRAMES;
-    s->cframes[place] = cframe;
+    const uint32_t index = s->cframes_count < CFRAMES ? s->cframes_count++ : s->cframe_oldest++ % CFRAMES;
+    s->cframes[index] = cframe;
     return CFRAMES;
 }
 
 /* Whether the frame that is noted at `cframe` is in the copy. If not, it will be next time. */
 static bool find_cframe(struct snapshot *s, uint64_t cframe)
 {
-    s->cframe = cframe ? place_of_cframe(s, cframe) : CFRAMES;
+    s->cframe = cframe ? index_of_cframe(s, cframe) : CFRAMES;
     return cframe == 0 || s->cframe < CFRAMES;
 }
 
@@ -249,11 +249,11 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
     s->until = came <= s->pieces ? s->first + came : s->rest_first + came - s->pieces;
     s->chunks_gone = false;
     if (came < s->pieces + s->rest && !lacks_piece(s, came)) {
-        const size_t place = chunk_at(s, word_at(s->copy, l->thread_chunk));
-        s->newest = place ? place - 1 : s->newest;
+        const size_t position = chunk_at(s, word_at(s->copy, l->thread_chunk));
+        s->newest = position ? position - 1 : s->newest;
         if (!s->chunks_gone)
             return changed_plan(s);
-        return place == 0 || place > s->chunks_came ? doubt_gone(s) : ATTEMPT_TORN;
+        return position == 0 || position > s->chunks_came ? doubt_gone(s) : ATTEMPT_TORN;
     }
     if (s->spare_first && good > s->spare_first) {
         const size_t spare = s->chunks_count - s->chunks_came, more = good - s->spare_first;
@@ -289,11 +289,11 @@ enum attempt snapshot_caller(struct snapshot *s, uint64_t *frame)
     const uint64_t before = word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES + 8);
     if (before && !may_be_before(s, before))
         return ATTEMPT_UNSURE;
-    const uint32_t place = before ? place_of_cframe(s, before) : CFRAMES;
-    if (before && place == CFRAMES)
+    const uint32_t index = before ? index_of_cframe(s, before) : CFRAMES;
+    if (before && index == CFRAMES)
         return changed_plan(s);
     if (before)
-        *frame = word_at(s->copy, s->cframe_at + place * CFRAME_BYTES);
+        *frame = word_at(s->copy, s->cframe_at + index * CFRAME_BYTES);
     return ATTEMPT_ACCEPTED;
 }
 

@@ -135,7 +135,7 @@ enum piece_is {
     PIECE_OFF_STACK, /* *place: the piece of off-stack frames, as off_stack->piece */
     PIECE_AGAIN,     /* of what came before */
 };
-enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *place);
+enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *index);
 
 /* After the call, of which the first `good` pieces came: whether this is a thread of the interpreter at `interpreter`
  * and what the walk needs is there. */

@@ -27,11 +27,11 @@ static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint6
 const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
     const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
-    const size_t place = find_chunk(s, l, frame, came);
-    if (place) {
+    const size_t position = find_chunk(s, l, frame, came);
+    if (position) {
         s->found_off_stack = NULL;
-        s->found_chunk = place - 1;
-        return s->copy + s->chunks[place - 1].at + (frame - s->chunks[place - 1].address);
+        s->found_chunk = position - 1;
+        return s->copy + s->chunks[position - 1].at + (frame - s->chunks[position - 1].address);
     }
     for (size_t i = 0; i < s->off_stack_read; i++) {
         if (s->off_stack[i].frame != frame)
@@ -45,8 +45,8 @@ const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, u
 
 const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    const size_t place = find_chunk(s, l, frame, s->chunks_came);
-    const struct chunk *chunk = place ? &s->chunks[place - 1] : NULL;
+    const size_t position = find_chunk(s, l, frame, s->chunks_came);
+    const struct chunk *chunk = position ? &s->chunks[position - 1] : NULL;
     if (chunk && chunk->again_at && frame - chunk->address >= chunk->again_from)
         return s->copy + chunk->again_at + (frame - chunk->address) - chunk->again_from;
     for (size_t i = 0; s->off_stack_again && i < s->off_stack_read; i++)

@@ -19,7 +19,7 @@ static uint32_t aligned(uint32_t size)
 }
 
 /* The end of the newest chunk is read again when off-stack frames were read after it; or all is. */
-static uint64_t place_again(struct snapshot *s, uint64_t at)
+static uint64_t lay_out_again(struct snapshot *s, uint64_t at)
 {
     const bool all = s->twice && !s->near;
     const size_t first = all ? 0 : s->newest;
@@ -46,10 +46,10 @@ static void sort_off_stack(struct snapshot *s)
 {
     for (size_t i = 1; i < s->off_stack_count; i++) {
         const struct off_stack off_stack = s->off_stack[i];
-        size_t place = i;
-        for (; place > 0 && s->off_stack[place - 1].frame > off_stack.frame; place--)
-            s->off_stack[place] = s->off_stack[place - 1];
-        s->off_stack[place] = off_stack;
+        size_t index = i;
+        for (; index > 0 && s->off_stack[index - 1].frame > off_stack.frame; index--)
+            s->off_stack[index] = s->off_stack[index - 1];
+        s->off_stack[index] = off_stack;
     }
 }
 
@@ -62,7 +62,7 @@ static bool in_span(const struct off_stack *first, uint64_t end, const struct of
            off_stack->frame / PAGE <= (end - 1) / PAGE + 1;
 }
 
-static uint64_t place_off_stack(struct snapshot *s, uint64_t at)
+static uint64_t lay_out_off_stack(struct snapshot *s, uint64_t at)
 {
     struct off_stack *first = NULL;
     s->off_stack_pieces = 0;
@@ -85,7 +85,7 @@ static uint64_t place_off_stack(struct snapshot *s, uint64_t at)
 }
 
 /* What is to be seen twice may last for less than it takes to read all. */
-static uint64_t place_near(struct snapshot *s, uint64_t at)
+static uint64_t lay_out_near(struct snapshot *s, uint64_t at)
 {
     const bool near = s->twice && s->near && s->newest < s->chunks_count;
     const uint32_t used = near ? s->chunks[s->newest].used : 0;
@@ -110,7 +110,7 @@ static uint64_t place_near(struct snapshot *s, uint64_t at)
 }
 
 /* Gives each piece its place in the copy. Returns the size of all. */
-static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
+static uint64_t lay_out_pieces(struct snapshot *s, const struct layout *l)
 {
     s->cframe_at = aligned(l->thread_size);
     uint64_t at = s->cframe_at + CFRAMES * CFRAME_BYTES;
@@ -119,7 +119,7 @@ static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
         s->chunks[i].used = s->chunks[i].next;
         at += aligned(s->chunks[i].used);
     }
-    return place_again(s, place_near(s, place_off_stack(s, at)));
+    return lay_out_again(s, lay_out_near(s, lay_out_off_stack(s, at)));
 }
 
 static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct batch *batch)
@@ -181,10 +181,10 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     }
     if (s->newest >= s->chunks_count)
         s->newest = s->chunks_count ? s->chunks_count - 1 : 0;
-    uint64_t size = place_pieces(s, l);
+    uint64_t size = lay_out_pieces(s, l);
     if (size > COPY_LIMIT && s->twice) {
         s->twice = false;
-        size = place_pieces(s, l);
+        size = lay_out_pieces(s, l);
     }
     if (size > COPY_LIMIT) {
         snapshot_free(s);
@@ -239,9 +239,9 @@ bool snapshot_plan_spare(struct snapshot *s, struct batch *batch)
 /* state │ places of the current frame │ chunks │ near copies of the newest │ off-stack frames, each with its near
  * copies │ again
  */
-enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *place)
+enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *index)
 {
-    *place = 0;
+    *index = 0;
     if (k == 0)
         return PIECE_STATE;
     const size_t copies = s->near_at ? 1 + NEAR_COPIES : 1;
@@ -249,9 +249,9 @@ enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *pl
     if (k < first_chunk)
         return PIECE_CFRAME;
     if (k < first_off_stack) {
-        *place = k - first_chunk < s->chunks_came ? k - first_chunk : s->chunks_came;
+        *index = k - first_chunk < s->chunks_came ? k - first_chunk : s->chunks_came;
         return PIECE_CHUNK;
     }
-    *place = (k - first_off_stack) / copies;
-    return *place < s->off_stack_pieces ? PIECE_OFF_STACK : PIECE_AGAIN;
+    *index = (k - first_off_stack) / copies;
+    return *index < s->off_stack_pieces ? PIECE_OFF_STACK : PIECE_AGAIN;
 }

@@ -24,8 +24,8 @@ struct synthetic_frames {
 struct expansion {
     uint32_t links, frames; /* so many of each */
     uint32_t gc;            /* links above <GC>, or NO_GC */
-    uint32_t *places;       /* frames up to and with each link; only where <native> is wanted */
-    size_t places_room;
+    uint32_t *frames_until; /* frames up to and with each link; only where <native> is wanted */
+    size_t frames_until_room;
 };
 
 /* What a sample has of a stack: how it differs from the stack that was last emitted. */

@@ -110,8 +110,8 @@ static bool list_threads(struct thread_list *thread_list, size_t interpreter, co
             *count == THREADS_LIMIT)
             return false;
         next = word_at(head, l->thread_next);
-        const uint32_t place = member_at(thread_list, at);
-        struct member *member = &thread_list->members[place];
+        const uint32_t index = member_at(thread_list, at);
+        struct member *member = &thread_list->members[index];
         const uint32_t native_id = (uint32_t)word_at(head, l->thread_native_id);
         /* Another thread, or of another interpreter: it must not be taken for one that has not moved. */
         if (native_id != member->native_id || member->interpreter_id != id) {
@@ -126,7 +126,7 @@ static bool list_threads(struct thread_list *thread_list, size_t interpreter, co
         member->pointer = word_at(head, l->thread_id);
         member->listed = thread_list->list;
         *order = alloc_grow(*order, room, *count + 1, sizeof(**order));
-        (*order)[(*count)++] = place;
+        (*order)[(*count)++] = index;
     }
     return true;
 }
@@ -136,11 +136,11 @@ static bool is_main(const struct thread_list *thread_list, const struct member *
     return member->native_id == (uint32_t)thread_list->target->ns_pid;
 }
 
-static void ask_for(struct thread_list *thread_list, uint32_t place)
+static void ask_for(struct thread_list *thread_list, uint32_t index)
 {
     thread_list->asked = alloc_grow(thread_list->asked, &thread_list->asked_room, thread_list->asked_count + 1,
                                     sizeof(*thread_list->asked));
-    thread_list->asked[thread_list->asked_count++] = place;
+    thread_list->asked[thread_list->asked_count++] = index;
 }
 
 /* Of all or the main thread, as listed. */
@@ -161,14 +161,14 @@ static void link_twins(struct thread_list *thread_list)
     if (thread_list->target->interpreters_count < 2)
         return;
     for (size_t i = 0; i < thread_list->order_count; i++) {
-        const uint32_t place = thread_list->order[i];
-        struct member *member = &thread_list->members[place];
+        const uint32_t index = thread_list->order[i];
+        struct member *member = &thread_list->members[index];
         const uint32_t other = intern_pairs_find(&threads, member->native_id, 0);
-        member->twin = other ? thread_list->members[other - 1].twin : place + 1;
+        member->twin = other ? thread_list->members[other - 1].twin : index + 1;
         if (other)
-            thread_list->members[other - 1].twin = place + 1;
+            thread_list->members[other - 1].twin = index + 1;
         else
-            intern_pairs_add(&threads, member->native_id, 0, place + 1);
+            intern_pairs_add(&threads, member->native_id, 0, index + 1);
     }
     intern_pairs_free(&threads);
 }
@@ -216,12 +216,12 @@ static void ask_for_holders(struct thread_list *thread_list)
     thread_list->asked_count = 0;
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
         const struct gil *gil = &thread_list->target->interpreters[i].gil;
-        const uint32_t place = gil->locked ? intern_pairs_find(&thread_list->addresses, (uint32_t)(gil->holder >> 32),
+        const uint32_t index = gil->locked ? intern_pairs_find(&thread_list->addresses, (uint32_t)(gil->holder >> 32),
                                                                (uint32_t)gil->holder)
                                            : 0;
-        const struct member *member = place ? &thread_list->members[place - 1] : NULL;
+        const struct member *member = index ? &thread_list->members[index - 1] : NULL;
         if (member && member->listed == thread_list->list && member->interpreter == i)
-            ask_for(thread_list, place - 1);
+            ask_for(thread_list, index - 1);
     }
 }
 
@@ -282,9 +282,9 @@ bool thread_list_collects(const struct thread_list *thread_list, const struct me
     return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(thread_list, member);
 }
 
-static void want(struct thread_list *thread_list, uint32_t place)
+static void want(struct thread_list *thread_list, uint32_t index)
 {
-    struct member *member = &thread_list->members[place];
+    struct member *member = &thread_list->members[index];
     const size_t count = thread_list->wanted_count + 1;
     thread_list->wanted = alloc_grow(thread_list->wanted, &thread_list->wanted_room, count,
                                      sizeof(*thread_list->wanted));
@@ -293,7 +293,7 @@ static void want(struct thread_list *thread_list, uint32_t place)
     thread_list->wanted[thread_list->wanted_count] = (struct wanted){ .walk = &member->walk,
                                                                       .thread = member->address,
                                                                       .interpreter = member->interpreter };
-    thread_list->wanted_members[thread_list->wanted_count++] = place;
+    thread_list->wanted_members[thread_list->wanted_count++] = index;
 }
 
 /* Chooses the threads that are to be read: all that were asked for, are not done, and may have moved. */
@@ -317,14 +317,14 @@ static void note_holders(struct thread_list *thread_list)
 {
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
         const uint64_t holder = thread_list->target->interpreters[i].gil.holder;
-        const uint32_t place = intern_pairs_find(&thread_list->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
+        const uint32_t index = intern_pairs_find(&thread_list->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
         uint32_t at = 0;
-        while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != place)
+        while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != index)
             at++;
-        for (; place && at > 0; at--)
+        for (; index && at > 0; at--)
             thread_list->recent[at] = thread_list->recent[at - 1];
-        if (place)
-            thread_list->recent[0] = place;
+        if (index)
+            thread_list->recent[0] = index;
     }
 }
 
@@ -471,8 +471,8 @@ enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_
 
 static const struct member *listed_at(const struct thread_list *thread_list, uint64_t thread)
 {
-    const uint32_t place = intern_pairs_find(&thread_list->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
-    return place && thread_list->members[place - 1].listed == thread_list->list ? &thread_list->members[place - 1]
+    const uint32_t index = intern_pairs_find(&thread_list->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
+    return index && thread_list->members[index - 1].listed == thread_list->list ? &thread_list->members[index - 1]
                                                                                 : NULL;
 }
 

@@ -133,7 +133,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
 
 /* ---- the new stack ---- */
 
-static bool same_place(const struct link *a, const struct link *b)
+static bool same_location(const struct link *a, const struct link *b)
 {
     return a->code == b->code && a->instruction == b->instruction;
 }
@@ -144,9 +144,9 @@ static void add_fresh(struct unwinder *u, const struct walk *walk, struct link l
     /* When code objects were forgotten, what the links of the last sample point to may be others by now. */
     const struct link *old = i < walk->depth && walk->epoch == u->codes->epoch ? &walk->links[i] : NULL;
     const struct link *before = u->fresh_count > 0 ? &u->fresh[u->fresh_count - 1] : NULL;
-    if (old && same_place(old, &link))
+    if (old && same_location(old, &link))
         link.frame = old->frame;
-    else if (before && same_place(before, &link)) /* a recursion */
+    else if (before && same_location(before, &link)) /* a recursion */
         link.frame = before->frame;
     else
         link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, 0);
