@@ -615,19 +615,19 @@ static void show_driven(struct fake_python *p, bool driven)
 /* What the k-th piece is said to be, it is; `first`: nothing came from its address before. */
 static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k, bool first)
 {
-    size_t place;
-    const enum piece_is is = snapshot_plan_piece(s, k, &place);
-    const struct chunk *chunk = &s->chunks[place < s->chunks_came ? place : s->newest];
+    size_t index;
+    const enum piece_is is = snapshot_plan_piece(s, k, &index);
+    const struct chunk *chunk = &s->chunks[index < s->chunks_came ? index : s->newest];
     const uint64_t in_chunk = piece->address - chunk->address;
     if ((is == PIECE_STATE) != (piece->address == s->thread))
         fail_msg("piece %zu is the state, or is not", k);
     if (is == PIECE_CHUNK && in_chunk >= chunk->used)
-        fail_msg("piece %zu is not of chunk %zu", k, place);
+        fail_msg("piece %zu is not of chunk %zu", k, index);
     if (first && in_chunk < chunk->used && is != PIECE_CHUNK)
         fail_msg("piece %zu is a chunk", k);
     for (size_t i = 0; i < s->off_stack_count; i++)
         if (s->off_stack[i].span && s->off_stack[i].frame == piece->address &&
-            (is == PIECE_OFF_STACK ? place != s->off_stack[i].piece : first || is != PIECE_AGAIN))
+            (is == PIECE_OFF_STACK ? index != s->off_stack[i].piece : first || is != PIECE_AGAIN))
             fail_msg("piece %zu is of off-stack frames %u", k, s->off_stack[i].piece);
 }
 
