@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define C_STACK_LIMIT   (UINT64_C(1) << 30) /* bytes; a thread's are fewer */
+#define C_STACK_LIMIT   (UINT64_C(1) << 30) /* bytes; the C stack of a thread is smaller */
 #define STATE_LIMIT     4096                /* bytes; a thread's state is smaller */
 #define CHUNKS_LIMIT    780                 /* of a thread: 12 MiB of frames where chunks have their usual size */
 #define OFF_STACK_LIMIT 384                 /* of a thread */
 #define CHUNK_LIMIT     (16u << 20)         /* bytes of one chunk */
-#define COPY_LIMIT      (64u << 20)         /* bytes of all chunks, when they are learned */
-#define SLACK           512                 /* bytes read beyond what was used lately: the stack may have grown */
-#define ODD_CHUNKS      3                   /* attempts in a row that see no chain of chunks */
-#define OFF_STACK_IDLE  32                  /* samples after which an unused one is not read any more ... */
-#define STILL_IDLE      4                   /* ... of a thread that stands still: to fetch one costs little more */
-#define FIT_SAMPLES     256                 /* how often what is read is fitted to what was used */
-#define LEARN_READS     1200                /* frames that are read one by one to learn where they are */
-#define LEARN_STEPS     40000               /* frames in all that are followed then */
-#define OFF_STACK_MOST  4096                /* bytes that are read of an off-stack frame */
+#define COPY_LIMIT      (64u << 20)         /* bytes of all chunks that learn_chunks() adds */
+#define SLACK           512 /* bytes that are read beyond those that were in use lately: the stack may have grown */
+#define ODD_CHUNKS      3   /* consecutive attempts without a chain of chunks, before the chunks are forgotten */
+#define OFF_STACK_IDLE  32  /* samples after which an unused off-stack frame is dropped; ... */
+#define STILL_IDLE      4 /* ... of a thread that stands still: snapshot_fetch() costs little more than a planned read */
+#define FIT_SAMPLES     256   /* after this many samples the plan is fitted to the memory in use */
+#define LEARN_READS     1200  /* frames that may be read one by one in a tick */
+#define LEARN_STEPS     40000 /* frames, read or in the copy, that snapshot_learn() follows */
+#define OFF_STACK_MOST  4096  /* bytes of an off-stack frame that are read at most */
 
 void snapshot_free(struct snapshot *snapshot)
 {
@@ -30,22 +30,23 @@ void snapshot_free(struct snapshot *snapshot)
     *snapshot = (struct snapshot){ 0 };
 }
 
-/* Another set of pieces than last time: the copies can't be compared. */
+/* Notes that the next copy has other pieces, so it cannot be compared with the last one. */
 static enum attempt changed_plan(struct snapshot *s)
 {
     s->comparable = false;
     return ATTEMPT_LEARNED;
 }
 
+/* How many bytes of a chunk of `size` bytes to read when `used` are in use. */
 static uint32_t rounded(uint64_t used, uint64_t size)
 {
     const uint64_t wanted = (used + SLACK + SLACK - 1) / SLACK * SLACK;
     return (uint32_t)(wanted < size ? wanted : size);
 }
 
-/* ---- what came ---- */
+/* ---- checks of the copy ---- */
 
-/* Reads what was not in the call; only so much in a tick. */
+/* Reads memory that the plan lacks; only LEARN_READS times in a tick. */
 static bool read_at(struct snapshot *s, struct remote *remote, uint64_t address, void *into, size_t size)
 {
     if (s->learn_left == 0)
@@ -61,12 +62,13 @@ static void forget_chunks(struct snapshot *s, size_t from)
     s->comparable = false;
 }
 
+/* The index + 1 of the chunk at an address; 0: the chunk is not known. */
 static size_t chunk_at(const struct snapshot *s, uint64_t address)
 {
     size_t i = s->chunks_count;
     while (i > 0 && s->chunks[i - 1].address != address)
         i--;
-    return i; /* its place + 1; 0: not known */
+    return i;
 }
 
 static void insert_chunk(struct snapshot *s, size_t index, struct chunk chunk)
@@ -77,8 +79,8 @@ static void insert_chunk(struct snapshot *s, size_t index, struct chunk chunk)
     s->chunks_count++;
 }
 
-/* The chunks are not a chain. One may have been taken away meanwhile, and its memory be that of a new one by now; or it
- * is another thread. Of a thread that stands still the chain is another one. */
+/* The known chunks are not a chain. If the thread moves: a chunk may have been freed and allocated again during the
+ * call, or the thread is another one. If the thread stands still: its chain is another one. */
 static enum attempt doubt_chunks(struct snapshot *s)
 {
     if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
@@ -87,8 +89,8 @@ static enum attempt doubt_chunks(struct snapshot *s)
     return ATTEMPT_LEARNED;
 }
 
-/* A chunk that is part of the chain, as the thread's state says, is not there. It came and went meanwhile, or the chain
- * goes on without it. */
+/* The thread's state says that a chunk is part of the chain, but the chunk is not readable. It came and went during the
+ * call, or the chain does not have it any more. */
 static enum attempt doubt_gone(struct snapshot *s)
 {
     if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
@@ -97,7 +99,8 @@ static enum attempt doubt_gone(struct snapshot *s)
     return ATTEMPT_LEARNED;
 }
 
-/* Follows the chain of chunks from the newest, which is at `newest` and used up to `top`, to one that is known. */
+/* Follows the chain of chunks from the newest one to one that is known. The newest chunk is at address `newest`, and is
+ * in use up to address `top`. */
 static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t newest,
                                  uint64_t top)
 {
@@ -111,7 +114,7 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
         if (!read_at(s, remote, at, head, l->chunk_data))
             return s->learn_left == 0 ? ATTEMPT_TOO_DEEP : ATTEMPT_TORN;
         const uint64_t size = word_at(head, l->chunk_size);
-        /* A chunk's own note of its top is made when another is put on it. */
+        /* CPython writes chunk_top of a chunk only when it adds a newer chunk. */
         const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
         if (size > CHUNK_LIMIT || size < l->chunk_data || used > size || used < l->chunk_data)
             return ATTEMPT_TORN;
@@ -141,7 +144,7 @@ static void drop_off_stack(struct snapshot *s, size_t i)
     memmove(&s->off_stack[i], &s->off_stack[i + 1], (s->off_stack_count - i) * sizeof(*s->off_stack));
 }
 
-/* Those of one piece. */
+/* Drops the off-stack frames of one piece. */
 static void drop_off_stack_piece(struct snapshot *s, size_t piece)
 {
     for (size_t i = s->off_stack_count; i > 0; i--)
@@ -149,8 +152,8 @@ static void drop_off_stack_piece(struct snapshot *s, size_t piece)
             drop_off_stack(s, i - 1);
 }
 
-/* Piece k of the thread's own is the first that did not come. True when the walk may do without: chunks are taken away
- * while a recursion returns, and the older ones have come. */
+/* The thread's piece `k` is the first one that the call did not read. Returns true when the walk may work without it: a
+ * recursion returns, which frees chunks, and the older chunks were read. */
 static bool lacks_piece(struct snapshot *s, size_t k)
 {
     size_t index;
@@ -173,7 +176,7 @@ static bool lacks_piece(struct snapshot *s, size_t k)
     }
 }
 
-/* How many of the thread's pieces came. Between its first and the rest were those of others. */
+/* How many of the thread's pieces the call read. Other pieces lie between the thread's first pieces and its rest. */
 static size_t pieces_that_came(const struct snapshot *s, size_t good)
 {
     const size_t came = good - s->first;
@@ -183,19 +186,19 @@ static size_t pieces_that_came(const struct snapshot *s, size_t good)
     return s->pieces + (rest < s->rest ? rest : s->rest);
 }
 
-/* So much of a chunk is in use; remembered, to read as much next time. */
+/* Notes how many bytes of a chunk are in use. */
 static void note_use(struct chunk *chunk, uint64_t used)
 {
     if (used < CHUNK_LIMIT && used > chunk->most)
         chunk->most = (uint32_t)used;
 }
 
-/* Whether the chunks that came are the thread's, from the oldest to the one that is its newest now. */
+/* Checks that the chunks in the copy are the thread's chain, from the oldest to the newest chunk. */
 static enum attempt check_chunks(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
     const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
     const size_t position = chunk_at(s, newest);
-    if (newest == 0) { /* those that we know are another thread's by now, or nobody's */
+    if (newest == 0) { /* the known chunks belong to another thread now, or are free */
         s->chunks_came = 0;
         forget_chunks(s, 0);
         return ATTEMPT_ACCEPTED;
@@ -204,7 +207,8 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
         return learn_chunks(s, l, remote, newest, top);
     s->newest = position - 1;
     if (position > s->chunks_came)
-        return s->chunks_gone ? doubt_gone(s) : ATTEMPT_LEARNED; /* it is gone again, or was not asked for */
+        return s->chunks_gone ? doubt_gone(s)
+                              : ATTEMPT_LEARNED; /* the newest chunk is gone again, or was not in the plan */
     const struct chunk *last = &s->chunks[s->newest];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
     if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
@@ -222,7 +226,7 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
     return ATTEMPT_ACCEPTED;
 }
 
-/* The place in the copy of what is noted at `cframe`; CFRAMES: it is not in the copy, and will be next time. */
+/* The index of the C frame at address `cframe`; CFRAMES: the copy does not have it, and the next copy does. */
 static uint32_t index_of_cframe(struct snapshot *s, uint64_t cframe)
 {
     for (uint32_t i = 0; i < s->cframes_count; i++)
@@ -233,7 +237,7 @@ static uint32_t index_of_cframe(struct snapshot *s, uint64_t cframe)
     return CFRAMES;
 }
 
-/* Whether the frame that is noted at `cframe` is in the copy. If not, it will be next time. */
+/* Whether the copy has the C frame at address `cframe`. If not, the next copy does. */
 static bool find_cframe(struct snapshot *s, uint64_t cframe)
 {
     s->cframe = cframe ? index_of_cframe(s, cframe) : CFRAMES;
@@ -272,8 +276,8 @@ uint64_t snapshot_current(const struct snapshot *s, const struct layout *l)
     return s->cframe < s->cframes_count ? word_at(s->copy, s->cframe_at + s->cframe * CFRAME_BYTES) : 0;
 }
 
-/* Whether `before` may be the place before this one: on the same C stack, or the first of all, in the thread's state.
- * A place is the thread's for a moment before it says which one was before. */
+/* Whether `before` may be the address of the previous C frame. It lies on the same C stack, or in the thread's state if
+ * it is the first one. Why check: for a moment the newest C frame does not name the previous one yet. */
 static bool may_be_before(const struct snapshot *s, uint64_t before)
 {
     const uint64_t here = s->cframes[s->cframe];
@@ -299,7 +303,7 @@ enum attempt snapshot_caller(struct snapshot *s, uint64_t *frame)
 
 /* ---- frames ---- */
 
-/* The chunk whose read part ends before this frame although it may belong to it. */
+/* If a frame lies in the part of a chunk that the copy lacks, plans to read the chunk further. */
 static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
     for (size_t i = 0; i < s->chunks_came; i++) {
@@ -324,7 +328,7 @@ static bool is_off_stack(const struct snapshot *s, uint64_t frame)
     return false;
 }
 
-/* Makes room for one more. False when all are needed. */
+/* Makes room for one more off-stack frame. Returns false when all are in use. */
 static bool make_room(struct snapshot *s)
 {
     for (size_t i = 0; s->off_stack_count == OFF_STACK_LIMIT && i < s->off_stack_count; i++)
@@ -342,7 +346,7 @@ static bool note_off_stack(struct snapshot *s, const struct layout *l, uint64_t 
     return true;
 }
 
-/* A frame of the data stack that is in no chunk we know: there is a new one. */
+/* A frame of the data stack is in no known chunk: looks for a new chunk. */
 static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
     unsigned char state[LAYOUT_THREAD_MAX];
@@ -351,7 +355,7 @@ static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, 
     const uint64_t newest = word_at(state, l->thread_chunk);
     for (size_t i = 0; i < s->chunks_came; i++)
         if (s->chunks[i].address == newest)
-            return ATTEMPT_TORN; /* and is gone again */
+            return ATTEMPT_TORN; /* the new chunk is gone again */
     return learn_chunks(s, l, remote, newest, word_at(state, l->thread_chunk + 8));
 }
 
@@ -361,7 +365,8 @@ void snapshot_begin(struct snapshot *s)
     s->twice = false;
 }
 
-/* A frame that was left leads to whatever is there by now, and what is learned once is read with many samples. */
+/* Whether the bytes can be a frame. A frame that has returned may point to arbitrary memory, and an address that enters
+ * the plan is read with many samples. */
 static bool may_be_frame(const struct layout *l, uint64_t frame, const unsigned char *head)
 {
     return frame % 8 == 0 && head[l->frame_owner] <= l->owner_shim + 1 && word_at(head, l->frame_previous) % 8 == 0 &&
@@ -381,7 +386,7 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
                 break;
             here = head;
             if (grow_chunk(s, l, frame))
-                return changed_plan(s); /* what follows will be there, too */
+                return changed_plan(s); /* the next copy has its callers, too */
             if (head[l->frame_owner] == 0)
                 return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
             if (!make_room(s)) {
@@ -412,7 +417,7 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     }
     if (!note_off_stack(s, l, frame))
         return ATTEMPT_NO_MEMORY;
-    if (s->off_stack_read + 1 != s->off_stack_count) /* others have to come first */
+    if (s->off_stack_read + 1 != s->off_stack_count) /* dropped frames left a gap: plan again */
         return changed_plan(s);
     struct off_stack *off_stack = &s->off_stack[s->off_stack_read++];
     off_stack->size = l->frame_size;
@@ -445,9 +450,9 @@ enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t
     return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : ATTEMPT_TORN;
 }
 
-/* ---- what to read next time ---- */
+/* ---- the next plan ---- */
 
-/* Those that were there in every sample lately are firm; those that were in none will not come again. */
+/* Chunks that every sample since the last fit used are firm. Chunks that none of them used are forgotten. */
 static void fit_firm(struct snapshot *s)
 {
     s->firm = s->fewest;
@@ -456,8 +461,8 @@ static void fit_firm(struct snapshot *s)
     s->fewest = s->most_chunks = s->newest + 1;
 }
 
-/* The newest chunk is read as far as it was used lately, so that a stack which comes and goes is not learned anew each
- * time. */
+/* Every FIT_SAMPLES samples, plans to read the newest chunk as far as it was in use lately. A stack that shrinks for a
+ * moment does not shrink the plan. */
 static void fit_chunk(struct snapshot *s, const struct layout *l)
 {
     if (s->chunks_count == 0 || s->fit_due-- > 0)

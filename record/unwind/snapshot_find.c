@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define BLOCK 256 /* bytes that are compared at once */
+#define BLOCK 256 /* bytes per memcmp() */
 
 static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
 {
@@ -11,8 +11,9 @@ static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_
     return offset < chunk->used && chunk->used - offset >= l->frame_size;
 }
 
-/* The chunk that a frame is in, of the first `count`: its place + 1; 0: none. A stack is walked from frame to frame, so
- * it is mostly where the last one was found or next to there: a deep stack has hundreds of chunks. */
+/* The index + 1 of the chunk, among the first `count`, that has a frame; 0: none. A stack is walked from frame to
+ * frame, so the chunk is mostly the one that was found last, or a neighbour. This matters because a deep stack has
+ * hundreds of chunks. */
 static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t count)
 {
     const size_t first = s->found_chunk > 0 ? s->found_chunk - 1 : 0;
@@ -94,7 +95,7 @@ size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *word
     return count;
 }
 
-/* ---- the same as last time ---- */
+/* ---- comparison with the last accepted copy ---- */
 
 static uint32_t same_bytes(const unsigned char *a, const unsigned char *b, uint32_t size)
 {
@@ -130,7 +131,7 @@ bool snapshot_same(const struct snapshot *s, const struct layout *l, uint64_t fr
     return s->found_chunk < s->same_chunk || (s->found_chunk == s->same_chunk && end <= s->same_until);
 }
 
-/* What of a thread's state says where its frames are. */
+/* Whether the members of the thread's state that locate its frames are the same as in the last accepted copy. */
 static bool same_state(const struct snapshot *s, const struct layout *l)
 {
     const unsigned char *now = s->copy, *last = s->last;

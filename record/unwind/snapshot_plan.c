@@ -3,22 +3,23 @@
 
 #include "formats/base/alloc.h"
 
-#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again for off-stack frames */
+#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again behind off-stack frames */
 #define COPY_LIMIT   (64u << 20) /* bytes of all pieces */
-#define PIECES_LIMIT 900         /* of a call; the interpreters' come besides */
-#define ALONE_LIMIT  700         /* the same of a thread whose pieces come after the target's own */
-#define TWICE_LIMIT  100 /* off-stack frames that are read twice in one call; if there are more, only chunks are */
+#define PIECES_LIMIT 900         /* of a batch, without the interpreters' pieces */
+#define ALONE_LIMIT  700         /* of a thread whose chunks come behind the interpreters' pieces */
+#define TWICE_LIMIT  100 /* the most off-stack frames that get a second copy; if there are more, only chunks do */
 
-#define PAGE      4096u /* of memory: all of it is there, or nothing */
-#define SPAN_GAP  1024  /* bytes between off-stack frames that are read rather than two pieces, ... */
-#define SPAN_MOST 8192  /* ... of so many bytes at most */
+#define PAGE      4096u /* bytes; a page of memory is readable as a whole or not at all */
+#define SPAN_GAP  1024  /* the largest gap, in bytes, between two off-stack frames that are read as one piece, ... */
+#define SPAN_MOST 8192  /* ... and the largest such piece */
 
 static uint32_t aligned(uint32_t size)
 {
     return (size + 7u) & ~7u;
 }
 
-/* The end of the newest chunk is read again when off-stack frames were read after it; or all is. */
+/* Gives the second copies their offsets: of everything, or, if there are off-stack frames, of the end of the newest
+ * chunk. Each lay_out_*() begins at offset `at` and returns the offset behind its last byte. */
 static uint64_t lay_out_again(struct snapshot *s, uint64_t at)
 {
     const bool all = s->twice && !s->near;
@@ -41,7 +42,7 @@ static uint64_t lay_out_again(struct snapshot *s, uint64_t at)
     return at;
 }
 
-/* They are few and mostly in order. */
+/* Sorts by address. The off-stack frames are few and mostly in order. */
 static void sort_off_stack(struct snapshot *s)
 {
     for (size_t i = 1; i < s->off_stack_count; i++) {
@@ -53,8 +54,8 @@ static void sort_off_stack(struct snapshot *s)
     }
 }
 
-/* Whether an off-stack frame is read in one piece with those from `first` on: that is quicker, so it is more of one
- * moment. */
+/* Whether an off-stack frame can join the piece that begins with `first` and ends at address `end`. One piece is read
+ * quicker than two, so it more often shows one moment. */
 static bool in_span(const struct off_stack *first, uint64_t end, const struct off_stack *off_stack)
 {
     const uint64_t size = off_stack->frame + off_stack->size - first->frame;
@@ -84,7 +85,7 @@ static uint64_t lay_out_off_stack(struct snapshot *s, uint64_t at)
     return at + (first ? aligned(first->span) : 0);
 }
 
-/* What is to be seen twice may last for less than it takes to read all. */
+/* Gives the near copies their offsets. They exist because a call may be shorter than the time to read everything. */
 static uint64_t lay_out_near(struct snapshot *s, uint64_t at)
 {
     const bool near = s->twice && s->near && s->newest < s->chunks_count;
@@ -109,7 +110,7 @@ static uint64_t lay_out_near(struct snapshot *s, uint64_t at)
     return at + NEAR_COPIES * (uint64_t)step;
 }
 
-/* Gives each piece its place in the copy. Returns the size of all. */
+/* Gives each piece its offset in the copy. Returns the size of the copy. */
 static uint64_t lay_out_pieces(struct snapshot *s, const struct layout *l)
 {
     s->cframe_at = aligned(l->thread_size);
@@ -153,7 +154,7 @@ static void add_again(const struct snapshot *s, struct batch *batch)
             batch_add(batch, s->off_stack[i].frame, s->off_stack[i].span, s->copy + s->off_stack[i].again_at);
 }
 
-/* What is read after the chunks. */
+/* Adds the pieces that are read behind the chunks. */
 static void add_others(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < NEAR_COPIES && s->near_at; i++)
@@ -163,6 +164,7 @@ static void add_others(const struct snapshot *s, struct batch *batch)
     add_again(s, batch);
 }
 
+/* The most pieces that the thread may need in a batch. */
 static size_t most_pieces(const struct snapshot *s)
 {
     const size_t near = s->twice && s->near ? NEAR_COPIES : 0;
@@ -236,9 +238,9 @@ bool snapshot_plan_spare(struct snapshot *s, struct batch *batch)
     return true;
 }
 
-/* state │ places of the current frame │ chunks │ near copies of the newest │ off-stack frames, each with its near
- * copies │ again
- */
+/* The order of the pieces:
+ *     state │ C frames │ chunks │ near copies of the newest chunk │ off-stack pieces, each with its near copies │
+ * second copies */
 enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *index)
 {
     *index = 0;
