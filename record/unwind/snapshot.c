@@ -417,7 +417,7 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     }
     if (!note_off_stack(s, l, frame))
         return ATTEMPT_NO_MEMORY;
-    if (s->off_stack_read + 1 != s->off_stack_count) /* dropped frames left a gap: plan again */
+    if (s->off_stack_read + 1 != s->off_stack_count) /* the copy lacks off-stack frames before this one */
         return changed_plan(s);
     struct off_stack *off_stack = &s->off_stack[s->off_stack_read++];
     off_stack->size = l->frame_size;

@@ -121,11 +121,16 @@ static bool has_begun(const struct layout *l, const unsigned char *frame)
     return word_at(frame, l->frame_instruction) != code_executed(l, frame).code + l->code_instructions - 2;
 }
 
-/* Whether the current frame leads to the frame from which C was called, as far as C noted it: through frames that are
- * there, the last of which was entered from C. A function that makes a generator leaves the data stack while it is
- * still current: the current frame is then the one above. ATTEMPT_UNSURE: a generator that yields is unlinked, and its
- * caller not current yet; or a function that was just called is current, and not linked to its caller yet: then it
- * leads to who called the one that was in its place before. Compilers turn these stores around. */
+/* Before 3.13: whether the current frame leads to `caller`, the current frame of the previous C frame. The way leads
+ * through frames that are readable, and the last of them was entered from C.
+ *
+ * A function that makes a generator leaves the data stack while its frame is still current. Then *current becomes the
+ * frame above.
+ *
+ * ATTEMPT_UNSURE, two cases that depend on the order in which the compiler puts CPython's stores:
+ *   - a generator that yields is unlinked, and its caller is not current yet;
+ *   - a function that was just called is current, and not linked to its caller yet. Its link is that of the frame that
+ *     had its memory before. */
 static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *current, uint64_t caller)
 {
     const struct layout *l = w->layout;

@@ -4,7 +4,7 @@
 #include "formats/base/alloc.h"
 #include "record/python/opcode_effects.h"
 
-/* The generator that a frame resumes: ATTEMPT_ACCEPTED when it is in the copy. */
+/* Finds the generator that a frame resumes. ATTEMPT_ACCEPTED: *callee is its frame. */
 static enum attempt find_resumed(struct walker *w, struct walk *walk, const struct live_frame *caller, uint32_t kind,
                                  struct live_frame *callee)
 {
@@ -22,7 +22,8 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
             return ATTEMPT_LEARNED;
         if (looked != ATTEMPT_ACCEPTED || callee->owner != l->owner_generator || callee->life == LIFE_DEAD)
             continue;
-        /* Suspended by now; if it is not certain that the caller resumes one here, it may long have been. */
+        /* A suspended generator does not name its caller. At an instruction that hides what it does, the generator may
+         * have been suspended for long. */
         callee->suspended = callee->previous != caller->address;
         const bool resumed = !callee->suspended || !(kind & OPCODE_HIDES);
         return resumed && live_frame_still_there(w, walk, caller, false) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
@@ -30,8 +31,8 @@ static enum attempt find_resumed(struct walker *w, struct walk *walk, const stru
     return ATTEMPT_TORN;
 }
 
-/* Whether a frame that nothing leads to from below has not returned. Where a frame that has returned has no mark, it
- * may seem to wait while it is traced: another instruction hides that it returns. */
+/* Whether a frame without a callee is alive. Up to 3.13 a frame that has returned looks like LIFE_CALLING if its
+ * function is traced: the tracing instruction hides the return instruction. */
 static bool is_alive(const struct walker *w, const struct live_frame *seen)
 {
     if (seen->life != LIFE_CALLING)
@@ -39,7 +40,7 @@ static bool is_alive(const struct walker *w, const struct live_frame *seen)
     return w->layout->marks_returned_frames || !(live_frame_kind(seen) & OPCODE_HIDES);
 }
 
-/* Whether what is behind a frame was called by C code that it called. */
+/* Whether the frame at `here`, which lies behind `caller`, was called by C code that `caller` called. */
 static bool entered_from(const struct layout *l, struct walk *walk, const unsigned char *here,
                          const struct live_frame *caller, uint32_t kind)
 {
@@ -49,7 +50,8 @@ static bool entered_from(const struct layout *l, struct walk *walk, const unsign
     return !(kind & OPCODE_RESUMES) && live_frame_known_shim(walk, previous, caller->address);
 }
 
-/* Whether what is behind a frame was called by it, or by C code that it called. */
+/* Whether the frame at `here`, which lies behind `caller`, was called by `caller`, or by C code that `caller` called.
+ */
 static bool names_caller(const struct layout *l, struct walk *walk, const unsigned char *here,
                          const struct live_frame *caller, uint32_t kind)
 {
@@ -60,8 +62,9 @@ static bool names_caller(const struct layout *l, struct walk *walk, const unsign
     return !l->marks_running_frames && entered_from(l, walk, here, caller, kind);
 }
 
-/* The frame that a waiting one has called, or C code that a running one is in. ATTEMPT_ACCEPTED: it is in the copy;
- * ATTEMPT_TORN: there is none, the caller is in C or about to go on. `behind` is where the data stack goes on. */
+/* Finds the frame that `caller` has called; a LIFE_RUNNING caller calls through C. `behind` is the address on the data
+ * stack where a plain callee lies. ATTEMPT_ACCEPTED: *callee is the frame. ATTEMPT_TORN: there is none, because the
+ * caller is in C code or about to go on. */
 static enum attempt find_callee(struct walker *w, struct walk *walk, const struct live_frame *caller, uint64_t behind,
                                 struct live_frame *callee)
 {
@@ -75,7 +78,7 @@ static enum attempt find_callee(struct walker *w, struct walk *walk, const struc
                                                                 : ATTEMPT_TORN;
     if (resumed != ATTEMPT_TORN)
         return resumed;
-    /* What is there may be the rest of any frame. Only one that names the caller is looked at further. */
+    /* The memory there may be the remains of any frame. Only a frame that names the caller is examined further. */
     const unsigned char *here = snapshot_find(&walk->snapshot, l, behind);
     if (!here || here[l->frame_owner] >= l->owner_generator || !names_caller(l, walk, here, caller, kind))
         return ATTEMPT_TORN;
@@ -104,8 +107,10 @@ static void add_down(struct walker *w, const struct live_frame *callee, const st
         w->behind = callee->address + live_frame_bytes(l, callee->code);
 }
 
-/* A frame that is LIFE_RUNNING may be in C, and that have called others. What an exception has left behind it, all by
- * itself, may look like frames that wait; but none that has returned looks like one that runs. */
+/* A LIFE_RUNNING frame may have called C code that has called other frames. The remains of an exception behind it may
+ * look like LIFE_CALLING frames, but never like a LIFE_RUNNING one. So the frames below the last LIFE_RUNNING one are
+ * dropped.
+ */
 enum attempt find_callees(struct walker *w, struct walk *walk, struct live_frame leaf)
 {
     w->down_count = 0;
@@ -143,7 +148,7 @@ uint64_t find_callees_last_alive(struct walker *w, struct walk *walk, uint64_t f
         frame = seen.address;
         const uint64_t end = seen.address + live_frame_bytes(l, seen.code);
         const unsigned char *here = snapshot_find(&walk->snapshot, l, end);
-        /* It is not learned here: what lies there may be no frame at all. */
+        /* An unknown code object is not read here: the memory may be no frame. */
         const struct executed executed = here ? code_executed(l, here) : (struct executed){ 0 };
         if (!codes_find(w->codes, executed.code, executed.copy) || here[l->frame_owner] >= l->owner_generator ||
             live_frame_look(w, walk, end, &behind) != ATTEMPT_ACCEPTED)

@@ -4,7 +4,7 @@
 #include "formats/base/alloc.h"
 #include "record/python/opcode_effects.h"
 
-#define SHIM_TRIES 16 /* places where a mark may be remembered */
+#define SHIM_TRIES 16 /* slots of the hash table in which a shim may be */
 #define TAGS       3u /* low bits of a word on a stack of values */
 
 uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
@@ -15,7 +15,7 @@ uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
 static enum life life_of(const struct layout *l, const struct live_frame *seen)
 {
     if (l->marks_returned_frames) {
-        /* A function without variables may also call with nothing on its stack. */
+        /* A function without variables may call with an empty stack of values, which looks the same. */
         const uint64_t bottom = seen->address + l->frame_locals;
         return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? LIFE_DEAD : LIFE_CALLING;
     }
@@ -25,10 +25,10 @@ static enum life life_of(const struct layout *l, const struct live_frame *seen)
     return can_call || seen->owner == l->owner_generator ? LIFE_CALLING : LIFE_PAUSED;
 }
 
-/* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
- * once. Where a frame that has returned has no mark, one that is being made still has the instruction of the one that
- * was there before, which mostly was about to return: whoever returns counts as returned. A mark may be that the frame
- * has no code object.
+/* Whether a frame on the data stack belongs to a function that has begun and not returned. Not so:
+ *   - a frame of a generator's function: it leaves the data stack at once;
+ *   - up to 3.13, a frame at an instruction that returns. A frame that is being made still has the instruction of the
+ * frame that had its memory before, which mostly stood at its return.
  */
 static bool is_begun(const struct layout *l, const struct live_frame *seen)
 {
@@ -72,7 +72,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
         return walk_read_codes(w, walk, executed, seen->previous) ? ATTEMPT_LEARNED : ATTEMPT_NO_CODE;
     if (w->noting)
         note_met(w, seen->code);
-    /* It was read after this copy was made. */
+    /* The code object was read after this copy was made, so it may not be the one that the frame had. */
     if (seen->code->number > w->known)
         return ATTEMPT_LEARNED;
     seen->life = life_of(l, seen);
@@ -80,7 +80,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
         snapshot_widen(&walk->snapshot, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))
         seen->life = LIFE_DEAD;
-    /* It is left out for what its code object says: that must be the one it has. */
+    /* The frame is left out because of its code object. So the code object must be confirmed. */
     if (seen->life == LIFE_DEAD || seen->life == LIFE_PAUSED)
         note_met(w, seen->code);
     return walk_is_in_code(seen->code, seen->instruction) || seen->life == LIFE_DEAD ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
@@ -129,17 +129,20 @@ bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind)
     return seen->code->hidden || (kind & OPCODE_CALLS && (kind & OPCODE_HIDES || !(kind & OPCODE_RESUMES)));
 }
 
-/* What a frame does that has called C, as far as its marks tell. */
+/* The life of a frame that has called C code. */
 static enum life life_in_c(const struct layout *l)
 {
     return l->marks_running_frames ? LIFE_RUNNING : LIFE_CALLING;
 }
 
-/* Through C. Any instruction may lead there, but only some drive a generator. */
+/* Whether `caller` can have called `callee` through C. Any instruction may call C code, but only some drive a
+ * generator.
+ */
 static bool called_through_c(const struct layout *l, const struct live_frame *caller, const struct live_frame *callee,
                              uint32_t kind, bool certain)
 {
-    /* A generator into which an exception is thrown does not run while the one that it delegates to handles it. */
+    /* gen.throw() into a generator that delegates: the inner generator handles the exception while the outer one is not
+     * LIFE_RUNNING. */
     const bool throws = caller->owner == l->owner_generator && caller->life == LIFE_CALLING;
     if (callee->owner != l->owner_generator)
         return certain || !l->marks_running_frames || caller->life == LIFE_RUNNING || throws;
@@ -167,7 +170,7 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
     const uint32_t kind = live_frame_kind(caller);
     if (from_c)
         return called_through_c(l, caller, callee, kind, certain) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
-    /* One into which an exception is thrown is linked without a mark, though C does it. */
+    /* gen.throw() is C code, but links the generator without an entry shim. */
     if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)
         return live_frame_still_there(w, walk, caller, true) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
     if (caller->life != LIFE_CALLING)
@@ -191,14 +194,14 @@ bool live_frame_still_there(const struct walker *w, const struct walk *walk, con
            (!exactly || word_at(again, l->frame_instruction) == seen->instruction);
 }
 
-/* ---- marks ---- */
+/* ---- entry shims ---- */
 
-/* Whether the plain frame `callee` lies right behind the one at an address. */
+/* Whether the plain frame `callee` lies right behind the frame at an address. */
 static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, const struct live_frame *callee)
 {
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, address);
     struct live_frame caller;
-    /* It is not learned here: what lies there may be no frame at all. */
+    /* An unknown code object is not read here: the memory may be no frame. */
     const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
     if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
@@ -207,8 +210,8 @@ static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, c
            caller.address + live_frame_bytes(w->layout, caller.code) == callee->address;
 }
 
-/* Whether what was seen above a mark at this address is still there. A frame that goes on with a generator may have the
- * generator between them, and the mark at the same place. */
+/* Whether the frame `above`, to which a shim linked when it was remembered, is still the caller of `callee`. Not so if
+ * the frame can resume a generator: the generator may be between the two, with another shim at the same address. */
 static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, const struct live_frame *callee)
 {
     struct live_frame caller;
@@ -216,14 +219,14 @@ static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, 
            caller.life == life_in_c(w->layout) && !(live_frame_kind(&caller) & OPCODE_RESUMES);
 }
 
-/* Whether nothing is above an entry shim that leads there. */
+/* Whether an entry shim that links to `above` is at the root. */
 static bool is_end(const struct walker *w, const struct walk *walk, uint64_t above)
 {
     const uint32_t base = w->layout->thread_base_frame;
     return above == (base ? word_at(snapshot_state(&walk->snapshot), base) : 0);
 }
 
-/* Where the mark at an address is remembered, or is to be. */
+/* The slot of the shim at an address: the one that has the shim, or the one to put it into. */
 static struct entry_shim *slot_of_shim(struct walk *walk, uint64_t address)
 {
     const uint64_t first = address >> 4 ^ address >> 12;
@@ -264,6 +267,7 @@ bool live_frame_above_shim(struct walker *w, struct walk *walk, uint64_t shim, c
 
 /* ---- two copies, one after the other ---- */
 
+/* Whether a frame is the same in the copy and in `again`. `exactly`: and stands at the same instruction. */
 static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, const unsigned char *again,
                        bool exactly)
 {
@@ -281,7 +285,8 @@ static bool is_generator(const struct walker *w, struct walk *walk, uint64_t fra
     return here && walk->snapshot.found_off_stack;
 }
 
-/* Whether the call was there in both copies; the second ones of its frames are these. */
+/* Whether the call is the same in the copy and in another one. `again_caller` and `again_callee` are the other copies
+ * of its frames. */
 static bool same_call(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee,
                       const unsigned char *again_caller, const unsigned char *again_callee)
 {
