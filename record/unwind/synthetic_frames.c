@@ -52,10 +52,11 @@ void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frame
     expanded->keep = expansion->frames;
     if (known && walk->same == walk->depth && walk->depth == expansion->links && gc == expansion->gc)
         return;
-    /* Where links are left out: between those nearest the root and those nearest the leaf. */
+    /* In a deep stack, `above` links at the root and `below` links at the leaf are emitted. */
     const uint32_t above = wanted->depth / 2, below = wanted->depth - above;
     const bool truncated = walk->depth > wanted->depth;
-    /* What is below <GC> has another place than without, and so has what is below <truncated>. */
+    /* <GC> and <truncated> shift the frames below them: those have to be pushed again when one of the two appears or
+     * disappears. */
     const bool whole = !truncated && expansion->links <= wanted->depth;
     const uint32_t still = least(whole ? walk->same : least(walk->same, above), least(gc, expansion->gc));
     const uint32_t same = known ? still : 0;

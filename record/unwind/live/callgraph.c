@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-#define ENOUGH          3          /* times that a call is to be seen for sure, ... */
-#define SHOWN_ENOUGH    8          /* ... or shown by single copies, ... */
-#define SHOWN_WITHIN    16384      /* ... in so many ticks */
-#define CALLGRAPH_LIMIT (1u << 20) /* remembered at once; then we start anew */
+#define ENOUGH          3          /* ticks in which enough copies in a row must show a call until it is known, ... */
+#define SHOWN_ENOUGH    8          /* ... or ticks in which a single copy must show it, ... */
+#define SHOWN_WITHIN    16384      /* ... within this many ticks */
+#define CALLGRAPH_LIMIT (1u << 20) /* remembered calls; at this number all are forgotten */
 
 bool callgraph_known(const struct callgraph *callgraph, uint32_t caller, uint32_t callee)
 {
