@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each instruction of a code object can do to the stack. A frame that called another stands at an instruction that
- * can call: if it does not, the copy is of two moments (see live/find.h). */
+/* The effects that each instruction of a code object can have on the stack. Example: a frame that called another one
+ * must stand at an instruction that can call; if not, the copy mixes two moments (live/find.h). */
 #ifndef PYREEL_RECORD_PYTHON_OPCODE_EFFECTS_H
 #define PYREEL_RECORD_PYTHON_OPCODE_EFFECTS_H
 
