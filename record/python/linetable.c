@@ -3,7 +3,7 @@
 
 enum { ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, LINE_ONLY = 13, LONG = 14, NO_LOCATION = 15 };
 
-/* From the front; past the end zeros, and bad. */
+/* Takes a byte from the front of the table. At the end of the table, returns 0 and sets `bad`. */
 static uint8_t next_byte(struct linetable *table)
 {
     if (table->at < table->end)
@@ -25,7 +25,7 @@ static uint32_t next_number(struct linetable *table)
     return 0;
 }
 
-/* 0 stands for unknown. */
+/* Takes a column: the table has column + 1; 0 is an unknown column. */
 static int32_t next_column(struct linetable *table)
 {
     const uint32_t column = next_number(table);
@@ -35,7 +35,7 @@ static int32_t next_column(struct linetable *table)
     return -1;
 }
 
-/* The lowest bit is the sign. */
+/* Takes a signed number: the lowest bit is the sign. */
 static int32_t next_signed(struct linetable *table)
 {
     const uint32_t value = next_number(table);
@@ -43,7 +43,7 @@ static int32_t next_signed(struct linetable *table)
     return value & 1 ? -size : size;
 }
 
-/* Steps over an entry and tells its place. */
+/* Takes an entry, and sets table->location to the entry's location. */
 static void next_entry(struct linetable *table)
 {
     struct location *const location = &table->location;

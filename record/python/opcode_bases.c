@@ -8,7 +8,8 @@ void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes,
 {
     for (size_t at = 0; at < units;) {
         const uint8_t opcode = instructions[at * 2];
-        /* What it hides is not known, nor where the next one begins. */
+        /* An instruction that hides another one (OPCODE_HIDES) has an unknown number of caches, so it is not known
+         * where the next instruction begins. */
         if (opcodes[opcode] & OPCODE_HIDES || !names[opcode].name)
             return;
         const size_t first = at;
