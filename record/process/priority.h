@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Raises the recorder's priority. A recorder that waits for a processor misses ticks, more of them while the program
- * computes than while it sleeps. The recorder takes the best that it is allowed to:
+ * computes than while it sleeps. The recorder takes the best that it is allowed to, best first:
  *
  *     real time   SCHED_FIFO 1 (CAP_SYS_NICE). A watchdog gives the priority back when a thread of the recorder
  *                 runs for WATCHDOG_MS without a pause, so the recorder cannot block a processor.

@@ -141,7 +141,7 @@ bool snapshot_plan_spare(struct snapshot *snapshot, struct batch *batch);
 enum piece_is {
     PIECE_STATE,
     PIECE_CFRAME,
-    PIECE_CHUNK,     /* *index: the chunk */
+    PIECE_CHUNK,     /* *index: number of chunks before it */
     PIECE_OFF_STACK, /* *index: as `piece` of struct off_stack */
     PIECE_AGAIN,     /* a second copy */
 };

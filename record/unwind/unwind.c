@@ -210,7 +210,7 @@ static void take_stack(struct unwinder *u, struct walk *walk)
 
 /* ---- a thread ---- */
 
-static void tell_neighbours(const struct layout *l, const unsigned char *state, struct unwound *unwound)
+static void note_neighbours(const struct layout *l, const unsigned char *state, struct unwound *unwound)
 {
     unwound->previous_thread = word_at(state, l->thread_prev);
     unwound->next_thread = word_at(state, l->thread_next);
@@ -237,7 +237,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
     if (done == ATTEMPT_ELSEWHERE)
         return done;
-    tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
+    note_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
     /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
     const bool any_time = u->still || (is_calm(u) && !slow);
     u->generation = target_came_after(u->target, any_time ? 0 : walk->snapshot.until, good) ? interpreter->generation

@@ -24,7 +24,7 @@ static const uint64_t nonsense[] = {
     (uint64_t)1 << 63,
 };
 
-/* Every word of the thread, its chunk and a off-stack frame, each with every kind of nonsense. */
+/* Every word of the thread, its chunk and an off-stack frame, each with every kind of nonsense. */
 static void poke_nonsense(struct fake_python *p)
 {
     const struct layout *l = &p->target.runtime.layout;
