@@ -2,12 +2,12 @@
 /* Finds which threads of a process have a processor, and how much CPU time they used. The steps, cheapest first:
  *   1. The process's CPU clock. If it has not moved, no thread ran.
  *   2. A thread's "note", the file /proc/PID/task/TID/schedstat: time on a processor, time spent waiting for a
- * processor, number of times that the thread got one. If the thread slept and its note is the same, the thread still
- * sleeps, or was woken and waits for a processor.
+ *      processor, number of times that the thread got one. If the thread slept and its note is the same, the thread
+ *      still sleeps, or was woken and waits for a processor.
  *   3. The thread's state, from the kernel. This costs four times as much as the note. It is read if the note has
- * changed or the thread ran at the last look; and after an unchanged note if the thread had to wait for a processor
- * lately. While a thread runs, its note is some milliseconds behind. So the time since the note changed counts as CPU
- * time. */
+ *      changed or the thread ran at the last look; after an unchanged note, only if the thread had to wait for a
+ *      processor lately.
+ * While a thread runs, its note is some milliseconds behind. So the time since the note changed counts as CPU time. */
 #ifndef PYREEL_RECORD_PROCESS_CPU_H
 #define PYREEL_RECORD_PROCESS_CPU_H
 

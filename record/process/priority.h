@@ -5,8 +5,7 @@
  *     real time   SCHED_FIFO 1 (CAP_SYS_NICE). A watchdog gives the priority back when a thread of the recorder
  *                 runs for WATCHDOG_MS without a pause, so the recorder cannot block a processor.
  *     nice        -20 (CAP_SYS_NICE or RLIMIT_NICE)
- *     slice       the shortest time slice that the kernel has: a thread with a short slice gets a processor sooner
- * (Linux 6.12) */
+ *     slice       the shortest time slice that the kernel has, so that a thread gets a processor sooner (Linux 6.12) */
 #ifndef PYREEL_RECORD_PROCESS_PRIORITY_H
 #define PYREEL_RECORD_PROCESS_PRIORITY_H
 

@@ -27,8 +27,9 @@
  * To check that one frame calls another, the frames are copied twice. If both frames are in one piece, "near" copies of
  * that piece follow at once, a fraction of a microsecond apart. Otherwise everything is copied a second time:
  *
- *     near:      state │ chunks │ end of newest chunk, NEAR_COPIES times │ each off-stack piece, NEAR_COPIES + 1 times
- * │ end of newest chunk again not near:  state │ chunks │ off-stack frames │ chunks again │ off-stack frames again
+ *     near:      state │ chunks │ end of the newest chunk, NEAR_COPIES times
+ *                │ each off-stack piece, NEAR_COPIES + 1 times │ end of the newest chunk again
+ *     not near:  state │ chunks │ off-stack frames │ chunks again │ off-stack frames again
  *
  * The copy of the last accepted sample is kept. Frames between the root and the first byte that differs have not
  * changed and are not examined again.

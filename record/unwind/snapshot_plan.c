@@ -240,7 +240,7 @@ bool snapshot_plan_spare(struct snapshot *s, struct batch *batch)
 
 /* The order of the pieces:
  *     state │ C frames │ chunks │ near copies of the newest chunk │ off-stack pieces, each with its near copies │
- * second copies */
+ *     second copies */
 enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *index)
 {
     *index = 0;

@@ -13,7 +13,7 @@
  *   - each frame's instruction lies in its code object. The code object was known before the call and is the same
  *     object after it, so it was that object at the time (code.h). From 3.14 on, the interpreter's count of freed code
  *     objects shows this for all frames at once. The call reads the count behind the frames; if no code object was
- * freed lately, up to a microsecond before them,
+ *     freed lately, up to a microsecond before them,
  *   - each frame is known to call the next one, or neither changed from one copy to the next (live/callgraph.h),
  *   - the call was quick: the pieces of an interrupted call may be of very different moments.
  * Otherwise the thread is read again at once, up to ATTEMPTS times. An attempt costs microseconds and nearly always

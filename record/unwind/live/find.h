@@ -18,9 +18,9 @@
  *   - A dead frame is not on the stack. The stack begins with the frame's caller.
  *   - A caller is not RUNNING unless it called through C. Otherwise the caller itself would be the leaf.
  *   - A plain frame lies where its caller's frame ends. A generator's frame belongs to an object on the caller's stack
- * of values. If that is not so, the frame has returned and the caller has called another function.
+ *     of values. If that is not so, the frame has returned and the caller has called another function.
  *   - Every stack ends in the thread's base frame (3.15), an entry shim (3.12 to 3.14), or a frame without a caller
- * that is not a suspended generator (3.11).
+ *     that is not a suspended generator (3.11).
  *
  * Then the search goes from the leaf that was found towards the frames that it has called since the current frame was
  * noted. A frame that C code entered lies behind the frame that called the C code. It has a flag that says so (3.11),

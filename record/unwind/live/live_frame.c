@@ -28,7 +28,7 @@ static enum life life_of(const struct layout *l, const struct live_frame *seen)
 /* Whether a frame on the data stack belongs to a function that has begun and not returned. Not so:
  *   - a frame of a generator's function: it leaves the data stack at once;
  *   - up to 3.13, a frame at an instruction that returns. A frame that is being made still has the instruction of the
- * frame that had its memory before, which mostly stood at its return.
+ *     frame that had its memory before, which mostly stood at its return.
  */
 static bool is_begun(const struct layout *l, const struct live_frame *seen)
 {

@@ -38,9 +38,11 @@ struct values {
 };
 
 /* Fills in *seen for the frame at an address.
- *     ATTEMPT_ACCEPTED  the copy has the frame. Unless it is an entry shim or dead, its code object is known and
- * contains its instruction ATTEMPT_LEARNED   the copy does not have the frame (seen->here is NULL), or its code object
- * was read just now ATTEMPT_TORN, ATTEMPT_NO_CODE  the bytes cannot be a frame, or its code object is not readable */
+ *     ATTEMPT_ACCEPTED  the copy has the frame. Unless it is an entry shim or dead, its code object is known and has
+ *                       its instruction
+ *     ATTEMPT_LEARNED   the copy does not have the frame (seen->here is NULL), or its code object was read just now
+ *     ATTEMPT_TORN      the bytes cannot be a frame
+ *     ATTEMPT_NO_CODE   the code object is not readable */
 enum attempt live_frame_look(struct walker *walker, struct walk *walk, uint64_t address, struct live_frame *seen);
 
 /* How many bytes a frame of this code object takes on the data stack. */
