@@ -153,7 +153,7 @@ static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
 void watched_warm_up(struct watched *w)
 {
     thread_list_read(&w->thread_list, clock_now_ns());
-    w->thread_list.unwinder.figures = (struct unwind_figures){ 0 };
+    w->thread_list.unwinder.counters = (struct unwind_counters){ 0 };
 }
 
 /* Whether a look that began at `began_ns` waited for the lock of the target's memory: that is a wait in the kernel,
@@ -307,7 +307,7 @@ struct watched_counters watched_counters(const struct watched *w)
     if (!w->attached)
         return counters;
     const struct remote *remote = &w->target.remote;
-    const struct unwind_figures *unwind = &w->thread_list.unwinder.figures;
+    const struct unwind_counters *unwind = &w->thread_list.unwinder.counters;
     add_counters((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
     counters.code_reads += w->codes.last_number;
     counters.codes_gone += w->codes.gone_count;

@@ -52,7 +52,7 @@ struct emitted_thread {
 
 /* What was done so far to read a process. Counters alone: watched_counters_add() sums them as an array. */
 struct watched_counters {
-    struct unwind_figures unwind;
+    struct unwind_counters unwind;
     uint64_t exact, live; /* samples of one proven moment; samples that were read while the process may have run */
     uint64_t hops;        /* looks that were thrown away, see struct exact */
     uint64_t codes_gone;  /* see codes_gone() */

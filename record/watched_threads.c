@@ -158,7 +158,7 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
         member->walk.same = 0;
     }
     refresh_name(w, thread, time_ns);
-    if (member->state == UNWOUND) {
+    if (member->state == UNWIND_DONE) {
         const uint32_t status = w->options->with_status
                                     ? thread_status_of(&w->statuses, &thread->watch, &w->thread_list, member,
                                                        thread->tid, w->options->start_ns + time_ns)

@@ -104,7 +104,7 @@ size_t asyncio_running_take(struct asyncio *a)
         struct thread_task *thread = thread_at(a, a->owners[i]);
         const uint32_t quiet = thread->tick == a->tasks.tick ? thread->quiet : 0;
         *thread = (struct thread_task){ .tick = a->tasks.tick, .quiet = quiet };
-        if (member->tick != a->thread_list->tick || member->state != UNWOUND)
+        if (member->tick != a->thread_list->tick || member->state != UNWIND_DONE)
             continue;
         const enum look done = take_thread(a, i, thread);
         thread->failed = done != LOOK_SURE && done != LOOK_NO_TASK;

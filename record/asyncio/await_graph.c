@@ -217,7 +217,7 @@ void await_graph_add_links(struct asyncio *a, const struct member *member, uint3
 static const struct member *thread_of(const struct asyncio *a, const struct known_task *task, uint32_t *above)
 {
     const struct member *member = task->owner ? &a->thread_list->members[task->owner - 1] : NULL;
-    return member && member->state == UNWOUND && member->tick == a->thread_list->tick &&
+    return member && member->state == UNWIND_DONE && member->tick == a->thread_list->tick &&
                    await_graph_find_running(a, &member->walk, task->coroutine, above)
                ? member
                : NULL;
@@ -254,7 +254,7 @@ static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, ui
 static bool owner_was_read(const struct asyncio *a, const struct known_task *task)
 {
     const struct member *member = task->owner ? &a->thread_list->members[task->owner - 1] : NULL;
-    return member && member->state == UNWOUND && member->tick == a->thread_list->tick;
+    return member && member->state == UNWIND_DONE && member->tick == a->thread_list->tick;
 }
 
 /* Whether the thread's stack has each task that runs of those that wait. One that begins or ends to run between the

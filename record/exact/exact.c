@@ -192,7 +192,7 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     *witness = (struct witness){ 0 };
     witness->count = both(exact, holder->pointer, NULL, witness->pieces);
     unwinder->still = true;
-    unwinder->untold = false;
+    unwinder->retry_later = false;
     exact->work.state = exact->work.look(exact->work.self, now_ns);
     unwinder->still = false;
     return !witness->gone;
@@ -253,7 +253,7 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
     exact->work.same = there && was_one_moment(exact, &exact->work.holder);
     exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
     /* A thread may have lost its processor in the middle of a change of the list. */
-    exact->work.untold = there && (unwinder->untold || exact->work.state == THREAD_LIST_TORN);
+    exact->work.retry_later = there && (unwinder->retry_later || exact->work.state == THREAD_LIST_TORN);
     if (!there)
         exact->work.state = THREAD_LIST_TORN;
     exact->thread_list->unwinder.witness = (struct witness){ 0 };
@@ -342,7 +342,7 @@ static bool follow(struct exact *exact, int hop)
     const uint64_t now_ns = clock_now_ns();
     exact->random = exact->random * 6364136223846793005u + now_ns;
     const uint64_t distance_ns = FOLLOW_LEAST_NS + (exact->random >> 40) % FOLLOW_DRAWN_NS;
-    const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.untold ? hop : 0)) };
+    const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.retry_later ? hop : 0)) };
     if (!exact->holder.thread)
         return false;
     exact_appoint(exact, work.look, work.self, &moments);
@@ -353,7 +353,7 @@ static bool follow(struct exact *exact, int hop)
  * with ours. The look is kept then: the next one would show what the program does after it slept. */
 static bool is_first_of_sleep(const struct exact_work *work)
 {
-    return work->slept && work->state == THREAD_LIST_READ && !work->untold;
+    return work->slept && work->state == THREAD_LIST_READ && !work->retry_later;
 }
 
 enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
@@ -365,7 +365,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         if (looked) {
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
-            exact->proven = exact->work.same && exact->stand.stayed && !exact->work.untold;
+            exact->proven = exact->work.same && exact->stand.stayed && !exact->work.retry_later;
             if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;

@@ -75,10 +75,10 @@ struct exact {
         uint32_t processors[STAND_AT_ONCE]; /* where it may be, in rising order */
         size_t processors_count;
         enum thread_list_state state;
-        bool untold; /* a thread stood where its memory does not tell its stack: another moment is looked at */
-        bool same;   /* the holder was the same before and after, and on the same processor */
-        bool slept;  /* the program slept when the look began */
-    } work;          /* the last one that was appointed */
+        bool retry_later; /* a thread stood where its memory does not tell its stack: another moment is looked at */
+        bool same;        /* the holder was the same before and after, and on the same processor */
+        bool slept;       /* the program slept when the look began */
+    } work;               /* the last one that was appointed */
     uint64_t asked, ask_again_ns; /* whose priority was asked for last, and when it is asked for again */
     bool ahead;                   /* that thread has a priority of real time */
     const char *refusal;          /* why the last look could not be one moment, in words; NULL: it could */

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Time: the monotonic clock in nanoseconds, and sleeping until a moment of it. */
+/* Time in nanoseconds, and sleeping until a moment. */
 #ifndef PYREEL_RECORD_PROCESS_CLOCK_H
 #define PYREEL_RECORD_PROCESS_CLOCK_H
 
 #include <stdint.h>
 
-uint64_t clock_now_ns(void);
-uint64_t clock_unix_ns(void);
+uint64_t clock_now_ns(void);  /* the monotonic clock */
+uint64_t clock_unix_ns(void); /* since 1970 */
 
-/* Sleeps until `deadline_ns` or the next signal. */
+/* Sleeps until `deadline_ns` of the monotonic clock, or until the next signal. */
 void clock_sleep_until(uint64_t deadline_ns);
 
 #define MOMENTS_AHEAD 2
 
-/* When something is due, and when it is most likely due next, and next again; 0: not known. */
+/* When something is due, and when the next ones are probably due, on the monotonic clock; 0: not known. */
 struct moments {
     uint64_t due_ns;
     uint64_t next_ns[MOMENTS_AHEAD];
 };
 
-/* Asks the kernel to wake us on time: by default it may be 50 µs late to save power. */
+/* Asks the kernel to wake the calling thread on time. By default the kernel may be 50 µs late to save power. */
 void clock_be_punctual(void);
 
 #endif

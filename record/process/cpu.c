@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_ROOM    512    /* enough for the parts of the kernel's files that are looked at */
-#define CROWDED_NS   100000 /* a wait for a processor that is more than waking up takes */
-#define CROWDED_RUNS 32     /* without such a wait, after which none is looked for any more */
+#define TEXT_ROOM  512    /* bytes that hold the parts of the kernel's files that are used */
+#define CROWDED_NS 100000 /* a longer wait for a processor is more than the time to wake up */
+#define CROWDED_RUNS                                                                                                   \
+    32 /* after this many runs without such a wait, the state is not read any more after an unchanged note */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
 {
@@ -42,7 +43,7 @@ static bool read_text(int fd, char *text)
     return size > 0;
 }
 
-/* *changed: it ran since the note was read last. */
+/* Reads the note. *changed: the thread ran since the last read. */
 static bool read_note(struct cpu *cpu, bool *changed)
 {
     char text[TEXT_ROOM], *end;
@@ -60,7 +61,7 @@ static bool read_note(struct cpu *cpu, bool *changed)
     return true;
 }
 
-/* "running" is the whole of /proc/PID/task/TID/syscall while it runs; not every kernel has that file. */
+/* While a thread runs, its file /proc/PID/task/TID/syscall is just "running". A kernel without that file has `stat`. */
 void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
 {
     char text[TEXT_ROOM];
@@ -76,7 +77,7 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
     bool unused;
     read_note(cpu, &unused);
     cpu->crowded = 0;
-    cpu->told_ns = cpu->ran_ns;
+    cpu->reported_ns = cpu->ran_ns;
 }
 
 bool cpu_stat_runs(const char *stat)
@@ -94,11 +95,12 @@ static bool read_state(const struct cpu *cpu, bool *running)
     return true;
 }
 
-/* What the thread used since it was told last; it never goes back when the guess was too high. */
+/* Returns the CPU time since the last report. After a guess that was too high, this is 0 until the note has caught up.
+ */
 static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
 {
-    const uint64_t more_ns = used_ns > cpu->told_ns ? used_ns - cpu->told_ns : 0;
-    cpu->told_ns += more_ns;
+    const uint64_t more_ns = used_ns > cpu->reported_ns ? used_ns - cpu->reported_ns : 0;
+    cpu->reported_ns += more_ns;
     return more_ns;
 }
 
@@ -117,7 +119,7 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
     const bool ran_before = cpu->running;
     if (!read_state(cpu, &cpu->running))
         return (struct cpu_look){ 0 };
-    /* One that had to wait may do so again: then only its note counts. */
+    /* A thread that had to wait for a processor may wait again: then only its note counts. */
     const bool goes_on = ran_before && cpu->running && cpu->changed_ns && !cpu->crowded;
     const uint64_t since_ns = now_ns > cpu->changed_ns ? now_ns - cpu->changed_ns : 0;
     look.running = cpu->running;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads of a process have a processor, and how much time they used, as the kernel says.
- *
- * The process's own clock tells at once when nobody ran. Else each thread's note is read (/proc/PID/task/TID/schedstat:
- * time on a processor, time spent waiting for one, how often it got one). A thread that slept and whose note is the
- * same sleeps still, or was woken and waits for a processor: that is looked for while it had to wait lately, as asking
- * about a thread that sleeps costs four times as much as its note. Of any other the kernel is asked for its state.
- * While a thread runs, its note is some milliseconds behind: what it used since is taken to be the time that passed. */
+/* Finds which threads of a process have a processor, and how much CPU time they used. The steps, cheapest first:
+ *   1. The process's CPU clock. If it has not moved, no thread ran.
+ *   2. A thread's "note", the file /proc/PID/task/TID/schedstat: time on a processor, time spent waiting for a
+ *      processor, number of times that the thread got one. If the thread slept and its note is the same, the thread
+ *      still sleeps, or was woken and waits for a processor.
+ *   3. The thread's state, from the kernel. This costs four times as much as the note. It is read if the note has
+ *      changed or the thread ran at the last look; after an unchanged note, only if the thread had to wait for a
+ *      processor lately.
+ * While a thread runs, its note is some milliseconds behind. So the time since the note changed counts as CPU time. */
 #ifndef PYREEL_RECORD_PROCESS_CPU_H
 #define PYREEL_RECORD_PROCESS_CPU_H
 
@@ -14,43 +16,45 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* Of a thread. `= {0}` is one that is not watched. */
+/* The state for one thread. `= {0}` is a thread that is not watched. */
 struct cpu {
     bool watched;
-    int note, state; /* files that are kept open; -1: not there */
+    int note, state; /* open files; -1: the file does not exist */
     bool state_is_stat;
-    uint64_t ran_ns;     /* as its note said, ... */
-    uint64_t waited_ns;  /* ... and how long it was ready and had no processor */
-    uint32_t crowded;    /* not 0: it had to wait lately, before one of the last times that it ran */
-    uint64_t changed_ns; /* when that was last seen to be another */
-    uint64_t told_ns;    /* so much of it was told to be used */
-    bool running;        /* at the last look */
+    uint64_t ran_ns;      /* time on a processor, by the last note */
+    uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
+    uint32_t crowded;     /* not 0: the thread had to wait for a processor before one of its last runs */
+    uint64_t changed_ns;  /* the time of the look that last saw ran_ns change */
+    uint64_t reported_ns; /* CPU time that cpu_look() has reported */
+    bool running;         /* the thread ran at the last look */
 };
 
-/* Of a process. */
+/* The state for one process. */
 struct cpu_process {
     clockid_t clock;
-    bool known;       /* it has a clock that we may read */
-    uint64_t used_ns; /* by all its threads, at the last look */
+    bool known;       /* the process has a clock that the recorder may read */
+    uint64_t used_ns; /* by all threads, at the last look */
 };
 
-/* What a look tells of a thread. */
+/* What a look shows of a thread. */
 struct cpu_look {
-    bool known, running; /* running: or ready to run */
-    uint64_t used_ns;    /* since the look before */
+    bool known, running; /* running: on a processor, or ready to run */
+    uint64_t used_ns;    /* CPU time since the last look */
 };
 
+/* Begins to watch the CPU clock of a process. */
 void cpu_process_open(struct cpu_process *process, pid_t pid);
-/* Whether any thread may have run since the last look at the process. */
+/* Whether any thread may have run since the last call. */
 bool cpu_process_ran(struct cpu_process *process);
 
-/* A thread, by the recorder's own numbers; what it used before is not told. */
+/* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. CPU time from before does not count. */
 void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid);
-/* Looks at a thread. `ran`: what cpu_process_ran() said. */
+/* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. */
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns);
+/* Closes the thread's files. Safe on a zeroed struct. */
 void cpu_close(struct cpu *cpu);
 
-/* Whether the text of /proc/PID/stat says "running". The name in it may have any characters. */
+/* Whether the text of a /proc/PID/stat has the state "R", running. The name in the text may have any characters. */
 bool cpu_stat_runs(const char *stat);
 
 #endif

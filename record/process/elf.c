@@ -13,10 +13,10 @@
 #define CHAIN_LIMIT    (1u << 16) /* symbols looked at in one hash bucket */
 #define NAME_LIMIT     64
 
-/* What the dynamic section says of an image, as addresses in the process. */
+/* The tables that the dynamic section of an image names, as addresses in the process. */
 struct dynamic {
     uint64_t symbols, strings, gnu_hash;
-    uint64_t bias; /* what the linker added to the addresses in the file */
+    uint64_t bias; /* what the dynamic linker added to the addresses in the file */
 };
 
 static bool read_at(struct remote *remote, uint64_t address, void *into, size_t size)
@@ -31,7 +31,7 @@ static bool is_elf64(const Elf64_Ehdr *header)
            header->e_phnum > 0 && header->e_phnum <= SEGMENTS_LIMIT;
 }
 
-/* The bias follows from the segment that holds the start of the file, which is mapped at `base`. */
+/* Finds the bias from the segment that has the start of the file, which is mapped at `base`. */
 static bool find_bias(const Elf64_Phdr *segments, size_t count, uint64_t base, uint64_t *bias)
 {
     for (size_t i = 0; i < count; i++) {
@@ -44,7 +44,8 @@ static bool find_bias(const Elf64_Phdr *segments, size_t count, uint64_t base, u
     return false;
 }
 
-/* glibc turns the addresses in the dynamic section into real ones when it loads the image, musl does not. */
+/* An address of the dynamic section as an address in the process. glibc adds the bias to these addresses when it loads
+ * the image; musl does not. */
 static uint64_t real_address(uint64_t address, uint64_t bias)
 {
     return address < bias ? address + bias : address;
@@ -98,7 +99,8 @@ static bool is_called(struct remote *remote, const struct dynamic *dynamic, cons
            read_at(remote, dynamic->strings + symbol->st_name, called, size) && memcmp(called, name, size) == 0;
 }
 
-/* A bucket names its first symbol; the hashes of it and its followers stand in a row, the last with bit 0 set. */
+/* Searches a hash bucket. The bucket's symbols begin at index `first` and are in a row; their hashes are in a row at
+ * `chain`. Bit 0 of the last hash is set. */
 static uint64_t search_bucket(struct remote *remote, const struct dynamic *dynamic, uint64_t chain, uint32_t first,
                               const char *name)
 {
@@ -150,7 +152,7 @@ static uint64_t symbol_in_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *h
     return 0;
 }
 
-/* The address as the file has it. */
+/* Returns the address of the symbol or section without the bias, as the file has it; 0: not found. */
 static uint64_t find_in_sections(Elf *elf, const char *name, const char *wanted_section)
 {
     size_t names;

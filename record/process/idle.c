@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WAIT_MOST 256 /* looks between two questions to a process that does not sleep */
+#define WAIT_MOST 256 /* the most looks between two questions whether a process sleeps */
 
 void idle_open(struct idle *idle, pid_t pid)
 {
@@ -53,7 +53,8 @@ bool idle_still(struct idle *idle)
     return false;
 }
 
-/* Time on a processor, time spent waiting for one, how often it got one. Some kernels keep none of them. */
+/* Whether the kernel keeps the note: time on a processor, time spent waiting for one, number of times on one. Without
+ * these statistics, all are 0. */
 static bool is_kept(char *note, size_t size)
 {
     unsigned long long times = 0;
@@ -67,7 +68,8 @@ bool idle_learn(struct idle *idle, pid_t pid)
         return false;
     char after[sizeof(idle->seen)];
     const size_t size = read_note(idle, idle->seen, sizeof(idle->seen) - 1);
-    /* The note does not change while a thread has a processor: only asleep before it and after it is asleep. */
+    /* The note does not change while a thread has a processor. So the thread slept for sure only if the same note is
+     * read before and after the question. */
     if (is_kept(idle->seen, size) && procfs_sleeps_alone(pid) && size == read_note(idle, after, sizeof(after)) &&
         memcmp(idle->seen, after, size) == 0)
         idle->seen_size = size;

@@ -38,7 +38,7 @@ static int yama_scope(void)
     return scope;
 }
 
-/* Whether the target lives in a user namespace that is not ours; false when that can't be told. */
+/* Whether the target is in another user namespace than the recorder; false when this is not known. */
 static bool other_user_namespace(pid_t pid)
 {
     char path[64], ours[64] = "", theirs[64] = "";

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define WATCHDOG_MS  500
-#define THREADS_MOST 1100   /* of ours that may have real time: one for each processor, and some */
+#define THREADS_MOST 1100   /* threads of the recorder that may have real time: one for each processor, and some more */
 #define SLICE_NS     100000 /* the shortest that Linux takes */
 
 /* struct sched_attr of linux/sched/types.h, in its first version. */
@@ -26,7 +26,7 @@ struct attributes {
 static pid_t raised[THREADS_MOST];
 static atomic_int raised_count;
 
-/* SIGXCPU: a thread of ours ran on for too long. Which one is not told, so all go back. */
+/* SIGXCPU: a thread of the recorder ran for too long. The signal does not say which, so all give real time back. */
 static void give_back(int number)
 {
     (void)number;
@@ -54,10 +54,10 @@ static bool take_real_time(void)
     const struct sched_param first = { .sched_priority = 1 };
     if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) != 0)
         return false;
-    const int place = atomic_fetch_add(&raised_count, 1);
-    if (place < THREADS_MOST)
-        raised[place] = (pid_t)syscall(SYS_gettid);
-    if (place == 0)
+    const int index = atomic_fetch_add(&raised_count, 1);
+    if (index < THREADS_MOST)
+        raised[index] = (pid_t)syscall(SYS_gettid);
+    if (index == 0)
         start_watchdog();
     return true;
 }

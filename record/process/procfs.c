@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FILE_LIMIT ((size_t)1 << 20) /* no file of a few words is larger */
+#define FILE_LIMIT ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -126,7 +126,7 @@ void procfs_images_free(struct images *images)
     *images = (struct images){ 0 };
 }
 
-/* Opens a file if it is the one that is mapped. */
+/* Opens a file; returns -1 if it is not the one that is mapped. */
 static int open_mapped(const char *path, const struct image *image)
 {
     struct stat file;
@@ -138,8 +138,8 @@ static int open_mapped(const char *path, const struct image *image)
     return -1;
 }
 
-/* The program has a link of its own. The path of a library is that from the process's root folder, or, when this is a
- * folder below ours (chroot), the one from ours. */
+/* The program has a link of its own, /proc/PID/exe. The path of a library begins at the process's root folder; after a
+ * chroot, it may begin at the recorder's root folder. */
 int procfs_open_image(pid_t pid, const struct image *image)
 {
     char path[4200];
@@ -254,7 +254,7 @@ bool procfs_number(const char *path, const char *name, int base, uint64_t *numbe
     return found;
 }
 
-/* The last number of the NSpid line: the one that counts in the innermost namespace. */
+/* Reads the beginning of a file of the process as a string. Returns the string's length. */
 static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
 {
     FILE *file = open_proc(pid, name);
@@ -265,11 +265,12 @@ static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
     return size;
 }
 
-/* "PID (NAME) STATE ..." with the number of threads as the 20th field; NAME may hold anything. A thread that is about
- * to wait already calls itself waiting, but the place where it waits is only told once it has no processor. */
+/* /proc/PID/stat is "PID (NAME) STATE ..."; the number of threads is the 20th field, and NAME may have any characters.
+ * A thread that is about to sleep has the state "sleeping" already while it still has a processor. Its file wchan, the
+ * kernel function in which it sleeps, is "0" until it has none. */
 bool procfs_sleeps_alone(pid_t pid)
 {
-    char stat[1024], place[128];
+    char stat[1024], wchan[128];
     char state = 0;
     long threads = 0;
     read_small(pid, "stat", stat, sizeof(stat));
@@ -277,10 +278,11 @@ bool procfs_sleeps_alone(pid_t pid)
     if (!rest ||
         sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld", &state, &threads) != 2)
         return false;
-    return threads == 1 && (state == 'S' || state == 'D') && read_small(pid, "wchan", place, sizeof(place)) > 0 &&
-           strcmp(place, "0") != 0;
+    return threads == 1 && (state == 'S' || state == 'D') && read_small(pid, "wchan", wchan, sizeof(wchan)) > 0 &&
+           strcmp(wchan, "0") != 0;
 }
 
+/* The last number of the NSpid line, which is the number in the innermost namespace. */
 static pid_t ns_number(const char *status_path)
 {
     FILE *status = fopen(status_path, "re");
@@ -346,7 +348,7 @@ bool procfs_user(pid_t pid, uid_t *user)
     return true;
 }
 
-/* Field 39 of the thread's stat; the name in parentheses is field 2. */
+/* The processor is field 39 of the thread's stat; the name in parentheses is field 2. */
 bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor)
 {
     char path[64], text[1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc says of a process. Everything is reached through /proc/PID, so it works the same for a process in another
- * mount or pid namespace; a path that the process itself would use means nothing here. Numbers of processes and
- * threads are the recorder's own unless the name says `ns_`. */
+/* What /proc says about a process. All files are opened through /proc/PID, so this works for a process in another mount
+ * or pid namespace, too. A path that the process itself uses may mean another file for the recorder. Numbers of
+ * processes and threads are the recorder's own, unless the name has `ns_`. */
 #ifndef PYREEL_RECORD_PROCESS_PROCFS_H
 #define PYREEL_RECORD_PROCESS_PROCFS_H
 
@@ -10,12 +10,12 @@
 
 #include <sys/types.h>
 
-/* A file mapped into a process, from the file's start: the head of a program or library. */
+/* A mapping in a process that begins at a file's start: the head of a program or library. */
 struct image {
     uint64_t address;
     uint64_t inode;
-    bool program; /* it is /proc/PID/exe */
-    char *path;   /* as the process knows it; for messages and hints only */
+    bool program; /* the file is /proc/PID/exe */
+    char *path;   /* the path for the process; for messages and hints only */
 };
 
 struct images {
@@ -23,12 +23,12 @@ struct images {
     size_t count, room;
 };
 
-/* The heads of all files mapped into the process; the program first, then files with "python" in their name. False
- * when /proc/PID/maps can't be read (errno tells). */
+/* Fills in the heads of all files that are mapped into the process: the program first, then files with "python" in
+ * their names. Returns false, with errno, when /proc/PID/maps cannot be read. */
 bool procfs_images(pid_t pid, struct images *images);
 void procfs_images_free(struct images *images);
-/* Opens the file of an image by the process's own view of it: its name may mean another file, or none, where we are.
- * -1 when it can't be reached. */
+/* Opens the file of an image through the process's own root folder: for the recorder, the path may mean another file or
+ * none. Returns -1 when the file cannot be opened or is not the one that is mapped. */
 int procfs_open_image(pid_t pid, const struct image *image);
 
 /* Texts of a process as clean UTF-8, which the caller frees with text_free(); empty when unknown. */
@@ -37,31 +37,32 @@ struct text procfs_folder(pid_t pid);
 struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted where a shell would need it */
 struct text procfs_thread_name(pid_t pid, pid_t tid);
 
-/* Joins arguments, which have a NUL behind each, as procfs_command() does. */
+/* Joins arguments as procfs_command() does; each argument ends in a NUL. The caller frees the text. */
 struct text procfs_quote_arguments(struct text arguments);
-/* The same for those of a main(). */
+/* The same for the NULL-terminated arguments of a main(). */
 struct text procfs_quote_command(char **arguments);
 
-/* The process's own number for itself in its innermost pid namespace; 0 when unknown. */
+/* The process's number in its innermost pid namespace; 0: unknown. */
 pid_t procfs_ns_pid(pid_t pid);
 
-/* Whether the process lives in our pid namespace. */
+/* Whether the process is in the recorder's pid namespace. */
 bool procfs_same_pids(pid_t pid);
 
-/* Fills `threads` with the recorder's number of each thread of a process: (what the process itself calls it, 0) →
+/* Fills in `threads` for each thread of a process: (the process's own number for the thread, 0) → the recorder's
  * number. */
 void procfs_map_threads(pid_t pid, struct intern_pairs *threads);
 
-/* The user a process belongs to; false when there is no such process. */
+/* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 
-/* Whether the process has one thread and that waits for something, without a processor. */
+/* Whether the process has only one thread, and this thread sleeps and has no processor. */
 bool procfs_sleeps_alone(pid_t pid);
 
-/* The processor that a thread runs on, or ran on last; false when that is not known. */
+/* Sets *processor to the processor on which a thread runs, or ran last. Returns false when it is not known. */
 bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor);
 
-/* A number that stands after `name:` in a file such as /proc/self/status, in base 10 or 16; false when not there. */
+/* Reads the number behind `name:` in a file such as /proc/self/status, in base 10 or 16. Returns false when there is
+ * none. */
 bool procfs_number(const char *path, const char *name, int base, uint64_t *number);
 
 #endif

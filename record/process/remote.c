@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SMALL_PIECE 2048 /* bytes */
+#define SMALL_PIECE 2048 /* bytes; read_file() is quicker up to this size */
 
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why)
 {
@@ -45,7 +45,7 @@ static enum remote_state state_of(int cause)
     }
 }
 
-/* Counts a call that asked for so many pieces, and gave so many bytes. */
+/* Counts a system call that asked for `count` pieces and returned `got` bytes. */
 static enum remote_state take_in(struct remote *remote, const struct piece *pieces, size_t count, ssize_t got,
                                  size_t *good)
 {
@@ -76,13 +76,13 @@ static enum remote_state read_vector(struct remote *remote, const struct piece *
     return take_in(remote, pieces, count, got, good);
 }
 
-/* The kernel finds the process, and asks whether we may read it, at each process_vm_readv(); of the open file it has
- * been asked. For a small piece that is a quarter less. A large one is copied twice, page by page: that takes longer,
- * and is less of one moment (tests/bench/reads). */
+/* Reads a piece from the open file. Each process_vm_readv() finds the process and checks the permission; the open file
+ * was checked once. For a small piece this saves a quarter of the time. A large piece is copied twice, page by page,
+ * which takes longer and less often shows one moment (tests/bench/reads). */
 static enum remote_state read_file(struct remote *remote, const struct piece *piece, size_t *good)
 {
     const ssize_t got = pread(remote->memory, piece->into, piece->size, (off_t)piece->address);
-    if (got == 0 && piece->size > 0) /* the memory was given up */
+    if (got == 0 && piece->size > 0) /* the program has ended or was replaced */
         errno = ESRCH;
     return take_in(remote, piece, 1, got == 0 && piece->size > 0 ? -1 : got, good);
 }
@@ -98,8 +98,8 @@ enum remote_state remote_read(struct remote *remote, uint64_t address, void *int
     return read_vector(remote, &(struct piece){ address, (uint32_t)size, into }, 1, NULL);
 }
 
-/* The file stays tied to the memory of the program that was there when it was opened. Once that memory is given up,
- * by exit or execve, reading gives nothing instead of the new program's bytes. */
+/* The open file stays tied to the memory of the program that ran at remote_open(). After an exit or execve, reading
+ * returns no bytes, not those of the new program. */
 bool remote_same_program(const struct remote *remote, uint64_t address, uint64_t *word)
 {
     return pread(remote->memory, word, sizeof(*word), (off_t)address) == sizeof(*word);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of another process, read without stopping it: many pieces in one system call, in order. The only file
- * that touches foreign memory. The pieces of one call are copied one after the other within about a microsecond, but
- * not at one moment: whoever needs a consistent picture must be able to tell whether it got one.
+/* Reads the memory of another process without stopping it. One system call reads a batch of many pieces, in order. No
+ * other file reads foreign memory. The pieces of one batch are copied one after the other within about a microsecond,
+ * but not at one moment: a caller that needs a consistent picture must check what it got.
  *
- * What is read is not trusted: it may change, be unmapped, or be made to mislead. */
+ * The memory is not trusted: it may change, be unmapped, or be made to mislead. */
 #ifndef PYREEL_RECORD_PROCESS_REMOTE_H
 #define PYREEL_RECORD_PROCESS_REMOTE_H
 
@@ -15,60 +15,62 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define REMOTE_PIECES 1024 /* the most in one call; the kernel's limit */
+#define REMOTE_PIECES 1024 /* the most pieces in one call; the kernel's limit */
 
+/* A range of the other process's memory. */
 struct piece {
     uint64_t address; /* in the other process */
     uint32_t size;
-    void *into; /* here */
+    void *into; /* in the recorder, room for `size` bytes */
 };
 
 /* The pieces of one system call, in the order in which they are read. */
-struct call {
+struct batch {
     struct piece pieces[REMOTE_PIECES];
     size_t count;
 };
 
 struct remote {
     pid_t pid;
-    int memory; /* /proc/PID/mem, which stays with the program that ran when it was opened; -1 when not open */
+    int memory;                    /* /proc/PID/mem: stays with the program that ran at remote_open(); -1: not open */
     uint64_t calls, pieces, bytes; /* read so far */
 };
 
 enum remote_state {
-    REMOTE_READ,       /* all pieces */
-    REMOTE_UNREADABLE, /* some memory is not there; `good` pieces at the front are */
+    REMOTE_READ,       /* all pieces were read */
+    REMOTE_UNREADABLE, /* some memory is not there; the first `good` pieces were read */
     REMOTE_GONE,       /* the process has ended, or runs another program by now */
-    REMOTE_DENIED,     /* we may not */
+    REMOTE_DENIED,     /* the recorder may not read the process */
 };
 
-/* Takes hold of a process. False with the reason; errno tells the kind. */
+/* Opens a process. Returns false with the reason, and errno. */
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
 
-/* Reads up to REMOTE_PIECES pieces with one system call. *good says how many at the front are whole; may be NULL. What
- * tells that another program was started meanwhile is remote_same_program(). */
+/* Reads up to REMOTE_PIECES pieces with one system call. *good: the number of pieces, from the front, that were read as
+ * a whole; `good` may be NULL. Does not notice an execve: see remote_same_program(). */
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
-/* One more piece. Without room for it the call is not good for what was to come, and stays as it is. */
-static inline bool call_add(struct call *call, uint64_t address, uint32_t size, void *into)
+/* Adds a piece to a batch. Returns false, and adds nothing, when the batch is full. */
+static inline bool batch_add(struct batch *batch, uint64_t address, uint32_t size, void *into)
 {
-    if (call->count >= REMOTE_PIECES)
+    if (batch->count >= REMOTE_PIECES)
         return false;
-    call->pieces[call->count++] = (struct piece){ address, size, into };
+    batch->pieces[batch->count++] = (struct piece){ address, size, into };
     return true;
 }
 
-/* Reads one piece, by the system call that reads several: who may not use that is told at the first read. */
+/* Reads one piece. Uses the system call that reads many pieces, so a recorder that may not use this call gets
+ * REMOTE_DENIED at the first read. */
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size);
 
-/* Whether the process still runs the program that it ran at remote_open(): neither ended nor replaced by execve. Reads
- * the word at an address that was readable then. */
+/* Whether the process still runs the program that it ran at remote_open(): it has not ended, and no execve replaced the
+ * program. Reads *word from `address`, which must have been readable at remote_open(). */
 bool remote_same_program(const struct remote *remote, uint64_t address, uint64_t *word);
 
-/* Safe on a zeroed or closed one. */
+/* Closes the process. Safe on a zeroed or closed struct. */
 void remote_close(struct remote *remote);
 
-/* The number that stands at an offset of what was read. */
+/* The 64-bit number at an offset of bytes that were read. */
 static inline uint64_t word_at(const void *bytes, uint32_t offset)
 {
     uint64_t value;
@@ -76,6 +78,7 @@ static inline uint64_t word_at(const void *bytes, uint32_t offset)
     return value;
 }
 
+/* The same, 32 bits. */
 static inline uint32_t half_word_at(const void *bytes, uint32_t offset)
 {
     uint32_t value;

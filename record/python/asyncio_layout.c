@@ -40,7 +40,7 @@ static bool load(struct asyncio_layout *offsets, const uint64_t *words)
     return true;
 }
 
-/* Only where it can be: reading the sections of each library of a large program would take long. */
+/* Whether a file may have the section. Reading the sections of all libraries of a large program takes long. */
 static bool may_have_it(const struct image *image)
 {
     return image->program || strstr(image->path, "python") || strstr(image->path, "_asyncio");

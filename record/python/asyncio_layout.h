@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Where asyncio keeps its tasks. From CPython 3.14 on, the module _asyncio says so in a section of its own,
- * .AsyncioDebug (struct Py_AsyncioModuleDebugOffsets in Modules/_asynciomodule.c): it is a library that a program loads
- * when it imports asyncio, or part of the interpreter. Not trusted: asyncio_layout_find() bounds each value. */
+/* The offsets at which asyncio keeps its tasks. From CPython 3.14 on, the module _asyncio publishes them in a section
+ * of its own, .AsyncioDebug (struct Py_AsyncioModuleDebugOffsets in Modules/_asynciomodule.c). The module is a library
+ * that a program loads when it imports asyncio, or part of the interpreter. The offsets are not trusted:
+ * asyncio_layout_find() bounds each. */
 #ifndef PYREEL_RECORD_PYTHON_ASYNCIO_LAYOUT_H
 #define PYREEL_RECORD_PYTHON_ASYNCIO_LAYOUT_H
 
@@ -9,25 +10,29 @@
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 
+/* Offsets in bytes. */
 struct asyncio_layout {
     uint32_t task_size;
     uint32_t task_name, task_coroutine;
-    uint32_t task_waiter, task_waiter_is_set; /* the task that waits for it, or a set of them; a byte says which */
-    uint32_t task_is_task;                    /* a byte */
-    uint32_t task_node;                       /* its neighbours in the list of tasks: the next, the one before */
-    uint32_t interpreter_tasks;               /* head of the list of tasks whose thread has ended */
-    uint32_t thread_tasks;                    /* of a thread's own */
-    uint32_t thread_task;                     /* address of the task that the thread runs; 0: none */
+    uint32_t task_waiter,
+        task_waiter_is_set; /* the task that waits for this one, or a set of such tasks; a byte that is 1 for a set */
+    uint32_t task_is_task;  /* a byte that is 1 in a task, and 0 in another future */
+    uint32_t task_node;     /* neighbours in the list of tasks: the next one, the previous one */
+    uint32_t interpreter_tasks; /* head of the list of tasks whose thread has ended */
+    uint32_t thread_tasks;      /* head of the list of a thread's tasks */
+    uint32_t thread_task;       /* address of the task that the thread runs; 0: none */
 };
 
-/* What was looked for already. `= {0}` is nothing. */
+/* The files that were searched already. `= {0}`: none. */
 struct asyncio_searched {
-    struct intern_pairs seen; /* files that don't have it */
+    struct intern_pairs seen; /* files without the section */
 };
 
-/* Looks for it in the process's files that were not looked at yet. False when it is not there, or damaged. */
+/* Searches the process's mapped files that were not searched yet for the section, and fills in *offsets. Returns false
+ * when no file has the section, or when it is damaged. */
 bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched *searched, struct remote *remote);
 
+/* Frees the memory of *searched. */
 void asyncio_layout_free_searched(struct asyncio_searched *searched);
 
 #endif

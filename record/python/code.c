@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODES_LIMIT  65536        /* remembered at once; then we start anew */
-#define BYTES_LIMIT  (256u << 20) /* of what is kept of all code objects */
-#define PLACES_LIMIT (1u << 20)   /* remembered at once */
+#define CODES_LIMIT     65536        /* remembered code objects; at this number all are forgotten */
+#define BYTES_LIMIT     (256u << 20) /* bytes of all remembered code objects; then all are forgotten */
+#define LOCATIONS_LIMIT (1u << 20)   /* remembered frames of instructions; at this number all are forgotten */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout,
                 struct definitions *definitions)
@@ -44,7 +44,7 @@ void codes_forget(struct codes *codes)
     }
     codes->count = 0;
     codes->bytes = 0;
-    intern_pairs_free(&codes->places);
+    intern_pairs_free(&codes->locations);
 }
 
 void codes_close(struct codes *codes)
@@ -78,8 +78,8 @@ void codes_trim(struct codes *codes)
 {
     if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT)
         codes_forget(codes);
-    if (codes->places.count >= PLACES_LIMIT)
-        intern_pairs_free(&codes->places);
+    if (codes->locations.count >= LOCATIONS_LIMIT)
+        intern_pairs_free(&codes->locations);
 }
 
 static void forget(struct codes *codes, struct code *code)
@@ -110,7 +110,7 @@ size_t code_identity_pieces(const struct codes *codes, const struct code *code, 
     }
     if (l->code_version)
         return 1;
-    /* Its strings may have been replaced by others at the same addresses: their lengths and hashes tell. */
+    /* 3.11: other strings may have got the addresses of the name and the file. Their lengths and hashes show it. */
     pieces[1] = (struct piece){ code->name + l->string_length, 16, rest };
     pieces[2] = (struct piece){ code->file + l->string_length, 16, rest + 16 };
     return IDENTITY_PIECES;
@@ -125,7 +125,7 @@ static bool confirm_few(struct codes *codes, struct code *const *which, size_t c
     memset(identities, 0, count * CODE_IDENTITY);
     for (size_t i = 0; i < count; i++)
         used += code_identity_pieces(codes, which[i], identities[i], pieces + used);
-    /* Where memory has gone in the middle, what was not read stays zero and differs. */
+    /* If some memory is gone, the unread identities stay zero, so they differ. */
     remote_read_pieces(codes->remote, pieces, used, NULL);
     bool same = true;
     for (size_t i = 0; i < count; i++) {
@@ -165,7 +165,7 @@ struct code *codes_gone(struct codes *codes)
     return gone;
 }
 
-/* ---- the whole ---- */
+/* ---- reading ---- */
 
 static void remember(struct codes *codes, struct code *code)
 {
@@ -213,22 +213,22 @@ int64_t code_instruction(const struct code *code, uint64_t address)
 
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode)
 {
-    const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* there are no more than UNITS_LIMIT */
-    const uint32_t known = intern_pairs_find(&codes->places, code->number, key);
+    const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* fits: a unit is below UNITS_LIMIT */
+    const uint32_t known = intern_pairs_find(&codes->locations, code->number, key);
     if (known)
         return known;
-    struct place place = { code->first_line, code->first_line, -1, -1 };
+    struct location location = { code->first_line, code->first_line, -1, -1 };
     if (unit >= 0)
-        linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &place);
+        linetable_find(code->line_table, code->line_table_size, code->first_line, (uint32_t)unit, &location);
     const uint8_t base = opcode ? code->instructions[unit].base : 0;
     const uint32_t frame = definitions_frame(codes->definitions,
                                              &(struct frame){ .function = code->function,
-                                                              .line = place.line,
-                                                              .end_line = place.end_line,
-                                                              .column = place.column,
-                                                              .end_column = place.end_column,
+                                                              .line = location.line,
+                                                              .end_line = location.end_line,
+                                                              .column = location.column,
+                                                              .end_column = location.end_column,
                                                               .instruction = define_name(codes, opcode),
                                                               .base = define_name(codes, base) });
-    intern_pairs_add(&codes->places, code->number, key, frame);
+    intern_pairs_add(&codes->locations, code->number, key, frame);
     return frame;
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of code.c: what it shares with the reading of code objects. */
+/* What code.c and code_read.c share. */
 #ifndef PYREEL_RECORD_PYTHON_CODE_INTERNAL_H
 #define PYREEL_RECORD_PYTHON_CODE_INTERNAL_H
 
 #include "record/python/code.h"
 
-#define IDENTITY_PIECES 3 /* the most that an identity is read in */
+#define IDENTITY_PIECES 3 /* the most pieces that an identity consists of */
 
-/* code_read.c: reads code objects of which no more than the address, the copy and the interpreter are known, and fills
- * them in; *read says for each whether it could be. Some may be left out that the first one would not be: for their
- * size. */
+/* Reads `count` code objects, of which address, copy and interpreter are set, and fills in the rest. read[i]: the code
+ * object was readable. All but the first may also be left out because of their size. */
 void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count);
 
-/* The pieces that tell this code object from any other that may come to its address; the first one lies in its head.
- * Returns how many. */
+/* Fills in `pieces` (room for IDENTITY_PIECES) to read the identity of a code object into `into` (CODE_IDENTITY bytes).
+ * The first piece lies in the code object's head. Returns the number of pieces. */
 size_t code_identity_pieces(const struct codes *codes, const struct code *code, unsigned char *into,
                             struct piece *pieces);
 

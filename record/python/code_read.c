@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHARACTERS_LIMIT (64u << 10) /* of a name; what is longer is cut with a mark */
+#define CHARACTERS_LIMIT (64u << 10) /* of a name; a longer name is cut and ends in an ellipsis */
 #define LINE_TABLE_LIMIT (16u << 20) /* bytes */
 #define UNITS_LIMIT      (1u << 22)
-#define WORDS_LIMIT      (1u << 21)  /* of a frame: more than a chunk that we read has */
-#define COPIES_LIMIT     (1u << 16)  /* of the bytecode of one, each a thread's */
-#define AHEAD_LIMIT      (64u << 10) /* bytes of each part of those that are read with the first one */
-#define STRING_START     256         /* bytes that a str is guessed to have, with its head, ... */
-#define TABLE_START      64          /* ... and a line table, with its head and one more for each unit of code */
-#define PAGE             4096        /* bytes; the smallest that there are */
+#define WORDS_LIMIT      (1u << 21) /* of a frame; a chunk of the data stack has fewer */
+#define COPIES_LIMIT     (1u << 16) /* of one code object's bytecode, one for each thread */
+#define AHEAD_LIMIT      (64u << 10) /* bytes of a part; a code object with a larger part is read only as the first one */
+#define STRING_START     256         /* assumed size of a str, with its head, ... */
+#define TABLE_START      64          /* ... and of a line table, with its head, plus one byte for each unit of code */
+#define PAGE             4096        /* bytes; the smallest page size */
 
-/* Something whose size is found in it: as much as it most likely has is read first, then the rest. */
+/* An object that contains its own size. A guess of its size is read first, then the rest. */
 struct part {
     uint64_t address;
     unsigned char *bytes;
-    size_t came, size; /* so many were asked for, and it has */
+    size_t came, size; /* bytes that were read first; bytes that the object has */
 };
 
 /* A code object that is being read. */
@@ -31,12 +31,12 @@ struct reading {
     unsigned char head[LAYOUT_CODE_MAX];
     struct part name, file, line_table, instructions;
     struct characters name_is, file_is;
-    uint64_t copies; /* how many there are */
+    uint64_t copies; /* number of copies of the bytecode */
     unsigned char after[CODE_IDENTITY];
 };
 
-/* Those that are read at once. */
-struct batch {
+/* The code objects that are read together, and the pieces of the next system call. */
+struct code_batch {
     struct codes *codes;
     struct reading *readings;
     size_t count;
@@ -46,13 +46,13 @@ struct batch {
 
 /* ---- system calls ---- */
 
-static void add(struct batch *b, uint64_t address, size_t size, void *into)
+static void add(struct code_batch *b, uint64_t address, size_t size, void *into)
 {
     b->pieces[b->pieces_count++] = (struct piece){ address, (uint32_t)size, into };
 }
 
-/* The pieces from the n-th one on. */
-static void add_identity(struct batch *b, const struct code *code, unsigned char *into, size_t n)
+/* Adds the pieces of the identity from the n-th one on. */
+static void add_identity(struct code_batch *b, const struct code *code, unsigned char *into, size_t n)
 {
     struct piece pieces[IDENTITY_PIECES];
     const size_t count = code_identity_pieces(b->codes, code, into, pieces);
@@ -60,9 +60,9 @@ static void add_identity(struct batch *b, const struct code *code, unsigned char
         b->pieces[b->pieces_count++] = pieces[n];
 }
 
-/* One call for all of them. It ends at the first piece that is not there: whose that is can't be read, and what comes
- * behind is asked for again. */
-static void read_round(struct batch *b, void (*add_pieces)(struct batch *b, struct reading *r))
+/* Reads the pieces that `add_pieces` adds for all code objects, with one system call. The call ends at the first piece
+ * that is not readable. The code object of that piece is given up, and one more call reads the pieces behind it. */
+static void read_round(struct code_batch *b, void (*add_pieces)(struct code_batch *b, struct reading *r))
 {
     for (size_t from = 0; from < b->count; from++) {
         size_t ends[CODES_AT_ONCE], good = 0;
@@ -81,7 +81,8 @@ static void read_round(struct batch *b, void (*add_pieces)(struct batch *b, stru
     }
 }
 
-/* So much of what may have `wanted` bytes and has `least`: what lies in the same page as its start is there, too. */
+/* How many bytes to read first of an object with at least `least` bytes and probably `wanted` bytes. Bytes in the same
+ * page as the object's start are readable for sure. */
 static size_t guess(uint64_t address, size_t least, size_t wanted)
 {
     const size_t there = PAGE - address % PAGE;
@@ -89,14 +90,14 @@ static size_t guess(uint64_t address, size_t least, size_t wanted)
     return size > least ? size : least;
 }
 
-static void begin_part(struct batch *b, struct part *part, size_t least, size_t wanted)
+static void begin_part(struct code_batch *b, struct part *part, size_t least, size_t wanted)
 {
     part->came = guess(part->address, least, wanted);
     part->bytes = alloc_resize(part->bytes, part->came, 1);
     add(b, part->address, part->came, part->bytes);
 }
 
-static void add_rest(struct batch *b, struct part *part)
+static void add_rest(struct code_batch *b, struct part *part)
 {
     if (part->size <= part->came)
         return;
@@ -104,14 +105,14 @@ static void add_rest(struct batch *b, struct part *part)
     add(b, part->address + part->came, part->size - part->came, part->bytes + part->came);
 }
 
-/* ---- first: itself ---- */
+/* ---- first: the code object itself ---- */
 
-static void add_head(struct batch *b, struct reading *r)
+static void add_head(struct code_batch *b, struct reading *r)
 {
     add(b, r->code->address, b->codes->layout->code_size, r->head);
 }
 
-/* Whether an object's type is the one called "code"; its address is remembered. */
+/* Whether `type` is the address of the type "code"; remembers the address. */
 static bool is_code(struct codes *codes, uint64_t type)
 {
     if (codes->code_type)
@@ -125,22 +126,23 @@ static bool is_code(struct codes *codes, uint64_t type)
     return true;
 }
 
-/* The bytecode begins at this address. It is never read with the head: CPython copies it into a new code object behind
- * what makes the identity, so what came just behind that may be what was there before. */
-static void place_instructions(struct reading *r, uint64_t first)
+/* Notes that the bytecode begins at address `first`. The bytecode is never read together with the head: CPython writes
+ * a new code object's identity before its bytecode. So right after the identity was read, the bytecode may still be
+ * that of the code object that had this memory before. */
+static void locate_instructions(struct reading *r, uint64_t first)
 {
     struct part *part = &r->instructions;
     r->code->first = part->address = first;
     part->size = (size_t)r->code->units * 2;
 }
 
-/* Whether a part of it may have so many bytes. */
+/* Whether a part of the code object may have `size` bytes (AHEAD_LIMIT). */
 static bool is_wanted(const struct reading *r, uint64_t size)
 {
     return r->first || size <= AHEAD_LIMIT;
 }
 
-static bool take_head(struct batch *b, struct reading *r)
+static bool take_head(struct code_batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
     const unsigned char *head = r->head;
@@ -162,16 +164,16 @@ static bool take_head(struct batch *b, struct reading *r)
     if (code->locals > WORDS_LIMIT || code->stack > WORDS_LIMIT)
         return false;
     if (code->copy == 0) {
-        place_instructions(r, code->address + l->code_instructions);
+        locate_instructions(r, code->address + l->code_instructions);
         return true;
     }
     code->copies = l->code_copies ? word_at(head, l->code_copies) : 0;
     return code->copies && code->copy < COPIES_LIMIT;
 }
 
-/* ---- then: what it leads to ---- */
+/* ---- then: the parts to which it points ---- */
 
-static void add_parts(struct batch *b, struct reading *r)
+static void add_parts(struct code_batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
     const size_t length_end = l->string_length + 8, state_end = l->string_state + 4;
@@ -203,7 +205,7 @@ static bool take_line_table(const struct layout *l, struct reading *r)
     return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
 }
 
-/* Where a copy of the bytecode is. There may be none yet. */
+/* Finds the address of a copy of the bytecode. The copy may not exist yet. */
 static bool take_copy(const struct layout *l, struct reading *r)
 {
     struct code *code = r->code;
@@ -215,20 +217,20 @@ static bool take_copy(const struct layout *l, struct reading *r)
     if (r->copies > COPIES_LIMIT || code->copy >= r->copies || first == 0 ||
         word_at(code->identity, l->code_identity_size) != code->copies)
         return false;
-    place_instructions(r, first);
+    locate_instructions(r, first);
     return true;
 }
 
-static bool take_parts(struct batch *b, struct reading *r)
+static bool take_parts(struct code_batch *b, struct reading *r)
 {
     const struct layout *l = b->codes->layout;
     return take_string(l, r, &r->name, &r->name_is) && take_string(l, r, &r->file, &r->file_is) &&
            take_line_table(l, r) && take_copy(l, r);
 }
 
-/* ---- at last: what of that is longer than it was guessed to be ---- */
+/* ---- at last: the rest of parts that are longer than the guess ---- */
 
-static void add_rests(struct batch *b, struct reading *r)
+static void add_rests(struct code_batch *b, struct reading *r)
 {
     struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
     const size_t before = b->pieces_count;
@@ -238,20 +240,21 @@ static void add_rests(struct batch *b, struct reading *r)
         add_identity(b, r->code, r->after, 0);
 }
 
-/* What each instruction can do. It may be replaced by others of its kind later. */
-static void mark_instructions(const struct codes *codes, struct code *code, const unsigned char *instructions)
+/* Fills in the effects of each instruction. CPython only replaces an instruction by others with the same effects. */
+static void describe_instructions(const struct codes *codes, struct code *code, const unsigned char *instructions)
 {
     const struct layout *l = codes->layout;
     code->kinds = alloc_zeroed(code->units, 1);
-    opcode_effects_mark(l->opcodes, instructions, code->units, code->kinds);
+    opcode_effects_write(l->opcodes, instructions, code->units, code->kinds);
     if (!codes->instructions)
         return;
     code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
     opcode_bases_make(l->opcode_names, l->opcodes, instructions, code->units, code->instructions);
 }
 
-/* Its identity came before all that it is made of and came again behind: that is of one object. */
-static bool complete(struct batch *b, struct reading *r)
+/* Completes a code object from its parts. Its identity was read before and behind the parts, and must be the same: then
+ * all parts are of one code object. */
+static bool complete(struct code_batch *b, struct reading *r)
 {
     struct code *code = r->code;
     if (memcmp(r->after, code->identity, CODE_IDENTITY) != 0)
@@ -263,13 +266,13 @@ static bool complete(struct batch *b, struct reading *r)
     text_free(name);
     text_free(file);
     code->line_table = (uint8_t *)alloc_copy(r->line_table.bytes + b->codes->layout->bytes_data, code->line_table_size);
-    mark_instructions(b->codes, code, r->instructions.bytes);
+    describe_instructions(b->codes, code, r->instructions.bytes);
     return true;
 }
 
-/* ---- the whole ---- */
+/* ---- all of it ---- */
 
-static void take_all(struct batch *b, bool (*take)(struct batch *b, struct reading *r))
+static void take_all(struct code_batch *b, bool (*take)(struct code_batch *b, struct reading *r))
 {
     for (size_t i = 0; i < b->count; i++)
         b->readings[i].good = b->readings[i].good && take(b, &b->readings[i]);
@@ -285,7 +288,7 @@ static void free_reading(struct reading *r)
 
 void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count)
 {
-    struct batch b = { .codes = codes, .readings = alloc_zeroed(count, sizeof(*b.readings)), .count = count };
+    struct code_batch b = { .codes = codes, .readings = alloc_zeroed(count, sizeof(*b.readings)), .count = count };
     for (size_t i = 0; i < count; i++) {
         b.readings[i].code = which[i];
         b.readings[i].first = i == 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define ITEMS_LIMIT 256 /* generators at work, one in the other */
+#define ITEMS_LIMIT 256 /* nested running generators */
 
 static bool is_none_type(const struct layout *l, struct remote *remote, uint64_t type)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a thread is raising or handling an exception. CPython keeps what is handled in items, one for the thread and
- * one for each generator at work, the innermost first:
+/* Finds whether a thread is raising or handling an exception. CPython keeps handled exceptions in a chain of items, one
+ * for the thread and one for each running generator, the innermost first:
  *
  *     thread->exc_info ─► {value, previous} of a generator ─► ... ─► {value, previous} in the thread's state
  *
- * A value of NULL or None is none. What is being raised is in the thread's state, too. */
+ * A value of NULL or None means no exception. The exception that is being raised is in the thread's state, too. */
 #ifndef PYREEL_RECORD_PYTHON_EXC_STATE_H
 #define PYREEL_RECORD_PYTHON_EXC_STATE_H
 
@@ -13,13 +13,14 @@
 
 #include <stdbool.h>
 
-/* Tells None from exceptions. `= {0}` does not know it yet. */
+/* What is known of the values in items, to distinguish None from exceptions. `= {0}` knows nothing. */
 struct handlers {
-    uint64_t none;      /* its address; 0: not known */
-    uint64_t exception; /* the last value that was none of None */
+    uint64_t none;      /* address of None; 0: not known */
+    uint64_t exception; /* address of the last value that was not None */
 };
 
-/* Of a thread, whose state's copy is `state`, at `thread` in the process. Generators' items are read now. */
+/* Whether a thread raises or handles an exception. `thread` is the address of its state, `state` a copy of the state.
+ * Reads generators' items from the process now. */
 bool exc_state_active(struct handlers *handlers, const struct layout *layout, struct remote *remote, uint64_t thread,
                       const unsigned char *state);
 

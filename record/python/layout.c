@@ -11,7 +11,7 @@
 #define FIRST_MINOR           11
 #define FIRST_PUBLISHED_MINOR 13
 
-/* Offsets are below these. Whoever reads a structure at once relies on them for the size of its buffer. */
+/* The upper limits of offsets. Code that reads a structure with one call relies on them for the size of its buffer. */
 #define OFFSET_LIMIT (1u << 20) /* in the runtime and the interpreters */
 #define THREAD_LIMIT (LAYOUT_THREAD_MAX - 16)
 #define FRAME_LIMIT  (LAYOUT_FRAME_MAX - 8)
@@ -139,12 +139,13 @@ static const struct fact facts[] = {
     { AT(awaited_words), EACH(0, 0, 0, 1, 2) },
 };
 
-/* Facts that a free-threaded build has otherwise than others of its version. Seen in each version's headers, compiled
- * with Py_GIL_DISABLED: offsetof(), and what _Py_DebugOffsets_INIT makes. */
+/* Facts in which a free-threaded build differs from other builds of its version. Source: offsetof() and
+ * _Py_DebugOffsets_INIT in each version's headers, compiled with Py_GIL_DISABLED. */
 static const struct fact free_threaded_facts[] = {
     /* PyASCIIObject.state: interned is a byte of its own since 3.14. */
     { AT(string_kind), EACH(0, 0, 2, 8, 8) },
-    /* The lock is there, but nobody takes it unless it was asked for; who may run tells each thread's attachment. */
+    /* The lock exists, but no thread takes it unless the user asks for the lock; each thread's attachment shows who may
+       run. */
     { AT(interpreter_gil), EACH(0, 0, 0, 0, 0) },
     { AT(interpreter_own_gil), EACH(0, 0, 0, 0, 0) },
 };
@@ -196,7 +197,7 @@ static uint32_t smallest(const uint32_t *values, size_t count)
     return least;
 }
 
-/* What follows from the offsets and the facts, in the same way in all versions. */
+/* Completes the layout with what follows from the offsets and facts in the same way in all versions. */
 static void complete(struct layout *l)
 {
     const uint32_t thread[] = { l->thread_prev,          l->thread_next,     l->thread_interpreter, l->thread_native_id,
@@ -219,13 +220,13 @@ static void complete(struct layout *l)
     l->code_locals = l->code_first_line + 4;
     /* int, before the pointer, or two where there are copies, in front of them */
     l->code_first_traceable = l->code_instructions - (l->code_copies ? 24 : 16);
-    l->generator_frame += l->object_type - 8; /* in the table for the small head */
+    l->generator_frame += l->object_type - 8; /* the table counts with the small head */
     const uint32_t code[] = { l->code_name,   l->code_file,  l->code_line_table, l->code_first_line,
                               l->object_type, l->code_units, l->code_locals,     l->code_first_traceable,
                               l->code_copies, l->code_flags };
     l->code_size = largest(code, countof(code)) + 8;
 
-    const uint32_t last = l->interpreter_threads_head; /* stands for what is not kept */
+    const uint32_t last = l->interpreter_threads_head; /* replaces an offset of a member that is not kept */
     const uint32_t starts[] = { l->interpreter_id,
                                 l->interpreter_next,
                                 l->interpreter_threads_head,

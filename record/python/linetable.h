@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The location table of a code object (co_linetable since 3.11): which source line and columns each instruction comes
- * from. Pure: bytes in, a place out. The bytes come from the target and are not trusted.
+ * from. Reads only the given bytes, which come from the target and are not trusted.
  *
  *     entry   1 cccc lll   code cccc, covers lll + 1 code units
  *             0-9   short: same line; column from cccc and one more byte
@@ -18,25 +18,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct place {
+/* Where an instruction comes from. */
+struct location {
     uint32_t line, end_line;    /* 0: unknown */
     int32_t column, end_column; /* UTF-8 bytes from 0; -1: unknown */
 };
 
-/* The place of code unit `unit` (counted in two-byte units from the start of the code). When the table does not cover
- * it, or is broken before it, returns false and *place is unknown. */
-bool linetable_find(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit, struct place *place);
+/* Finds the location of a code unit; a unit is two bytes, counted from the start of the code. Returns false, and an
+ * unknown location, when the table does not cover the unit or is broken before it. */
+bool linetable_find(const uint8_t *table, size_t size, uint32_t first_line, uint32_t unit, struct location *location);
 
-/* The same for units in rising order, each entry of the table being passed once. */
+/* The same for units in rising order. Passes each entry of the table once. */
 struct linetable {
     const uint8_t *at, *end;
     bool bad;
     int64_t line;
-    uint64_t covered;   /* units before the next entry */
-    struct place place; /* of those before them */
+    uint64_t covered;         /* number of units before the next entry */
+    struct location location; /* location of the last entry that was passed */
 };
 
+/* Begins at the first unit. The table stays the caller's. */
 struct linetable linetable_open(const uint8_t *table, size_t size, uint32_t first_line);
-bool linetable_go(struct linetable *table, uint32_t unit, struct place *place);
+/* As linetable_find(), for a unit that is not before the last one. */
+bool linetable_go(struct linetable *table, uint32_t unit, struct location *location);
 
 #endif

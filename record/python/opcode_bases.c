@@ -4,16 +4,17 @@
 #include "record/python/opcode_effects.h"
 
 void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
-                       size_t units, struct instruction *marks)
+                       size_t units, struct instruction *into)
 {
     for (size_t at = 0; at < units;) {
         const uint8_t opcode = instructions[at * 2];
-        /* What it hides is not known, nor where the next one begins. */
+        /* An instruction that hides another one (OPCODE_HIDES) has an unknown number of caches, so it is not known
+         * where the next instruction begins. */
         if (opcodes[opcode] & OPCODE_HIDES || !names[opcode].name)
             return;
         const size_t first = at;
         for (size_t i = 0; i <= (opcodes[opcode] & OPCODE_CACHES) && at < units; i++, at++)
-            marks[at] = (struct instruction){ names[opcode].base, (uint8_t)(at - first) };
+            into[at] = (struct instruction){ names[opcode].base, (uint8_t)(at - first) };
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* For each two-byte unit of a code object: the instruction that the unit belongs to, and whether an opcode can stand in
- * the place of that instruction. This holds while the code object lives: CPython specialises an instruction to another
- * form of the same base. */
+/* Finds the instruction to which each two-byte unit of a code object belongs, and checks whether an opcode can replace
+ * that instruction. CPython specialises an instruction to another form of the same base, so the base stays the same
+ * while the code object lives. */
 #ifndef PYREEL_RECORD_PYTHON_OPCODE_BASES_H
 #define PYREEL_RECORD_PYTHON_OPCODE_BASES_H
 
@@ -13,14 +13,15 @@
 /* The instruction to which a two-byte unit of code belongs. */
 struct instruction {
     uint8_t base;   /* 0: not known */
-    uint8_t before; /* so many units before this one it begins */
+    uint8_t before; /* the instruction begins this many units before this one */
 };
 
-/* Tells of each unit; what cannot be told is left as it is. `opcodes` are those of the same version. */
+/* Fills in `into` for each of the `units` units; does not touch units whose instruction is not known. `names` and
+ * `opcodes` are the tables of the target's version. */
 void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
-                       size_t units, struct instruction *marks);
+                       size_t units, struct instruction *into);
 
-/* Whether an opcode can have come to stand where an instruction of this base was. */
+/* Whether an opcode can have replaced an instruction of this base. */
 bool opcode_bases_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base);
 
 #endif

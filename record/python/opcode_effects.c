@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-void opcode_effects_mark(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds)
+void opcode_effects_write(const uint16_t *opcodes, const unsigned char *instructions, size_t units, uint8_t *kinds)
 {
     for (size_t at = 0; at < units;) {
         const uint16_t kind = opcodes[instructions[at * 2]];
-        /* Where one begins is not known from here on: each unit may be anything. */
+        /* From here on it is not known where an instruction begins: each unit may have any effect. */
         if (kind & OPCODE_HIDES) {
             memset(kinds + at, (OPCODE_CALLS | OPCODE_DRIVES | OPCODE_RESUMES | OPCODE_HIDES) >> OPCODE_SHIFT,
                    units - at);

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A mapped file in which we look for both symbols. */
+/* A mapped file that is searched for symbols. */
 struct search {
     struct remote *remote;
     const struct image *image;
-    int file; /* the image's file once it was needed, -1 before and when it can't be opened */
+    int file; /* the open file of the image; -1: not needed yet, or it cannot be opened */
 };
 
 static uint64_t find_symbol(struct search *search, const char *name, const char *section)
@@ -23,8 +23,8 @@ static uint64_t find_symbol(struct search *search, const char *name, const char 
     const uint64_t found = elf_symbol(search->remote, search->image->address, name);
     if (found)
         return found;
-    /* A program that exports nothing (a static build) still has it in its file. Only where it is likely: reading the
-     * symbols of each library of a large program would take long. */
+    /* A static build exports no symbols, but its file has them. Only likely files are read: reading the symbols of all
+     * libraries of a large program takes long. */
     if (!search->image->program && !strstr(search->image->path, "python"))
         return 0;
     if (search->file < 0)
@@ -32,7 +32,7 @@ static uint64_t find_symbol(struct search *search, const char *name, const char 
     return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
 }
 
-/* Before 3.11 nothing in the process states the version; its files do, as a rule: .../python3.9/... */
+/* Before 3.11 no memory of the process states the version, but the paths of its files mostly do: .../python3.9/... */
 static void name_old_version(const struct images *images, struct fault *why)
 {
     for (size_t i = 0; i < images->count; i++) {
@@ -47,7 +47,8 @@ static void name_old_version(const struct images *images, struct fault *why)
           "it runs a CPython older than " LAYOUT_FIRST ", and this version of pyreel reads CPython " LAYOUT_SUPPORTED);
 }
 
-/* The version that the runtime states about itself, or 0. From 3.13 on in its first words, since 3.11 in a variable. */
+/* The version that the runtime states, or 0. From 3.13 on the version is in the runtime's first words; in 3.11 and 3.12
+ * it is in the variable Py_Version. */
 static uint32_t find_version(struct search *search, const unsigned char *head)
 {
     uint32_t version;
@@ -85,13 +86,13 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     return head ? RUNTIME_READY : RUNTIME_STARTING;
 }
 
-/* glibc keeps an rseq area for each thread at a fixed distance from the thread pointer, and says where in two variables
- * of its dynamic linker. The thread pointer is what CPython has as the thread's id on x86-64 alone. */
+/* The offset of a thread's rseq area from its thread pointer; 0: there is none. glibc states it in two variables of its
+ * dynamic linker. Only on x86-64 is CPython's id of a thread the thread pointer. */
 static int64_t find_rseq(struct remote *remote, const struct images *images)
 {
 #if defined(__x86_64__)
     for (size_t i = 0; i < images->count; i++) {
-        /* Elsewhere it is not, and reading the symbols of each library of a large program would take long. */
+        /* No other file has the variables. Reading the symbols of all libraries of a large program takes long. */
         if (!images->rows[i].program && !strstr(images->rows[i].path, "/ld-"))
             continue;
         const uint64_t image = images->rows[i].address;
@@ -101,7 +102,7 @@ static int64_t find_rseq(struct remote *remote, const struct images *images)
         uint32_t size = 0;
         if (size_at && remote_read(remote, offset_at, &offset, sizeof(offset)) == REMOTE_READ &&
             remote_read(remote, size_at, &size, sizeof(size)) == REMOTE_READ)
-            return size > 0 ? offset : 0; /* 0: switched off, or not known to the kernel */
+            return size > 0 ? offset : 0; /* size 0: rseq is switched off, or the kernel lacks it */
     }
 #else
     (void)remote;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the heart of a CPython in a process: the variable _PyRuntime, and which version it belongs to. It is in the
- * program itself or in a shared library, under whatever name; a process may even hold an unused second copy, which
- * has no interpreters. */
+/* Finds the CPython in a process: the variable _PyRuntime and its version. The variable is in the program itself or in
+ * a shared library of any name. A process may have a second, unused CPython, which has no interpreters. */
 #ifndef PYREEL_RECORD_PYTHON_RUNTIME_H
 #define PYREEL_RECORD_PYTHON_RUNTIME_H
 
@@ -11,17 +10,18 @@
 struct runtime {
     uint64_t address; /* of _PyRuntime */
     struct layout layout;
-    int64_t rseq; /* where a thread's rseq area is, from its thread pointer (glibc 2.35 and later); 0: there is none */
+    int64_t rseq; /* offset of a thread's rseq area from its thread pointer (glibc 2.35 and later); 0: there is none */
 };
 
 enum runtime_state {
     RUNTIME_READY,
-    RUNTIME_STARTING,    /* it is there, but has no interpreter yet */
-    RUNTIME_NONE,        /* there is no CPython in the process so far */
-    RUNTIME_UNSUPPORTED, /* there is one that we can't read; the reason says which */
-    RUNTIME_LOST,        /* the process ended or may not be read; errno tells */
+    RUNTIME_STARTING,    /* the CPython has no interpreter yet */
+    RUNTIME_NONE,        /* the process has no CPython so far */
+    RUNTIME_UNSUPPORTED, /* the CPython's version is not supported; `why` names it */
+    RUNTIME_LOST,        /* the process ended or may not be read: errno has the cause */
 };
 
+/* Searches the files that are mapped into the process. Prefers a CPython that has interpreters. */
 enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why);
 
 #endif

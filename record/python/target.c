@@ -23,7 +23,7 @@ enum target_state target_open(struct target *target, pid_t pid, struct fault *wh
     enum target_state state = TARGET_NOT_YET;
     switch (runtime_find(&target->runtime, &target->remote, why)) {
     case RUNTIME_READY:
-        /* It may have been started after we took hold of the one before. */
+        /* An execve may have started this CPython after remote_open(). */
         if (!target_same_program(target))
             break;
         target->ns_pid = procfs_ns_pid(pid);
@@ -58,13 +58,14 @@ static uint64_t member(const struct target *target, const struct interpreter *in
     return word_at(interpreter->bytes, offset - target->runtime.layout.interpreter_start);
 }
 
-/* Pieces of each interpreter in a call. */
+/* The number of pieces of each interpreter in a batch. */
 static size_t pieces_of_each(const struct target *target)
 {
     return target->runtime.layout.interpreter_copies_generation ? 2 : 1;
 }
 
-/* Both parts only grow, so the sum changes when one does. */
+/* The code generation + 1; 0: not kept. It is the sum of two counts, which both only grow, so the sum changes with
+ * each. */
 static uint64_t generation_of(const struct target *target, const struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
@@ -77,7 +78,7 @@ static uint64_t generation_of(const struct target *target, const struct interpre
 static void take_in(const struct target *target, struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
-    /* Another one may have got the address, and its lock be elsewhere; and that is not known at first. */
+    /* Another interpreter with another lock may have got the address. */
     interpreter->gil_at = 0;
     interpreter->gil = (struct gil){ 0 };
     interpreter->id = member(target, interpreter, l->interpreter_id);
@@ -85,27 +86,29 @@ static void take_in(const struct target *target, struct interpreter *interpreter
     interpreter->generation = generation_of(target, interpreter);
 }
 
-static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct call *call)
+static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct batch *batch)
 {
     const struct layout *l = &target->runtime.layout;
-    call_add(call, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
+    batch_add(batch, interpreter->address + l->interpreter_start, l->interpreter_size, interpreter->bytes);
     if (l->interpreter_copies_generation)
-        call_add(call, interpreter->address + l->interpreter_copies_generation, sizeof(interpreter->copies_generation),
-                 interpreter->copies_generation);
+        batch_add(batch, interpreter->address + l->interpreter_copies_generation,
+                  sizeof(interpreter->copies_generation), interpreter->copies_generation);
 }
 
-/* Reads the head of the list and each interpreter that we expect in it at once, and sees how far that was right.
- * What comes after is unknown: *missing is the address of the first one that was not read, 0 when the list is whole. */
+/* Reads the head of the list and all known interpreters with one call, and keeps the interpreters up to the first one
+ * that is not in the list as expected. *missing: the address of the first interpreter that was not read; 0: the list is
+ * whole.
+ */
 static enum remote_state read_expected(struct target *target, uint64_t *missing)
 {
     const struct layout *l = &target->runtime.layout;
-    struct call call = { .count = 0 };
+    struct batch batch = { .count = 0 };
     uint64_t head = 0;
     size_t good = 0;
-    call_add(&call, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
+    batch_add(&batch, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
     for (size_t i = 0; i < target->interpreters_count; i++)
-        add_interpreter(target, &target->interpreters[i], &call);
-    const enum remote_state state = remote_read_pieces(&target->remote, call.pieces, call.count, &good);
+        add_interpreter(target, &target->interpreters[i], &batch);
+    const enum remote_state state = remote_read_pieces(&target->remote, batch.pieces, batch.count, &good);
     if (good == 0)
         return state;
 
@@ -120,16 +123,16 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
     return REMOTE_READ;
 }
 
-/* Where the lock of each interpreter is. One that is just being made may not have one yet. */
+/* Finds the address of each interpreter's lock. An interpreter that is being made may have no lock yet. */
 static void find_gils(struct target *target)
 {
     const struct layout *l = &target->runtime.layout;
-    struct call call = { .count = 0 };
+    struct batch batch = { .count = 0 };
     uint64_t at[INTERPRETERS_LIMIT] = { 0 };
     for (size_t i = 0; l->interpreter_gil && i < target->interpreters_count; i++)
-        call_add(&call, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
-    if (call.count > 0)
-        remote_read_pieces(&target->remote, call.pieces, call.count, NULL);
+        batch_add(&batch, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
+    if (batch.count > 0)
+        remote_read_pieces(&target->remote, batch.pieces, batch.count, NULL);
     for (size_t i = 0; i < target->interpreters_count; i++) {
         if (l->runtime_gil)
             target->interpreters[i].gil_at = target->runtime.address + l->runtime_gil;
@@ -158,26 +161,26 @@ enum remote_state target_read_interpreters(struct target *target)
     return REMOTE_UNREADABLE;
 }
 
-/* ---- their state ---- */
+/* ---- the state of the interpreters ---- */
 
-bool target_plan_again(struct target *target, struct call *call)
+bool target_plan_again(struct target *target, struct batch *batch)
 {
     const struct layout *l = &target->runtime.layout;
     if (target->times == TARGET_TIMES ||
-        call->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
+        batch->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
         return false;
-    target->first[target->times++] = call->count;
+    target->first[target->times++] = batch->count;
     for (size_t i = 0; i < target->interpreters_count; i++)
-        add_interpreter(target, &target->interpreters[i], call);
+        add_interpreter(target, &target->interpreters[i], batch);
     if (l->runtime_gil)
-        call_add(call, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
+        batch_add(batch, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
     return true;
 }
 
-bool target_plan(struct target *target, struct call *call)
+bool target_plan(struct target *target, struct batch *batch)
 {
     target->times = 0;
-    return target_plan_again(target, call);
+    return target_plan_again(target, batch);
 }
 
 static struct gil gil_in(const unsigned char *bytes, bool shared)
@@ -194,14 +197,16 @@ struct gil target_gil(const unsigned char *bytes)
     return gil_in(bytes, false);
 }
 
-/* The lock of an interpreter is in its own memory or in that of the one that shares it. */
+/* The state of an interpreter's lock. The lock is in the memory of the interpreter, or of the one with which it shares
+ * the lock, or (3.11) in the runtime. */
 static struct gil gil_of(const struct target *target, const struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
     bool shared = false;
     if (interpreter->gil_at == 0 || (!l->runtime_gil && !l->interpreter_own_gil))
         return (struct gil){ 0 };
-    /* When several share it, a thread can become another interpreter's without the count telling. */
+    /* When interpreters share a lock, a thread can switch from one interpreter to another, and `switches` does not
+     * grow. */
     for (size_t i = 0; i < target->interpreters_count; i++)
         if (&target->interpreters[i] != interpreter &&
             (target->interpreters[i].gil_at == interpreter->gil_at || target->interpreters[i].gil_at == 0))
@@ -248,7 +253,7 @@ bool target_check(struct target *target)
         interpreter->gc_frame = l->gc_frame ? member(target, interpreter, l->interpreter_gc + l->gc_frame) : 0;
         const struct gil before = interpreter->gil;
         interpreter->gil = gil_of(target, interpreter);
-        /* The holder is read before the count, and may be the one before the switch. */
+        /* The holder is read before the count, so it may be the holder before the last switch. */
         if (interpreter->gil.switches == before.switches + 1 && interpreter->gil.holder == before.holder)
             interpreter->gil.known = false;
     }

@@ -1,87 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* One Python process held open: the way into its memory, where its runtime keeps things, and its interpreters. */
+/* An open Python process: its memory, its runtime's layout, and its interpreters. */
 #ifndef PYREEL_RECORD_PYTHON_TARGET_H
 #define PYREEL_RECORD_PYTHON_TARGET_H
 
 #include "record/python/runtime.h"
 
-/* The lock that the threads of an interpreter, or of several, take in turn. While a thread does not hold it, its stack
- * does not change. */
+/* The state of a global interpreter lock. One interpreter has it, or several share it. A thread's stack changes only
+ * while the thread holds the lock. */
 struct gil {
-    uint64_t holder;   /* the thread that has it, or had it last */
-    uint64_t switches; /* how often it went to another thread than it had before */
-    bool locked;       /* somebody has it */
-    bool known;        /* false: not read yet, or not kept where we look */
-    bool shared;       /* by several interpreters */
+    uint64_t holder;   /* address of the thread state that has the lock, or had it last */
+    uint64_t switches; /* how often the lock went to another thread */
+    bool locked;       /* a thread has the lock */
+    bool known;        /* false: not read yet, or the state is not certain */
+    bool shared;       /* several interpreters share the lock */
 };
 
 struct interpreter {
     uint64_t address;
     uint64_t id;
-    uint64_t threads_head; /* newest thread state */
-    uint64_t generation;   /* of its code objects and copies of bytecode, + 1; 0: not kept */
-    uint64_t gil_at;       /* where its lock is; 0: not asked yet */
+    uint64_t threads_head; /* address of the newest thread state */
+    uint64_t generation;   /* code generation + 1: grows when a code object is freed, or copies of bytecode may change
+                              hands; 0: not kept */
+    uint64_t gil_at;       /* address of the lock's word last_holder; 0: not known */
     struct gil gil;
-    bool collecting;                             /* garbage */
-    uint64_t gc_frame;                           /* address of the frame that started it; 0: not known */
+    bool collecting;                             /* a garbage collection runs */
+    uint64_t gc_frame;                           /* address of the frame that started the collection; 0: not known */
     unsigned char bytes[LAYOUT_INTERPRETER_MAX]; /* as last read */
-    unsigned char copies_generation[4];          /* the same, where it is kept: far from the rest */
+    unsigned char copies_generation[4];          /* a word as last read, which lies far from the rest */
 };
 
-#define TARGET_TIMES 3 /* that its pieces are in a call at most */
+#define TARGET_TIMES 3 /* how often the interpreters' pieces may be in one batch */
 
 struct target {
     pid_t pid;
-    pid_t ns_pid;   /* what the process calls itself: its main thread's native id */
-    bool same_pids; /* it lives in our pid namespace: its numbers are ours */
+    pid_t ns_pid;   /* the process's own number for itself, which is its main thread's native id */
+    bool same_pids; /* the process is in the recorder's pid namespace: its numbers are the recorder's */
     struct remote remote;
     struct runtime runtime;
     struct interpreter *interpreters; /* newest first */
     size_t interpreters_count, interpreters_room;
-    unsigned char gil_bytes[LAYOUT_GIL_SIZE]; /* of the one that all interpreters share, in 3.11 */
-    size_t first[TARGET_TIMES];               /* where its pieces are in a call */
+    unsigned char gil_bytes[LAYOUT_GIL_SIZE]; /* 3.11: of the lock that all interpreters share */
+    size_t first[TARGET_TIMES];               /* index in the batch of each group of the interpreters' pieces */
     size_t times;
 };
 
 enum target_state {
     TARGET_READY,
-    TARGET_NOT_YET,     /* no CPython in it, or one that is still starting: ask again */
-    TARGET_UNSUPPORTED, /* a CPython that we can't read; the reason says which */
-    TARGET_DENIED,      /* we may not read it */
+    TARGET_NOT_YET,     /* the process has no CPython, or one that is still starting: try again later */
+    TARGET_UNSUPPORTED, /* the CPython's version is not supported; `why` names it */
+    TARGET_DENIED,      /* the recorder may not read the process */
     TARGET_GONE,        /* there is no such process */
 };
 
-/* Takes hold of a process if it can be sampled now. Only TARGET_READY leaves it open. */
+/* Opens a process if it can be sampled now. Only TARGET_READY leaves it open; close it with target_close(). */
 enum target_state target_open(struct target *target, pid_t pid, struct fault *why);
 
-/* Reads the list of interpreters, with one system call when it is the same as last time. */
+/* Reads the list of interpreters; takes one or two system calls when the list is the same as last time. */
 enum remote_state target_read_interpreters(struct target *target);
 
-/* Adds the pieces that show the state of the interpreters to a call. Those of threads are to come before, or it is to
- * be added again behind them: what is learned is then no older than they. False when the call has no room left. */
-bool target_plan(struct target *target, struct call *call);
-/* Adds them once more, for threads' pieces that had to come after. */
-bool target_plan_again(struct target *target, struct call *call);
+/* Adds the interpreters' pieces to a batch. They must come behind the threads' pieces, or be added again behind these:
+ * then the state of the interpreters is not older than the threads' copies. Returns false when the batch has no room.
+ */
+bool target_plan(struct target *target, struct batch *batch);
+/* Adds the interpreters' pieces once more, behind threads' pieces that were added after target_plan(). */
+bool target_plan_again(struct target *target, struct batch *batch);
 
-/* After the call, of which the first `good` pieces came: whether they came, too. */
+/* After a call that read the first `good` pieces of the batch: whether the call read the interpreters' pieces. */
 bool target_came(const struct target *target, size_t good);
-/* Whether they were read after all pieces before this one. */
+/* Whether the call read interpreters' pieces that are at or behind index `piece` of the batch. */
 bool target_came_after(const struct target *target, size_t piece, size_t good);
 
-/* Takes in the state of the interpreters, which came. False when it is not the list that is known: read it anew. */
+/* Updates the interpreters from the pieces that the call read. Returns false when the list of interpreters or the head
+ * of a thread list has changed: read the lists anew. */
 bool target_check(struct target *target);
 
-/* The state of a lock from its LAYOUT_GIL_SIZE bytes, which are at an interpreter's gil_at. */
+/* The state of a lock, from the LAYOUT_GIL_SIZE bytes at an interpreter's gil_at. */
 struct gil target_gil(const unsigned char *bytes);
 
-/* The newest interpreter. Reads no more than a word, and only if the target still is the program that was opened: else
- * it is false. */
+/* Reads the address of the newest interpreter. Returns false when the process ended or runs another program now. */
 bool target_head(const struct target *target, uint64_t *head);
 
-/* Whether it still is the program that was opened: neither ended nor replaced by execve. */
+/* Whether the process still runs the program that was opened: it has not ended, and no execve replaced the program. */
 bool target_same_program(const struct target *target);
 
-/* Safe on a zeroed or closed one. */
+/* Closes the process and frees the target's memory. Safe on a zeroed or closed target. */
 void target_close(struct target *target);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a str of the target keeps its characters, and those as UTF-8. Pure; what is given is not trusted. */
+/* Finds the characters of a str object of the target, and converts them to UTF-8. The bytes come from the target and
+ * are not trusted. */
 #ifndef PYREEL_RECORD_PYTHON_UNICODE_H
 #define PYREEL_RECORD_PYTHON_UNICODE_H
 
@@ -7,17 +8,19 @@
 #include "record/python/layout.h"
 
 struct characters {
-    uint32_t offset; /* of the first one from the object's start */
+    uint32_t offset; /* of the first character from the object's start */
     uint32_t kind;   /* bytes of each: 1, 2 or 4 */
     uint32_t count;
-    bool cut; /* there are more than the limit */
+    bool cut; /* the str has more characters than the limit */
 };
 
-/* From the length and the state of a str. False when it can't be one. */
+/* Finds the characters of a str from the two members of its head: its length, and its state. At most `limit` characters
+ * count. Returns false when the members cannot be those of a str. */
 bool unicode_find(const struct layout *layout, uint64_t length, uint32_t state, uint32_t limit,
                   struct characters *characters);
 
-/* `raw` has count * kind bytes. The caller frees it with text_free(). */
+/* Converts the characters at `raw` (count * kind bytes) to UTF-8; a text that was cut ends in an ellipsis. The caller
+ * frees the text with text_free(). */
 struct text unicode_text(const struct characters *characters, const unsigned char *raw);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include "formats/base/alloc.h"
 
-#define ASKED_MOST 256 /* of one call */
-#define AGAIN      8   /* frames of the last sample that are looked at again */
+#define ASKED_MOST 256 /* opcodes that one call reads */
+#define AGAIN      8   /* links of the last sample whose opcodes are read again */
 
-/* A call. The same instruction, as in a recursion, is asked for once. */
+/* The opcodes that one system call reads. A recursion's instruction is read once. */
 struct asking {
     struct unwinder *u;
     const struct interpreter *interpreter;
@@ -14,16 +14,16 @@ struct asking {
         struct link *link;
         size_t piece;
         uint8_t base;
-        bool known; /* it is of the last sample */
+        bool known; /* the link is of the last sample */
     } asked[ASKED_MOST];
     size_t count;
     struct piece pieces[ASKED_MOST + 2];
     unsigned char opcodes[ASKED_MOST];
     size_t pieces_count;
-    bool same; /* what is of the last sample */
+    bool same; /* the links of the last sample have the same opcodes */
 };
 
-/* Takes in an opcode, or 0. */
+/* Stores the opcode of a link; 0: not known. For a link of the last sample, compares the opcodes. */
 static void take(struct asking *asking, const struct asked *asked, uint8_t opcode)
 {
     if (asked->known) {
@@ -31,8 +31,8 @@ static void take(struct asking *asking, const struct asked *asked, uint8_t opcod
         return;
     }
     asked->link->opcode = opcode;
-    asking->u->figures.instructions += opcode != 0;
-    asking->u->figures.instructions_unknown += opcode == 0;
+    asking->u->counters.instructions += opcode != 0;
+    asking->u->counters.instructions_unknown += opcode == 0;
 }
 
 static void read_asked(struct asking *asking)
@@ -44,7 +44,7 @@ static void read_asked(struct asking *asking)
     uint32_t copies = 0;
     if (pieces == 0)
         return;
-    /* Whether a code object was freed before the opcodes were read: then all are to be confirmed. */
+    /* If a code object was freed before the opcodes were read, all code objects have to be confirmed. */
     if (u->generation)
         asking->pieces[pieces++] = (struct piece){ asking->interpreter->address + l->interpreter_code_generation,
                                                    sizeof(generation), &generation };
@@ -69,13 +69,13 @@ static void ask(struct asking *asking, struct link *link, bool known)
     const int64_t unit = code_instruction(code, link->instruction);
     struct asked asked = { .link = link, .known = known };
     if (unit < 0 && link->instruction < code->first)
-        return; /* about to begin */
+        return; /* the function is about to begin */
     if (unit < 0) {
         take(asking, &asked, 0);
         return;
     }
     const uint64_t address = code->first + (uint64_t)unit * 2;
-    const size_t last = asking->pieces_count - 1; /* if there is one */
+    const size_t last = asking->pieces_count - 1; /* valid if there is a piece */
     if (asking->pieces_count > 0 && asking->pieces[last].address == address) {
         asked.piece = last;
     } else {
@@ -106,7 +106,7 @@ bool frame_opcodes_read(struct unwinder *u, struct walk *walk, const struct inte
     }
     read_asked(&asking);
     if (!asking.same)
-        walk->epoch = UINT64_MAX; /* of none */
+        walk->epoch = UINT64_MAX; /* no epoch: take no link of the last sample */
     return asking.same;
 }
 

@@ -1,36 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* What was read of a thread: its state, the used part of its data stack, its frames elsewhere.
+/* A copy of one thread's memory: its state, the used part of its data stack, and its off-stack frames.
  *
- * CPython keeps frames of plain calls one behind the other on a "data stack", a few large chunks of memory. So the
- * thread's state and its chunks hold nearly the whole stack. Frames that lie elsewhere ("strays": those of generators
- * and coroutines are in heap objects, entries from C are on the C stack) are asked for in the same call. What to ask
- * for is known from last time, and is mended when it turns out wrong.
+ * CPython keeps the frames of plain calls one behind the other on a "data stack", which consists of a few large chunks
+ * of memory. So the thread's state and its chunks hold nearly the whole stack. Off-stack frames lie elsewhere: a
+ * generator's frame is in the generator object, an entry shim is on the C stack. The same system call reads these
+ * frames too. A plan says which addresses to read. The plan comes from the last sample, and is corrected when it turns
+ * out to be wrong.
  *
- *     one call:  state │ oldest chunk ... newest chunk │ strays │ end of the newest chunk again
+ *     one call:  state │ oldest chunk ... newest chunk │ off-stack frames │ end of the newest chunk again
  *
- * Strays that lie close together are one piece: a piece takes as long as some kilobytes, and what is read sooner fits
- * to the data stack more often. Nothing is learned from what can't be a frame: one that has returned leads anywhere.
+ * Off-stack frames that lie close together are one piece. Each piece costs as much time as some kilobytes, and a
+ * quicker call more often shows one moment. The plan never grows from bytes that cannot be a frame: the memory of a
+ * frame that has returned may point anywhere.
  *
- * A deep stack that keeps returning and calling has chunks that come and go. A call ends at the first piece that is not
- * there, so where some may be gone, and the call is for one thread only, the state of the interpreters is asked for
- * before the chunks, which stay side by side, and once more after all:
+ * The chunks of a deep stack come and go while functions return and call. A system call ends at the first piece that is
+ * not readable. So when some chunks may be gone and the call reads only one thread, the state of the interpreters is
+ * read before the chunks, and once more at the end:
  *
- *     one call:  state │ interpreters │ oldest chunk ... newest chunk │ strays │ ... │ interpreters
+ *     one call:  state │ interpreters │ oldest chunk ... newest chunk │ off-stack frames │ ... │ interpreters
  *
- * The kernel copies a piece from the root to the leaf, faster than a thread can make calls. So all frames of one piece
- * show one moment: the moment at which the leaf was copied; see live/find.h for how the leaf is found in the piece.
- * Between two pieces a thread gets in several calls, so what lies in two pieces has to be shown to belong together:
- * that is why the frames next to strays are read on both sides of them.
+ * The kernel copies a piece from low to high addresses, which is from root to leaf, and faster than a thread can make
+ * calls. So all frames of one piece show one moment: the moment at which the leaf was copied. live/find.h says how the
+ * leaf is found. Between two pieces a thread can make several calls. So frames in different pieces need a proof that
+ * they belong together: the end of the newest chunk is read both before and after the off-stack frames.
  *
- * Two frames of one piece are shown to belong together by copies of that piece made at once, a fraction of a
- * microsecond apart; others by a second copy of all:
+ * To check that one frame calls another, the frames are copied twice. If both frames are in one piece, "near" copies of
+ * that piece follow at once, a fraction of a microsecond apart. Otherwise everything is copied a second time:
  *
- *     near:      state │ chunks │ newest chunk, NEAR_COPIES times │ stray, NEAR_COPIES + 1 times │ ... │ end again
- *     not near:  state │ chunks │ strays │ chunks again │ strays again
+ *     near:      state │ chunks │ end of the newest chunk, NEAR_COPIES times
+ *                │ each off-stack piece, NEAR_COPIES + 1 times │ end of the newest chunk again
+ *     not near:  state │ chunks │ off-stack frames │ chunks again │ off-stack frames again
  *
- * The last copy is kept. What lies below the first byte that differs has not changed and is not looked at again.
+ * The copy of the last accepted sample is kept. Frames between the root and the first byte that differs have not
+ * changed and are not examined again.
  *
- * All that is read comes from the target and is not trusted. */
+ * All bytes come from the target and are not trusted. */
 #ifndef PYREEL_RECORD_UNWIND_SNAPSHOT_H
 #define PYREEL_RECORD_UNWIND_SNAPSHOT_H
 
@@ -39,162 +43,179 @@
 
 #include <stdbool.h>
 
+/* A chunk of the data stack. */
 struct chunk {
     uint64_t address;
-    uint32_t used;                 /* bytes from its start that are in the copy */
-    uint32_t next;                 /* that are read next time */
-    uint32_t most;                 /* that were in use lately while it was the newest */
-    uint32_t at;                   /* where they are in the copy */
-    uint32_t again_from, again_at; /* from there to the end they were read once more; 0: not read again */
+    uint32_t used;                 /* bytes from the chunk's start that are in the copy */
+    uint32_t next;                 /* bytes to read the next time */
+    uint32_t most;                 /* the most bytes that were in use lately while this chunk was the newest */
+    uint32_t at;                   /* offset of the chunk in the copy */
+    uint32_t again_from, again_at; /* the second copy: it begins at this byte of the chunk, and lies at this offset of
+                                      the copy; again_at 0: there is none */
 };
 
 /* A frame outside the data stack. */
-struct stray {
-    uint64_t frame;
-    uint32_t size; /* bytes from its start that are in the copy */
-    uint32_t next; /* that are read next time */
-    uint32_t at, again_at;
-    uint32_t span; /* bytes of the piece that begins with it; 0: it is in that of one before */
-    uint32_t piece;
-    uint32_t near_at, near_step; /* where its piece was read again at once, and how far apart those copies are */
-    uint32_t idle;               /* samples since it was last part of the stack */
+struct off_stack {
+    uint64_t frame;        /* address */
+    uint32_t size;         /* bytes from the frame's start that are in the copy */
+    uint32_t next;         /* bytes to read the next time */
+    uint32_t at, again_at; /* offsets in the copy, of the frame and of its second copy */
+    uint32_t span;  /* bytes of the piece that begins with this frame; 0: the frame is in an earlier frame's piece */
+    uint32_t piece; /* index of the frame's piece among the off-stack pieces */
+    uint32_t near_at, near_step; /* offset of the frame's first near copy, and the distance to the next one */
+    uint32_t idle;               /* samples since the frame was last part of the stack */
 };
 
-/* What became of an attempt to read a thread. */
+/* The result of an attempt to read a thread. */
 enum attempt {
-    ACCEPTED,
-    TORN,    /* the thread moved on while we read */
-    LEARNED, /* something was not where it was last time; now we know better */
-    UNSURE,  /* it shows a call that is not known, and was not made twice */
-    NO_CODE, /* a code object can't be read */
-    TOO_DEEP,
-    NO_MEMORY, /* something that must be there is not */
-    ELSEWHERE, /* there is no thread of this interpreter here any more */
+    ATTEMPT_ACCEPTED,
+    ATTEMPT_TORN,      /* the thread moved on while it was read */
+    ATTEMPT_LEARNED,   /* something was not where the plan had it; the plan is corrected */
+    ATTEMPT_UNSURE,    /* the copy shows a call that is not known, and too few copies show that call */
+    ATTEMPT_NO_CODE,   /* a code object is not readable */
+    ATTEMPT_TOO_DEEP,  /* the stack has more frames, chunks or off-stack frames than the limits allow */
+    ATTEMPT_NO_MEMORY, /* memory that must be there is not readable */
+    ATTEMPT_ELSEWHERE, /* the address no longer has a thread of this interpreter */
 };
 
 #define CFRAMES       4
-#define CFRAME_BYTES  16 /* of each: the current frame, and the place before it */
+#define CFRAME_BYTES  16 /* of each C frame: the current frame, and the address of the previous C frame */
 #define NEAR_COPIES   3
 #define SNAPSHOT_NEAR 8192 /* bytes at the end of the newest chunk of which near copies are made */
 
-/* Of one thread; lives as long as that. `= {0}` knows nothing yet. */
+/* Of one thread; lives as long as the thread is watched. `= {0}` knows nothing yet. The arrays belong to the snapshot:
+ * free them with snapshot_free(). */
 struct snapshot {
-    uint64_t thread; /* address of its state */
-    /* Before CPython 3.13, places where its current frame was noted lately: C code that calls Python code has one of
-     * its own. Those frames in the copy, and which place is in use; CFRAMES: none. */
-    uint64_t cframes[CFRAMES];
-    uint32_t cframes_count, cframe_at, cframe, cframe_oldest;
-    struct chunk *chunks; /* oldest first; those after `newest` were there lately and may come again */
+    uint64_t thread; /* address of the thread's state */
+    /* Before CPython 3.13 the current frame is noted in a "C frame" (struct _PyCFrame) on the C stack. Each piece of C
+     * code that calls Python has a C frame of its own. */
+    uint64_t cframes[CFRAMES];         /* addresses of C frames that the thread used lately */
+    uint32_t cframes_count, cframe_at; /* how many there are; offset of the first one in the copy */
+    uint32_t cframe;                   /* index of the one in use; CFRAMES: none */
+    uint32_t cframe_oldest;            /* index of the one that is replaced next, modulo CFRAMES */
+    struct chunk *chunks;              /* oldest first; chunks after `newest` were in use lately and may come back */
     size_t chunks_count, chunks_room, newest;
-    size_t firm;                /* so many of the oldest do not come and go */
-    uint32_t odd_chunks;        /* attempts in a row that did not see a chain */
-    size_t fewest, most_chunks; /* the fewest and most that a sample used since they were fitted */
-    struct stray *strays;
-    size_t strays_count, strays_room;
+    size_t firm;                /* this many of the oldest chunks do not come and go */
+    uint32_t odd_chunks;        /* consecutive attempts in which the chunks were no chain */
+    size_t fewest, most_chunks; /* fewest and most chunks that a sample used since the chunks were fitted */
+    struct off_stack *off_stack;
+    size_t off_stack_count, off_stack_room;
     uint32_t learn_left; /* frames that may still be read one by one in this tick */
-    uint32_t fit_due;    /* samples until the newest chunk is fitted to what was used of it */
+    uint32_t fit_due;    /* samples until `next` of the newest chunk is fitted to its use */
 
-    unsigned char *copy, *last; /* what the last call brought, and the last one accepted */
+    unsigned char *copy, *last; /* bytes of the last call, and of the last accepted sample */
     size_t copy_room, last_room, copy_size;
-    bool still;                             /* the thread stands still: all is of one moment, in any order */
-    bool twice;                             /* all is to be read once more, ... */
-    bool near;                              /* ... each piece at once, or all after all */
-    bool comparable;                        /* both are of the same pieces */
-    bool fetched;                           /* frames were put behind the pieces */
-    size_t first, pieces;                   /* where its pieces are in the call, and how many there are */
-    size_t rest_first, rest;                /* where the rest of them is, after the interpreters' pieces; 0: none */
-    size_t spare_first;                     /* where those are that were tried for at its end; 0: none */
-    size_t until;                           /* all pieces that are used come before this one of the call */
-    size_t chunks_came, strays_read;        /* so many are in the copy */
-    bool chunks_gone;                       /* others were asked for and are gone */
-    bool strays_again;                      /* the strays were read once more, too */
-    uint32_t near_from, near_at, near_step; /* the end of chunk near_chunk, read again at once; 0: it was not */
+    bool still;                             /* the thread stands still: all pieces show one moment, in any order */
+    bool twice;                             /* plan a second copy of everything, ... */
+    bool near;                              /* ... of each piece right behind the piece itself (near copies) */
+    bool comparable;                        /* `copy` and `last` have the same pieces at the same offsets */
+    bool fetched;                           /* snapshot_fetch() appended frames to the copy */
+    size_t first, pieces;                   /* index of the thread's first piece in the batch, and number of pieces */
+    size_t rest_first, rest;                /* the same of the rest, behind the interpreters' pieces; 0: no rest */
+    size_t spare_first;                     /* index of the first spare chunk in the batch; 0: none */
+    size_t until;                           /* all pieces in use come before this index of the batch */
+    size_t chunks_came, off_stack_read;     /* chunks and off-stack frames that are in the copy */
+    bool chunks_gone;                       /* the call ended at a chunk that is gone */
+    bool off_stack_again;                   /* the off-stack frames have a second copy, too */
+    uint32_t near_from, near_at, near_step; /* near copies of chunk `near_chunk`: from this byte of the chunk on, at
+                                               this offset of the copy, so far apart; near_at 0: there are none */
     size_t near_chunk;
-    size_t stray_pieces;       /* so many pieces the strays are, without what is read again */
-    size_t same_chunk;         /* chunks before this one are the same as last time, ... */
-    uint32_t same_until;       /* ... and so many bytes of this one; see snapshot_find_changes() */
-    struct stray *found_stray; /* of the last snapshot_find(); NULL: it was in a chunk, ... */
-    size_t found_chunk;        /* ... in this one */
+    size_t off_stack_pieces;           /* number of pieces that the off-stack frames are in, without second copies */
+    size_t same_chunk;                 /* chunks before this index are the same as in `last`, ... */
+    uint32_t same_until;               /* ... and so are these many bytes of this chunk: snapshot_find_changes() */
+    struct off_stack *found_off_stack; /* the off-stack frame that snapshot_find() found last; NULL: it found ... */
+    size_t found_chunk;                /* ... a frame in this chunk */
 };
 
-/* Adds the thread's pieces to a call; `thread` is the address of its state. False when the call has no room left.
- * `alone`: only the state when there are chunks that come and go, as the call stops there if one is gone. */
-bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct call *call,
+/* Adds the thread's pieces to a batch; `thread` is the address of the thread's state. Returns false when the batch has
+ * no room left. `alone`: the batch reads no other thread. Then, if some chunks may be gone, only the state is added:
+ * the call would end at a chunk that is gone. */
+bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct batch *batch,
                    bool alone);
-/* Adds the rest of them. False when there is none. */
-bool snapshot_plan_rest(struct snapshot *snapshot, struct call *call);
-/* Adds chunks that were there lately: at the end of a call. False when there are none. */
-bool snapshot_plan_spare(struct snapshot *snapshot, struct call *call);
+/* Adds the pieces that snapshot_plan() left out. Returns false when it left out none. */
+bool snapshot_plan_rest(struct snapshot *snapshot, struct batch *batch);
+/* Adds the chunks that were in use lately and may have come back; call it for the end of a batch. Returns false when
+ * there are none, or no room. */
+bool snapshot_plan_spare(struct snapshot *snapshot, struct batch *batch);
 
-/* What a piece of the thread's own is. */
+/* What one of the thread's pieces contains. */
 enum piece_is {
     PIECE_STATE,
     PIECE_CFRAME,
-    PIECE_CHUNK, /* *place: so many chunks came before it */
-    PIECE_STRAY, /* *place: the piece of strays, as stray->piece */
-    PIECE_AGAIN, /* of what came before */
+    PIECE_CHUNK,     /* *index: number of chunks before it */
+    PIECE_OFF_STACK, /* *index: as `piece` of struct off_stack */
+    PIECE_AGAIN,     /* a second copy */
 };
-enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *place);
+/* Says what the thread's piece `k` contains; piece 0 is the state. */
+enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *index);
 
-/* After the call, of which the first `good` pieces came: whether this is a thread of the interpreter at `interpreter`
- * and what the walk needs is there. */
+/* Checks the copy after the system call, which read the first `good` pieces of the batch. ATTEMPT_ACCEPTED: `thread` is
+ * a thread of the interpreter at address `interpreter`, and the copy has a chain of chunks. Other results: the thread
+ * has to be read again, or is gone (ATTEMPT_ELSEWHERE). */
 enum attempt snapshot_check(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t interpreter, size_t good);
 
-/* The thread's state, layout->thread_size bytes; valid unless snapshot_check() said ELSEWHERE. */
+/* The copy of the thread's state, layout->thread_size bytes. Valid until the next snapshot_plan(), and only if
+ * snapshot_check() did not return ATTEMPT_ELSEWHERE. */
 static inline const unsigned char *snapshot_state(const struct snapshot *snapshot)
 {
     return snapshot->copy;
 }
 
-/* The thread's current frame as it was shortly before the moment; 0: none. */
+/* The address of the thread's current frame, as noted shortly before the moment of the copy; 0: none. */
 uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *layout);
 
-/* Before CPython 3.13: the current frame as it is noted in the place before, by the C code that called what runs now.
- * LEARNED: the next copy has that place. UNSURE: nothing tells yet which one that is. 0: there is none. */
+/* Before CPython 3.13: sets *frame to the current frame of the previous C frame. That frame called the C code which
+ * runs now; 0: there is none. ATTEMPT_LEARNED: the next copy has the previous C frame. ATTEMPT_UNSURE: the newest C
+ * frame does not name the previous one yet. */
 enum attempt snapshot_caller(struct snapshot *snapshot, uint64_t *frame);
 
-/* The layout->frame_size bytes of a frame in the copy; NULL when it is not there. */
+/* The layout->frame_size bytes of the frame at an address in the target; NULL when the copy does not have them. The
+ * functions below that speak of "the frame found last" mean the last success of this function. */
 const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
-/* The same as it was when it was read once more, after all; NULL when it was not. */
+/* The same bytes in the second copy, which was read after everything else; NULL when the frame has no second copy. */
 const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
-/* A frame as it was a fraction of a microsecond later, in copy 0 to NEAR_COPIES - 1 of the piece that it is in; NULL
- * when that was not read again at once. */
+/* The same bytes in near copy 0 to NEAR_COPIES - 1, read a fraction of a microsecond later; NULL when the frame's piece
+ * has no near copies. */
 const unsigned char *snapshot_find_near(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame,
                                         size_t copy);
-/* A number for the piece that a frame is in, if near copies can be made of it; 0: they can't. */
+/* Identifies the piece of a frame: frames of one piece have the same number. Returns 0 when no near copies can be made
+ * of the piece. */
 size_t snapshot_near_piece(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
-/* Words of the copy from `address` on, in the piece that snapshot_find() found last: at most `room`. Returns how many
- * there are. */
+/* Copies up to `room` words, from `address` on, out of the piece of the frame found last. Returns how many words the
+ * piece has there. */
 size_t snapshot_words(const struct snapshot *snapshot, uint64_t address, uint64_t *words, size_t room);
 
-/* A new tick: things may be learned again. */
+/* Begins a new tick: snapshot_learn() and snapshot_fetch() may read frames again. */
 void snapshot_begin(struct snapshot *snapshot);
 
-/* A frame that is not in the copy: finds it and what follows it outside the data stack, for the next call. */
+/* Looks for a frame that is not in the copy, reads it and its callers one by one, and adds the off-stack frames to the
+ * plan. ATTEMPT_LEARNED: the next copy has the frame. */
 enum attempt snapshot_learn(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
-/* The same of a thread that stands still: reads a frame outside the data stack on the spot, and puts it into the copy.
- * LEARNED: the frame is on the data stack, and the next copy has it. */
+/* The same for a thread that stands still: ATTEMPT_ACCEPTED: the off-stack frame is read now and is in this copy.
+ * ATTEMPT_LEARNED: the frame is on the data stack, and the next copy has it. */
 enum attempt snapshot_fetch(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
-/* From now on reads so many bytes of the stray found last. */
+/* Plans to read at least `size` bytes of the off-stack frame found last. */
 void snapshot_widen(struct snapshot *snapshot, uint32_t size);
 
-/* From now on reads the piece in which a frame was found last up to `end`. */
+/* Plans to read the piece of the frame found last at least up to the address `end`. */
 enum attempt snapshot_cover(struct snapshot *snapshot, const struct layout *layout, uint64_t end);
 
-/* Finds out how much is the same as in the last accepted copy. */
+/* Finds how many bytes of the data stack, from the root on, are the same as in the last accepted copy. */
 void snapshot_find_changes(struct snapshot *snapshot, const struct layout *layout);
-/* Whether the frame, which was found last, and all below it are the same as in the last accepted copy. */
+/* Whether the frame found last and all frames above it are the same as in the last accepted copy. Needs
+ * snapshot_find_changes(). */
 bool snapshot_same(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 
-/* Whether the thread's frames are, byte for byte, those of the last accepted copy. */
+/* Whether all frames of the thread are, byte for byte, those of the last accepted copy. */
 bool snapshot_unchanged(const struct snapshot *snapshot, const struct layout *layout);
 
-/* The walk was accepted: the copy is the last one from now on, and the plan is fitted to what was needed. */
+/* Accepts the copy as a sample: `copy` becomes `last`, and the plan is fitted to the memory that the stack used. */
 void snapshot_accept(struct snapshot *snapshot, const struct layout *layout);
 
+/* Frees the snapshot's memory and resets it to `= {0}`. */
 void snapshot_free(struct snapshot *snapshot);
 
 #endif

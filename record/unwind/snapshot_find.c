@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define BLOCK 256 /* bytes that are compared at once */
+#define BLOCK 256 /* bytes per memcmp() */
 
 static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
 {
@@ -11,8 +11,9 @@ static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_
     return offset < chunk->used && chunk->used - offset >= l->frame_size;
 }
 
-/* The chunk that a frame is in, of the first `count`: its place + 1; 0: none. A stack is walked from frame to frame, so
- * it is mostly where the last one was found or next to there: a deep stack has hundreds of chunks. */
+/* The index + 1 of the chunk, among the first `count`, that has a frame; 0: none. A stack is walked from frame to
+ * frame, so the chunk is mostly the one that was found last, or a neighbour. This matters because a deep stack has
+ * hundreds of chunks. */
 static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t count)
 {
     const size_t first = s->found_chunk > 0 ? s->found_chunk - 1 : 0;
@@ -27,31 +28,31 @@ static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint6
 const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
     const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
-    const size_t place = find_chunk(s, l, frame, came);
-    if (place) {
-        s->found_stray = NULL;
-        s->found_chunk = place - 1;
-        return s->copy + s->chunks[place - 1].at + (frame - s->chunks[place - 1].address);
+    const size_t position = find_chunk(s, l, frame, came);
+    if (position) {
+        s->found_off_stack = NULL;
+        s->found_chunk = position - 1;
+        return s->copy + s->chunks[position - 1].at + (frame - s->chunks[position - 1].address);
     }
-    for (size_t i = 0; i < s->strays_read; i++) {
-        if (s->strays[i].frame != frame)
+    for (size_t i = 0; i < s->off_stack_read; i++) {
+        if (s->off_stack[i].frame != frame)
             continue;
-        s->strays[i].idle = 0;
-        s->found_stray = &s->strays[i];
-        return s->copy + s->strays[i].at;
+        s->off_stack[i].idle = 0;
+        s->found_off_stack = &s->off_stack[i];
+        return s->copy + s->off_stack[i].at;
     }
     return NULL;
 }
 
 const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    const size_t place = find_chunk(s, l, frame, s->chunks_came);
-    const struct chunk *chunk = place ? &s->chunks[place - 1] : NULL;
+    const size_t position = find_chunk(s, l, frame, s->chunks_came);
+    const struct chunk *chunk = position ? &s->chunks[position - 1] : NULL;
     if (chunk && chunk->again_at && frame - chunk->address >= chunk->again_from)
         return s->copy + chunk->again_at + (frame - chunk->address) - chunk->again_from;
-    for (size_t i = 0; s->strays_again && i < s->strays_read; i++)
-        if (s->strays[i].frame == frame)
-            return s->copy + s->strays[i].again_at;
+    for (size_t i = 0; s->off_stack_again && i < s->off_stack_read; i++)
+        if (s->off_stack[i].frame == frame)
+            return s->copy + s->off_stack[i].again_at;
     return NULL;
 }
 
@@ -63,9 +64,9 @@ const unsigned char *snapshot_find_near(const struct snapshot *s, const struct l
         const uint64_t offset = frame - s->chunks[s->newest].address;
         return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
     }
-    for (size_t i = 0; i < s->strays_read; i++)
-        if (s->strays[i].frame == frame)
-            return s->copy + s->strays[i].near_at + copy * s->strays[i].near_step;
+    for (size_t i = 0; i < s->off_stack_read; i++)
+        if (s->off_stack[i].frame == frame)
+            return s->copy + s->off_stack[i].near_at + copy * s->off_stack[i].near_step;
     return NULL;
 }
 
@@ -73,18 +74,18 @@ size_t snapshot_near_piece(struct snapshot *s, const struct layout *l, uint64_t 
 {
     if (!snapshot_find(s, l, frame))
         return 0;
-    if (s->found_stray)
-        return 2 + s->found_stray->piece;
+    if (s->found_off_stack)
+        return 2 + s->found_off_stack->piece;
     const struct chunk *newest = &s->chunks[s->newest];
     return s->found_chunk == s->newest && newest->used - (frame - newest->address) <= SNAPSHOT_NEAR ? 1 : 0;
 }
 
 size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *words, size_t room)
 {
-    const struct stray *stray = s->found_stray;
-    const uint64_t start = stray ? stray->frame : s->chunks[s->found_chunk].address;
-    const uint32_t size = stray ? stray->size : s->chunks[s->found_chunk].used;
-    const uint32_t at = stray ? stray->at : s->chunks[s->found_chunk].at;
+    const struct off_stack *off_stack = s->found_off_stack;
+    const uint64_t start = off_stack ? off_stack->frame : s->chunks[s->found_chunk].address;
+    const uint32_t size = off_stack ? off_stack->size : s->chunks[s->found_chunk].used;
+    const uint32_t at = off_stack ? off_stack->at : s->chunks[s->found_chunk].at;
     const uint64_t offset = address - start;
     if (offset >= size || offset % 8 != 0)
         return 0;
@@ -94,7 +95,7 @@ size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *word
     return count;
 }
 
-/* ---- the same as last time ---- */
+/* ---- comparison with the last accepted copy ---- */
 
 static uint32_t same_bytes(const unsigned char *a, const unsigned char *b, uint32_t size)
 {
@@ -111,8 +112,8 @@ void snapshot_find_changes(struct snapshot *s, const struct layout *l)
     s->same_chunk = s->same_until = 0;
     if (!s->comparable)
         return;
-    for (size_t i = 0; i < s->strays_count; i++)
-        if (memcmp(s->copy + s->strays[i].at, s->last + s->strays[i].at, l->frame_size) != 0)
+    for (size_t i = 0; i < s->off_stack_count; i++)
+        if (memcmp(s->copy + s->off_stack[i].at, s->last + s->off_stack[i].at, l->frame_size) != 0)
             return;
     for (; s->same_chunk <= s->newest && s->same_chunk < s->chunks_came; s->same_chunk++) {
         const struct chunk *chunk = &s->chunks[s->same_chunk];
@@ -124,13 +125,13 @@ void snapshot_find_changes(struct snapshot *s, const struct layout *l)
 
 bool snapshot_same(const struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    if (s->found_stray)
+    if (s->found_off_stack)
         return false;
     const uint64_t end = frame - s->chunks[s->found_chunk].address + l->frame_size;
     return s->found_chunk < s->same_chunk || (s->found_chunk == s->same_chunk && end <= s->same_until);
 }
 
-/* What of a thread's state says where its frames are. */
+/* Whether the members of the thread's state that locate its frames are the same as in the last accepted copy. */
 static bool same_state(const struct snapshot *s, const struct layout *l)
 {
     const unsigned char *now = s->copy, *last = s->last;
@@ -146,8 +147,8 @@ bool snapshot_unchanged(const struct snapshot *s, const struct layout *l)
 {
     if (!s->comparable || !same_state(s, l) || s->newest + 1 < s->chunks_came)
         return false;
-    for (size_t i = 0; i < s->strays_count; i++)
-        if (memcmp(s->copy + s->strays[i].at, s->last + s->strays[i].at, s->strays[i].size) != 0)
+    for (size_t i = 0; i < s->off_stack_count; i++)
+        if (memcmp(s->copy + s->off_stack[i].at, s->last + s->off_stack[i].at, s->off_stack[i].size) != 0)
             return false;
     for (size_t i = 0; i < s->chunks_came; i++) {
         const struct chunk *chunk = &s->chunks[i];

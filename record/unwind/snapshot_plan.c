@@ -3,88 +3,90 @@
 
 #include "formats/base/alloc.h"
 
-#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again for strays */
+#define AGAIN        2048        /* bytes at the end of the newest chunk that are read again behind off-stack frames */
 #define COPY_LIMIT   (64u << 20) /* bytes of all pieces */
-#define PIECES_LIMIT 900         /* of a call; the interpreters' come besides */
-#define ALONE_LIMIT  700         /* the same of a thread whose pieces come after the target's own */
-#define TWICE_LIMIT  100         /* strays that are read twice in one call; if there are more, only chunks are */
+#define PIECES_LIMIT 900         /* of a batch, without the interpreters' pieces */
+#define ALONE_LIMIT  700         /* of a thread whose chunks come behind the interpreters' pieces */
+#define TWICE_LIMIT  100 /* the most off-stack frames that get a second copy; if there are more, only chunks do */
 
-#define PAGE      4096u /* of memory: all of it is there, or nothing */
-#define SPAN_GAP  1024  /* bytes between strays that are read rather than two pieces, ... */
-#define SPAN_MOST 8192  /* ... of so many bytes at most */
+#define PAGE      4096u /* bytes; a page of memory is readable as a whole or not at all */
+#define SPAN_GAP  1024  /* the largest gap, in bytes, between two off-stack frames that are read as one piece, ... */
+#define SPAN_MOST 8192  /* ... and the largest such piece */
 
 static uint32_t aligned(uint32_t size)
 {
     return (size + 7u) & ~7u;
 }
 
-/* The end of the newest chunk is read again when strays were read after it; or all is. */
-static uint64_t place_again(struct snapshot *s, uint64_t at)
+/* Gives the second copies their offsets: of everything, or, if there are off-stack frames, of the end of the newest
+ * chunk. Each lay_out_*() begins at offset `at` and returns the offset behind its last byte. */
+static uint64_t lay_out_again(struct snapshot *s, uint64_t at)
 {
     const bool all = s->twice && !s->near;
     const size_t first = all ? 0 : s->newest;
     for (size_t i = 0; i < s->chunks_count; i++) {
         struct chunk *chunk = &s->chunks[i];
         chunk->again_at = 0;
-        if (s->still || i < first || i > s->newest || (!all && s->strays_count == 0))
+        if (s->still || i < first || i > s->newest || (!all && s->off_stack_count == 0))
             continue;
         chunk->again_from = all || chunk->used < AGAIN ? 0 : chunk->used - AGAIN;
         chunk->again_at = (uint32_t)at;
         at += aligned(chunk->used - chunk->again_from);
     }
-    s->strays_again = all && s->strays_count <= TWICE_LIMIT;
-    const uint64_t moved = at - (s->strays_count > 0 ? s->strays[0].at : 0);
-    for (size_t i = 0; s->strays_again && i < s->strays_count; i++) {
-        s->strays[i].again_at = s->strays[i].at + (uint32_t)moved;
-        at += aligned(s->strays[i].span);
+    s->off_stack_again = all && s->off_stack_count <= TWICE_LIMIT;
+    const uint64_t moved = at - (s->off_stack_count > 0 ? s->off_stack[0].at : 0);
+    for (size_t i = 0; s->off_stack_again && i < s->off_stack_count; i++) {
+        s->off_stack[i].again_at = s->off_stack[i].at + (uint32_t)moved;
+        at += aligned(s->off_stack[i].span);
     }
     return at;
 }
 
-/* They are few and mostly in order. */
-static void sort_strays(struct snapshot *s)
+/* Sorts by address. The off-stack frames are few and mostly in order. */
+static void sort_off_stack(struct snapshot *s)
 {
-    for (size_t i = 1; i < s->strays_count; i++) {
-        const struct stray stray = s->strays[i];
-        size_t place = i;
-        for (; place > 0 && s->strays[place - 1].frame > stray.frame; place--)
-            s->strays[place] = s->strays[place - 1];
-        s->strays[place] = stray;
+    for (size_t i = 1; i < s->off_stack_count; i++) {
+        const struct off_stack off_stack = s->off_stack[i];
+        size_t index = i;
+        for (; index > 0 && s->off_stack[index - 1].frame > off_stack.frame; index--)
+            s->off_stack[index] = s->off_stack[index - 1];
+        s->off_stack[index] = off_stack;
     }
 }
 
-/* Whether a stray is read in one piece with those from `first` on: that is quicker, so it is more of one moment. */
-static bool in_span(const struct stray *first, uint64_t end, const struct stray *stray)
+/* Whether an off-stack frame can join the piece that begins with `first` and ends at address `end`. One piece is read
+ * quicker than two, so it more often shows one moment. */
+static bool in_span(const struct off_stack *first, uint64_t end, const struct off_stack *off_stack)
 {
-    const uint64_t size = stray->frame + stray->size - first->frame;
-    return stray->frame - first->frame < SPAN_MOST && size <= SPAN_MOST && stray->frame <= end + SPAN_GAP &&
-           stray->frame / PAGE <= (end - 1) / PAGE + 1;
+    const uint64_t size = off_stack->frame + off_stack->size - first->frame;
+    return off_stack->frame - first->frame < SPAN_MOST && size <= SPAN_MOST && off_stack->frame <= end + SPAN_GAP &&
+           off_stack->frame / PAGE <= (end - 1) / PAGE + 1;
 }
 
-static uint64_t place_strays(struct snapshot *s, uint64_t at)
+static uint64_t lay_out_off_stack(struct snapshot *s, uint64_t at)
 {
-    struct stray *first = NULL;
-    s->stray_pieces = 0;
-    sort_strays(s);
-    for (size_t i = 0; i < s->strays_count; i++) {
-        struct stray *stray = &s->strays[i];
-        stray->size = stray->next;
-        stray->span = 0;
-        if (!first || !in_span(first, first->frame + first->span, stray)) {
+    struct off_stack *first = NULL;
+    s->off_stack_pieces = 0;
+    sort_off_stack(s);
+    for (size_t i = 0; i < s->off_stack_count; i++) {
+        struct off_stack *off_stack = &s->off_stack[i];
+        off_stack->size = off_stack->next;
+        off_stack->span = 0;
+        if (!first || !in_span(first, first->frame + first->span, off_stack)) {
             at += first ? aligned(first->span) : 0;
-            first = stray;
-            s->stray_pieces++;
+            first = off_stack;
+            s->off_stack_pieces++;
         }
-        stray->piece = (uint32_t)s->stray_pieces - 1;
-        const uint32_t offset = (uint32_t)(stray->frame - first->frame);
-        first->span = offset + stray->size > first->span ? offset + stray->size : first->span;
-        stray->at = (uint32_t)at + offset;
+        off_stack->piece = (uint32_t)s->off_stack_pieces - 1;
+        const uint32_t offset = (uint32_t)(off_stack->frame - first->frame);
+        first->span = offset + off_stack->size > first->span ? offset + off_stack->size : first->span;
+        off_stack->at = (uint32_t)at + offset;
     }
     return at + (first ? aligned(first->span) : 0);
 }
 
-/* What is to be seen twice may last for less than it takes to read all. */
-static uint64_t place_near(struct snapshot *s, uint64_t at)
+/* Gives the near copies their offsets. They exist because a call may be shorter than the time to read everything. */
+static uint64_t lay_out_near(struct snapshot *s, uint64_t at)
 {
     const bool near = s->twice && s->near && s->newest < s->chunks_count;
     const uint32_t used = near ? s->chunks[s->newest].used : 0;
@@ -94,22 +96,22 @@ static uint64_t place_near(struct snapshot *s, uint64_t at)
     s->near_chunk = s->newest;
     at += NEAR_COPIES * (uint64_t)s->near_step;
     uint32_t step = 0;
-    const struct stray *first = NULL;
-    for (size_t i = 0; i < s->strays_count; i++) {
-        struct stray *stray = &s->strays[i];
-        if (stray->span) {
+    const struct off_stack *first = NULL;
+    for (size_t i = 0; i < s->off_stack_count; i++) {
+        struct off_stack *off_stack = &s->off_stack[i];
+        if (off_stack->span) {
             at += NEAR_COPIES * (uint64_t)step;
-            step = near ? aligned(stray->span) : 0;
-            first = stray;
+            step = near ? aligned(off_stack->span) : 0;
+            first = off_stack;
         }
-        stray->near_at = near ? (uint32_t)(at + stray->frame - first->frame) : 0;
-        stray->near_step = step;
+        off_stack->near_at = near ? (uint32_t)(at + off_stack->frame - first->frame) : 0;
+        off_stack->near_step = step;
     }
     return at + NEAR_COPIES * (uint64_t)step;
 }
 
-/* Gives each piece its place in the copy. Returns the size of all. */
-static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
+/* Gives each piece its offset in the copy. Returns the size of the copy. */
+static uint64_t lay_out_pieces(struct snapshot *s, const struct layout *l)
 {
     s->cframe_at = aligned(l->thread_size);
     uint64_t at = s->cframe_at + CFRAMES * CFRAME_BYTES;
@@ -118,71 +120,73 @@ static uint64_t place_pieces(struct snapshot *s, const struct layout *l)
         s->chunks[i].used = s->chunks[i].next;
         at += aligned(s->chunks[i].used);
     }
-    return place_again(s, place_near(s, place_strays(s, at)));
+    return lay_out_again(s, lay_out_near(s, lay_out_off_stack(s, at)));
 }
 
-static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct call *call)
+static void add_chunks(const struct snapshot *s, size_t from, size_t end, struct batch *batch)
 {
     for (size_t i = from; i < end; i++)
-        call_add(call, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
+        batch_add(batch, s->chunks[i].address, s->chunks[i].used, s->copy + s->chunks[i].at);
 }
 
-static void add_strays(const struct snapshot *s, struct call *call)
+static void add_off_stack(const struct snapshot *s, struct batch *batch)
 {
-    for (size_t i = 0; i < s->strays_count; i++) {
-        const struct stray *stray = &s->strays[i];
-        if (stray->span)
-            call_add(call, stray->frame, stray->span, s->copy + stray->at);
-        for (size_t near = 0; near < NEAR_COPIES && stray->span && stray->near_at; near++)
-            call_add(call, stray->frame, stray->span, s->copy + stray->near_at + near * stray->near_step);
+    for (size_t i = 0; i < s->off_stack_count; i++) {
+        const struct off_stack *off_stack = &s->off_stack[i];
+        if (off_stack->span)
+            batch_add(batch, off_stack->frame, off_stack->span, s->copy + off_stack->at);
+        for (size_t near = 0; near < NEAR_COPIES && off_stack->span && off_stack->near_at; near++)
+            batch_add(batch, off_stack->frame, off_stack->span,
+                      s->copy + off_stack->near_at + near * off_stack->near_step);
     }
 }
 
-static void add_again(const struct snapshot *s, struct call *call)
+static void add_again(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < s->chunks_count; i++) {
         const struct chunk *chunk = &s->chunks[i];
         if (chunk->again_at)
-            call_add(call, chunk->address + chunk->again_from, chunk->used - chunk->again_from,
-                     s->copy + chunk->again_at);
+            batch_add(batch, chunk->address + chunk->again_from, chunk->used - chunk->again_from,
+                      s->copy + chunk->again_at);
     }
-    for (size_t i = 0; s->strays_again && i < s->strays_count; i++)
-        if (s->strays[i].span)
-            call_add(call, s->strays[i].frame, s->strays[i].span, s->copy + s->strays[i].again_at);
+    for (size_t i = 0; s->off_stack_again && i < s->off_stack_count; i++)
+        if (s->off_stack[i].span)
+            batch_add(batch, s->off_stack[i].frame, s->off_stack[i].span, s->copy + s->off_stack[i].again_at);
 }
 
-/* What is read after the chunks. */
-static void add_others(const struct snapshot *s, struct call *call)
+/* Adds the pieces that are read behind the chunks. */
+static void add_others(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < NEAR_COPIES && s->near_at; i++)
-        call_add(call, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
-                 s->copy + s->near_at + i * s->near_step);
-    add_strays(s, call);
-    add_again(s, call);
+        batch_add(batch, s->chunks[s->newest].address + s->near_from, s->chunks[s->newest].used - s->near_from,
+                  s->copy + s->near_at + i * s->near_step);
+    add_off_stack(s, batch);
+    add_again(s, batch);
 }
 
+/* The most pieces that the thread may need in a batch. */
 static size_t most_pieces(const struct snapshot *s)
 {
     const size_t near = s->twice && s->near ? NEAR_COPIES : 0;
     const size_t again = s->twice && !s->near ? s->chunks_count + TWICE_LIMIT : 1;
-    return 3 + CFRAMES + near + s->chunks_count + s->strays_count * (1 + near) + again;
+    return 3 + CFRAMES + near + s->chunks_count + s->off_stack_count * (1 + near) + again;
 }
 
-bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct call *call, bool alone)
+bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct batch *batch, bool alone)
 {
-    if (call->count + most_pieces(s) > PIECES_LIMIT)
+    if (batch->count + most_pieces(s) > PIECES_LIMIT)
         s->near = false;
     const size_t wanted = most_pieces(s);
-    if (call->count + wanted > PIECES_LIMIT) {
+    if (batch->count + wanted > PIECES_LIMIT) {
         s->twice = false;
         return false;
     }
     if (s->newest >= s->chunks_count)
         s->newest = s->chunks_count ? s->chunks_count - 1 : 0;
-    uint64_t size = place_pieces(s, l);
+    uint64_t size = lay_out_pieces(s, l);
     if (size > COPY_LIMIT && s->twice) {
         s->twice = false;
-        size = place_pieces(s, l);
+        size = lay_out_pieces(s, l);
     }
     if (size > COPY_LIMIT) {
         snapshot_free(s);
@@ -195,60 +199,61 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
     s->copy_size = size;
     s->fetched = false;
     s->thread = thread;
-    s->first = call->count;
-    s->strays_read = s->strays_count;
+    s->first = batch->count;
+    s->off_stack_read = s->off_stack_count;
     s->chunks_came = s->chunks_count ? s->newest + 1 : 0;
     const bool whole = !alone || s->firm >= s->chunks_came || wanted > ALONE_LIMIT;
-    call_add(call, thread, l->thread_size, s->copy);
+    batch_add(batch, thread, l->thread_size, s->copy);
     for (size_t i = 0; i < s->cframes_count; i++)
-        call_add(call, s->cframes[i] + l->cframe_current_frame, CFRAME_BYTES,
-                 s->copy + s->cframe_at + i * CFRAME_BYTES);
+        batch_add(batch, s->cframes[i] + l->cframe_current_frame, CFRAME_BYTES,
+                  s->copy + s->cframe_at + i * CFRAME_BYTES);
     s->chunks_came = whole ? s->chunks_came : 0;
-    add_chunks(s, 0, s->chunks_came, call);
+    add_chunks(s, 0, s->chunks_came, batch);
     if (whole)
-        add_others(s, call);
-    s->pieces = call->count - s->first;
+        add_others(s, batch);
+    s->pieces = batch->count - s->first;
     s->rest_first = s->rest = s->spare_first = 0;
     return true;
 }
 
-bool snapshot_plan_rest(struct snapshot *s, struct call *call)
+bool snapshot_plan_rest(struct snapshot *s, struct batch *batch)
 {
     const size_t end = s->newest + 1;
     if (s->chunks_count == 0 || s->chunks_came >= end)
         return false;
-    s->rest_first = call->count;
-    add_chunks(s, s->chunks_came, end, call);
-    add_others(s, call);
+    s->rest_first = batch->count;
+    add_chunks(s, s->chunks_came, end, batch);
+    add_others(s, batch);
     s->chunks_came = end;
-    s->rest = call->count - s->rest_first;
+    s->rest = batch->count - s->rest_first;
     return true;
 }
 
-bool snapshot_plan_spare(struct snapshot *s, struct call *call)
+bool snapshot_plan_spare(struct snapshot *s, struct batch *batch)
 {
-    if (s->chunks_came >= s->chunks_count || call->count + s->chunks_count > PIECES_LIMIT)
+    if (s->chunks_came >= s->chunks_count || batch->count + s->chunks_count > PIECES_LIMIT)
         return false;
-    s->spare_first = call->count;
-    add_chunks(s, s->chunks_came, s->chunks_count, call);
+    s->spare_first = batch->count;
+    add_chunks(s, s->chunks_came, s->chunks_count, batch);
     return true;
 }
 
-/* state │ places of the current frame │ chunks │ near copies of the newest │ strays, each with its near copies │ again
- */
-enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *place)
+/* The order of the pieces:
+ *     state │ C frames │ chunks │ near copies of the newest chunk │ off-stack pieces, each with its near copies │
+ *     second copies */
+enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *index)
 {
-    *place = 0;
+    *index = 0;
     if (k == 0)
         return PIECE_STATE;
     const size_t copies = s->near_at ? 1 + NEAR_COPIES : 1;
-    const size_t first_chunk = 1 + s->cframes_count, first_stray = first_chunk + s->chunks_came + copies - 1;
+    const size_t first_chunk = 1 + s->cframes_count, first_off_stack = first_chunk + s->chunks_came + copies - 1;
     if (k < first_chunk)
         return PIECE_CFRAME;
-    if (k < first_stray) {
-        *place = k - first_chunk < s->chunks_came ? k - first_chunk : s->chunks_came;
+    if (k < first_off_stack) {
+        *index = k - first_chunk < s->chunks_came ? k - first_chunk : s->chunks_came;
         return PIECE_CHUNK;
     }
-    *place = (k - first_stray) / copies;
-    return *place < s->stray_pieces ? PIECE_STRAY : PIECE_AGAIN;
+    *index = (k - first_off_stack) / copies;
+    return *index < s->off_stack_pieces ? PIECE_OFF_STACK : PIECE_AGAIN;
 }

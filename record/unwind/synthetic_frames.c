@@ -38,10 +38,11 @@ uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted)
     return frame_of(wanted, &wanted->truncated_frame, TEXT("<truncated>"));
 }
 
-static void note_place(struct expansion *expansion, uint32_t link, uint32_t frames)
+static void note_frames_until(struct expansion *expansion, uint32_t link, uint32_t frames)
 {
-    expansion->places = alloc_grow(expansion->places, &expansion->places_room, (size_t)link + 1, sizeof(uint32_t));
-    expansion->places[link] = frames;
+    expansion->frames_until = alloc_grow(expansion->frames_until, &expansion->frames_until_room, (size_t)link + 1,
+                                         sizeof(uint32_t));
+    expansion->frames_until[link] = frames;
 }
 
 void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frames *wanted, const struct walk *walk,
@@ -51,14 +52,15 @@ void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frame
     expanded->keep = expansion->frames;
     if (known && walk->same == walk->depth && walk->depth == expansion->links && gc == expansion->gc)
         return;
-    /* Where links are left out: between those nearest the root and those nearest the leaf. */
+    /* In a deep stack, `above` links at the root and `below` links at the leaf are emitted. */
     const uint32_t above = wanted->depth / 2, below = wanted->depth - above;
     const bool truncated = walk->depth > wanted->depth;
-    /* What is below <GC> has another place than without, and so has what is below <truncated>. */
+    /* <GC> and <truncated> shift the frames below them: those have to be pushed again when one of the two appears or
+     * disappears. */
     const bool whole = !truncated && expansion->links <= wanted->depth;
     const uint32_t still = least(whole ? walk->same : least(walk->same, above), least(gc, expansion->gc));
     const uint32_t same = known ? still : 0;
-    expanded->keep = same > 0 && wanted->native ? expansion->places[same - 1] : same;
+    expanded->keep = same > 0 && wanted->native ? expansion->frames_until[same - 1] : same;
     for (uint32_t i = same; i < walk->depth; i++) {
         if (truncated && i == above) {
             push(expanded, synthetic_frames_truncated_frame(wanted));
@@ -70,7 +72,7 @@ void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frame
             push(expanded, synthetic_frames_native_frame(wanted));
         push(expanded, walk->links[i].frame);
         if (wanted->native)
-            note_place(expansion, i, expanded->keep + expanded->pushed);
+            note_frames_until(expansion, i, expanded->keep + expanded->pushed);
     }
     if (gc == walk->depth)
         push(expanded, synthetic_frames_gc_frame(wanted));
@@ -97,6 +99,6 @@ uint32_t synthetic_frames_collecting(const struct synthetic_frames *wanted, cons
 
 void synthetic_frames_free(struct expansion *expansion)
 {
-    free(expansion->places);
+    free(expansion->frames_until);
     *expansion = (struct expansion){ 0 };
 }

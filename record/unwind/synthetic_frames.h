@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack's links → the frames that are emitted: one for each link, and between them synthetic frames for what is no
- * Python code:
+/* Turns the links of a stack into the frames that are emitted: one frame for each link, and synthetic frames between
+ * them. "Below" means nearer the leaf:
  *
- *     <native>   C code that called the frame below it
- *     <GC>       a garbage collection, below the frame that started it
- *     <truncated>  frames of a very deep stack that are left out: the middle, so that root and leaf are there */
+ *     <native>     C code that called the frame below it
+ *     <GC>         a garbage collection, below the frame that started it
+ *     <truncated>  the left-out middle of a very deep stack; the root's and the leaf's ends remain */
 #ifndef PYREEL_RECORD_UNWIND_SYNTHETIC_FRAMES_H
 #define PYREEL_RECORD_UNWIND_SYNTHETIC_FRAMES_H
 
@@ -12,48 +12,52 @@
 
 #define NO_GC UINT32_MAX
 
-/* Which synthetic frames are wanted. All processes of a recording share one. */
+/* The options for synthetic frames. All processes of a recording share one struct. */
 struct synthetic_frames {
     bool native, gc;
-    uint32_t depth; /* links of a stack that are emitted at most: 2 or more */
+    uint32_t depth; /* the most links of a stack that are emitted, at least 2 */
     struct definitions *definitions;
-    uint32_t native_frame, gc_frame, truncated_frame; /* their indexes; 0: not yet met */
+    uint32_t native_frame, gc_frame, truncated_frame; /* their indexes in the definitions; 0: not used yet */
 };
 
-/* Of a thread: its stack as it was last emitted. `= {0}` before the first time. */
+/* A thread's stack as it was emitted last. `= {0}` before the first time. */
 struct expansion {
-    uint32_t links, frames; /* so many of each */
+    uint32_t links, frames; /* number of links, and of frames with the synthetic ones */
     uint32_t gc;            /* links above <GC>, or NO_GC */
-    uint32_t *places;       /* frames up to and with each link; only where <native> is wanted */
-    size_t places_room;
+    uint32_t *frames_until; /* for each link: number of frames from the root to it; only if `native` is set */
+    size_t frames_until_room;
 };
 
-/* What a sample has of a stack: how it differs from the stack that was last emitted. */
+/* How a sample's stack differs from the stack that was emitted last. */
 struct expanded {
-    uint32_t keep;   /* frames nearest the root that are as they were */
-    uint32_t pushed; /* frames[] below them */
+    uint32_t keep;   /* frames at the root that stay */
+    uint32_t pushed; /* number of `frames`, which follow below */
     uint32_t *frames;
     size_t room;
 };
 
-/* `known`: walk->same links are as they were emitted; else nothing is. `gc`: links above <GC>, or NO_GC. */
+/* Fills in *expanded for the stack in `walk`, and updates *expansion. `known`: walk->same links are as they were
+ * emitted last; else all frames are pushed anew. `gc`: number of links above <GC>, or NO_GC. The caller frees
+ * expanded->frames.
+ */
 void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frames *wanted, const struct walk *walk,
                              bool known, uint32_t gc, struct expanded *expanded);
 
-/* Where a collection that runs now belongs: below the frame at this address, which started it; if that is 0 or not
- * there, below the leaf. */
+/* Returns how many links are above <GC> while a collection runs: the links down to the frame at address `starter`,
+ * which started the collection. If `starter` is 0 or not on the stack: all links. */
 uint32_t synthetic_frames_gc(const struct walk *walk, uint64_t starter);
 
-/* The same for a thread of the thread list, in this tick; NO_GC when it does not collect garbage, or that is not
- * wanted. */
+/* The same for a thread of the thread list in this tick. NO_GC when the thread does not collect garbage, or when <GC>
+ * is not wanted. */
 uint32_t synthetic_frames_collecting(const struct synthetic_frames *wanted, const struct thread_list *thread_list,
                                      const struct member *member);
 
-/* The index of each synthetic frame. */
+/* The index of each synthetic frame in the definitions; the first call defines the frame. */
 uint32_t synthetic_frames_gc_frame(struct synthetic_frames *wanted);
 uint32_t synthetic_frames_native_frame(struct synthetic_frames *wanted);
 uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted);
 
+/* Frees the memory of an expansion and resets it to `= {0}`. */
 void synthetic_frames_free(struct expansion *expansion);
 
 #endif

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define THREADS_LIMIT 8192 /* of a target */
-#define LIST_ATTEMPTS 24   /* to read a list that changes while we do ... */
-#define STILL_LISTS   3    /* ... and one that does not: what is torn then remains so */
-#define PASSES        4    /* through the threads, each for those that moved during the last one */
+#define LIST_ATTEMPTS 24   /* to read a list that changes while it is read ... */
+#define STILL_LISTS   3    /* ... and the list of a program that stands still: a torn list stays torn */
+#define PASSES        4    /* rounds of reading; each reads the threads that moved during the last one */
 
 const char *const threads_names[THREADS_KINDS] = { "all", "main", "gil" };
 
@@ -44,6 +44,7 @@ void thread_list_distrust(struct thread_list *thread_list)
 
 /* ---- the lists ---- */
 
+/* The index of the member for a thread state at an address; adds the member if there is none. */
 static uint32_t member_at(struct thread_list *thread_list, uint64_t address)
 {
     bool added;
@@ -58,12 +59,13 @@ static uint32_t member_at(struct thread_list *thread_list, uint64_t address)
     return number - 1;
 }
 
-/* The heads of the states of threads that are likely in the lists, read at once. */
+/* The states of the threads in the last order, read with one call. */
 struct heads {
     unsigned char *bytes; /* layout->thread_size of each */
-    size_t good;
+    size_t good;          /* this many of them were readable */
 };
 
+/* The state of the thread at `address` if it is the one at index `at` of the order; NULL: it is another one. */
 static const unsigned char *expected_head(const struct thread_list *thread_list, const struct heads *heads,
                                           uint64_t address, size_t at)
 {
@@ -77,17 +79,17 @@ static struct heads read_expected_heads(struct thread_list *thread_list)
     const struct layout *l = &thread_list->target->runtime.layout;
     const size_t count = thread_list->order_count < REMOTE_PIECES ? thread_list->order_count : REMOTE_PIECES;
     struct heads heads = { alloc_zeroed(count + 1, l->thread_size), 0 };
-    struct call *call = &thread_list->unwinder.call;
-    call->count = 0;
+    struct batch *batch = &thread_list->unwinder.batch;
+    batch->count = 0;
     for (size_t i = 0; i < count; i++)
-        call_add(call, thread_list->members[thread_list->order[i]].address, l->thread_size,
-                 heads.bytes + i * l->thread_size);
+        batch_add(batch, thread_list->members[thread_list->order[i]].address, l->thread_size,
+                  heads.bytes + i * l->thread_size);
     if (count > 0)
-        remote_read_pieces(&thread_list->target->remote, call->pieces, call->count, &heads.good);
+        remote_read_pieces(&thread_list->target->remote, batch->pieces, batch->count, &heads.good);
     return heads;
 }
 
-/* Follows the list of an interpreter's threads. False when it changed on the way. */
+/* Follows the list of an interpreter's threads. Returns false when the list changed on the way. */
 static bool list_threads(struct thread_list *thread_list, size_t interpreter, const struct heads *heads,
                          uint32_t **order, size_t *count, size_t *room)
 {
@@ -98,7 +100,7 @@ static bool list_threads(struct thread_list *thread_list, size_t interpreter, co
     for (uint64_t at = thread_list->target->interpreters[interpreter].threads_head; at; previous = at, at = next) {
         unsigned char bytes[LAYOUT_THREAD_MAX];
         const unsigned char *head = NULL;
-        /* One more thread or one less: what follows is found a place further on or before. */
+        /* After one new thread or one that ended, the following threads are found one index before or after. */
         for (size_t shift = 0; shift < 3 && !head; shift++)
             head = *count + shift > 0 ? expected_head(thread_list, heads, at, *count + shift - 1) : NULL;
         if (!head) {
@@ -110,10 +112,10 @@ static bool list_threads(struct thread_list *thread_list, size_t interpreter, co
             *count == THREADS_LIMIT)
             return false;
         next = word_at(head, l->thread_next);
-        const uint32_t place = member_at(thread_list, at);
-        struct member *member = &thread_list->members[place];
+        const uint32_t index = member_at(thread_list, at);
+        struct member *member = &thread_list->members[index];
         const uint32_t native_id = (uint32_t)word_at(head, l->thread_native_id);
-        /* Another thread, or of another interpreter: it must not be taken for one that has not moved. */
+        /* Another thread or interpreter has the address: the thread must not be taken for one that has not moved. */
         if (native_id != member->native_id || member->interpreter_id != id) {
             walk_free(&member->walk);
             member->tick = 0;
@@ -126,7 +128,7 @@ static bool list_threads(struct thread_list *thread_list, size_t interpreter, co
         member->pointer = word_at(head, l->thread_id);
         member->listed = thread_list->list;
         *order = alloc_grow(*order, room, *count + 1, sizeof(**order));
-        (*order)[(*count)++] = place;
+        (*order)[(*count)++] = index;
     }
     return true;
 }
@@ -136,14 +138,14 @@ static bool is_main(const struct thread_list *thread_list, const struct member *
     return member->native_id == (uint32_t)thread_list->target->ns_pid;
 }
 
-static void ask_for(struct thread_list *thread_list, uint32_t place)
+static void ask_for(struct thread_list *thread_list, uint32_t index)
 {
     thread_list->asked = alloc_grow(thread_list->asked, &thread_list->asked_room, thread_list->asked_count + 1,
                                     sizeof(*thread_list->asked));
-    thread_list->asked[thread_list->asked_count++] = place;
+    thread_list->asked[thread_list->asked_count++] = index;
 }
 
-/* Of all or the main thread, as listed. */
+/* Asks for all listed threads, or for the main one. */
 static void ask_for_listed(struct thread_list *thread_list)
 {
     thread_list->asked_count = 0;
@@ -152,28 +154,28 @@ static void ask_for_listed(struct thread_list *thread_list)
             ask_for(thread_list, thread_list->order[i]);
 }
 
-/* Finds the threads that have states in several interpreters. */
+/* Links the states of each thread that has states in several interpreters. */
 static void link_twins(struct thread_list *thread_list)
 {
-    struct intern_pairs threads = { 0 }; /* native id → place + 1 of a state of it */
+    struct intern_pairs threads = { 0 }; /* native id → index in `members` + 1 of one of its states */
     for (size_t i = 0; i < thread_list->members_count; i++)
-        thread_list->members[i].twin = 0; /* also of those that are not listed any more: rings have no ends */
+        thread_list->members[i].twin = 0; /* also of unlisted members, which may be part of a ring */
     if (thread_list->target->interpreters_count < 2)
         return;
     for (size_t i = 0; i < thread_list->order_count; i++) {
-        const uint32_t place = thread_list->order[i];
-        struct member *member = &thread_list->members[place];
+        const uint32_t index = thread_list->order[i];
+        struct member *member = &thread_list->members[index];
         const uint32_t other = intern_pairs_find(&threads, member->native_id, 0);
-        member->twin = other ? thread_list->members[other - 1].twin : place + 1;
+        member->twin = other ? thread_list->members[other - 1].twin : index + 1;
         if (other)
-            thread_list->members[other - 1].twin = place + 1;
+            thread_list->members[other - 1].twin = index + 1;
         else
-            intern_pairs_add(&threads, member->native_id, 0, place + 1);
+            intern_pairs_add(&threads, member->native_id, 0, index + 1);
     }
     intern_pairs_free(&threads);
 }
 
-/* Makes the order that of the lists. */
+/* Reads the lists, and sets `order` to their order. */
 static enum thread_list_state make_list(struct thread_list *thread_list)
 {
     thread_list->whole = false;
@@ -203,25 +205,25 @@ static enum thread_list_state make_list(struct thread_list *thread_list)
     return whole ? THREAD_LIST_READ : THREAD_LIST_TORN;
 }
 
-/* ---- their stacks ---- */
+/* ---- the threads' stacks ---- */
 
 static bool is_without_lock(const struct thread_list *thread_list)
 {
     return thread_list->target->runtime.layout.free_threaded;
 }
 
-/* Of those that hold a lock now, as far as was read. */
+/* Asks for the threads that hold a lock, by the state that was read last. */
 static void ask_for_holders(struct thread_list *thread_list)
 {
     thread_list->asked_count = 0;
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
         const struct gil *gil = &thread_list->target->interpreters[i].gil;
-        const uint32_t place = gil->locked ? intern_pairs_find(&thread_list->addresses, (uint32_t)(gil->holder >> 32),
+        const uint32_t index = gil->locked ? intern_pairs_find(&thread_list->addresses, (uint32_t)(gil->holder >> 32),
                                                                (uint32_t)gil->holder)
                                            : 0;
-        const struct member *member = place ? &thread_list->members[place - 1] : NULL;
+        const struct member *member = index ? &thread_list->members[index - 1] : NULL;
         if (member && member->listed == thread_list->list && member->interpreter == i)
-            ask_for(thread_list, place - 1);
+            ask_for(thread_list, index - 1);
     }
 }
 
@@ -258,7 +260,7 @@ static bool has_frame(const struct walk *walk, uint64_t frame)
     return false;
 }
 
-/* Whether all threads of the interpreter but this one were seen suspended in this tick. */
+/* Whether all other threads of the member's interpreter were suspended in this tick. */
 static bool has_suspended_others(const struct thread_list *thread_list, const struct member *member)
 {
     for (size_t i = 0; i < thread_list->order_count; i++) {
@@ -282,9 +284,10 @@ bool thread_list_collects(const struct thread_list *thread_list, const struct me
     return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(thread_list, member);
 }
 
-static void want(struct thread_list *thread_list, uint32_t place)
+/* Adds the member at an index to those that are read next. */
+static void want(struct thread_list *thread_list, uint32_t index)
 {
-    struct member *member = &thread_list->members[place];
+    struct member *member = &thread_list->members[index];
     const size_t count = thread_list->wanted_count + 1;
     thread_list->wanted = alloc_grow(thread_list->wanted, &thread_list->wanted_room, count,
                                      sizeof(*thread_list->wanted));
@@ -293,10 +296,11 @@ static void want(struct thread_list *thread_list, uint32_t place)
     thread_list->wanted[thread_list->wanted_count] = (struct wanted){ .walk = &member->walk,
                                                                       .thread = member->address,
                                                                       .interpreter = member->interpreter };
-    thread_list->wanted_members[thread_list->wanted_count++] = place;
+    thread_list->wanted_members[thread_list->wanted_count++] = index;
 }
 
-/* Chooses the threads that are to be read: all that were asked for, are not done, and may have moved. */
+/* Chooses the threads to read: those that were asked for, were not read in this tick, and may have moved. `all`: also
+ * those that have not moved. */
 static void choose(struct thread_list *thread_list, bool all)
 {
     thread_list->wanted_count = 0;
@@ -317,18 +321,18 @@ static void note_holders(struct thread_list *thread_list)
 {
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
         const uint64_t holder = thread_list->target->interpreters[i].gil.holder;
-        const uint32_t place = intern_pairs_find(&thread_list->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
+        const uint32_t index = intern_pairs_find(&thread_list->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
         uint32_t at = 0;
-        while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != place)
+        while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != index)
             at++;
-        for (; place && at > 0; at--)
+        for (; index && at > 0; at--)
             thread_list->recent[at] = thread_list->recent[at - 1];
-        if (place)
-            thread_list->recent[0] = place;
+        if (index)
+            thread_list->recent[0] = index;
     }
 }
 
-/* The same as choose() of those that had the lock lately. */
+/* The same as choose(), but only threads that had the lock lately. */
 static void choose_recent(struct thread_list *thread_list)
 {
     thread_list->wanted_count = 0;
@@ -342,7 +346,8 @@ static void choose_recent(struct thread_list *thread_list)
     }
 }
 
-/* Takes over what became of the threads that were read. False when one is not where the list has it. */
+/* Copies the results of reading into the members. Returns false when a thread is gone or has other neighbours than in
+ * the list. */
 static bool take_over(struct thread_list *thread_list)
 {
     bool there = true;
@@ -366,7 +371,7 @@ static bool take_over(struct thread_list *thread_list)
     return there;
 }
 
-/* Those that were not read have not moved. */
+/* Counts the threads that were not read: they have not moved, so their last stack is this tick's. */
 static void repeat_others(struct thread_list *thread_list)
 {
     for (size_t i = 0; i < thread_list->asked_count; i++) {
@@ -374,14 +379,15 @@ static void repeat_others(struct thread_list *thread_list)
         if (member->tick == thread_list->tick)
             continue;
         member->tick = thread_list->tick;
-        member->state = UNWOUND;
-        thread_list->unwinder.figures.full++;
-        thread_list->unwinder.figures.unmoved++;
-        thread_list->unwinder.figures.frames_known += member->walk.depth;
+        member->state = UNWIND_DONE;
+        thread_list->unwinder.counters.full++;
+        thread_list->unwinder.counters.unmoved++;
+        thread_list->unwinder.counters.frames_known += member->walk.depth;
     }
 }
 
-/* Without a lock, the threads that are attached stand for those that hold one. All have to be read to know. */
+/* In a free-threaded build, THREADS_GIL means the attached threads. All threads have to be read to know which are
+ * attached. */
 static void keep_attached(struct thread_list *thread_list)
 {
     size_t kept = 0;
@@ -391,7 +397,7 @@ static void keep_attached(struct thread_list *thread_list)
     thread_list->asked_count = kept;
 }
 
-/* Reads those that moved, and those that moved while they were read. */
+/* Reads the threads that moved, then those that moved meanwhile, up to PASSES times. */
 static enum thread_list_state read_threads(struct thread_list *thread_list, uint64_t now_ns)
 {
     for (int pass = 0; pass <= PASSES; pass++) {
@@ -438,7 +444,7 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
     return state;
 }
 
-/* How many of those that were read just now may have moved since the lock was as in `then`. */
+/* How many of the threads that were read just now may have moved since the lock had the state `then`. */
 static size_t count_moved(const struct thread_list *thread_list, const struct gil *then)
 {
     size_t moved = 0;
@@ -462,17 +468,19 @@ enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_
         return THREAD_LIST_GONE;
     thread_list->moved = count_moved(thread_list, &then);
     if (!take_over(thread_list) || !same)
-        thread_list_distrust(thread_list); /* for the next tick: threads that came or went since are not of this one */
+        thread_list_distrust(
+            thread_list); /* read the lists anew in the next tick: new threads do not belong to this one */
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++)
         thread_list->target->interpreters[i].gil = then;
     repeat_others(thread_list);
     return THREAD_LIST_READ;
 }
 
+/* The listed member for a thread state at an address; NULL: none. */
 static const struct member *listed_at(const struct thread_list *thread_list, uint64_t thread)
 {
-    const uint32_t place = intern_pairs_find(&thread_list->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
-    return place && thread_list->members[place - 1].listed == thread_list->list ? &thread_list->members[place - 1]
+    const uint32_t index = intern_pairs_find(&thread_list->addresses, (uint32_t)(thread >> 32), (uint32_t)thread);
+    return index && thread_list->members[index - 1].listed == thread_list->list ? &thread_list->members[index - 1]
                                                                                 : NULL;
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/thread_status.h"
 
-#include "formats/model/attribute.h"
-
-#define LOOK_NS 1000 /* what asking about a thread's processor takes, more or less */
-#define SHARE   10   /* of the interval, that it may take when the mode does not need it: 1/10 */
+#include "formats/model/attribute.h" #define LOOK_NS                                                                           1000 /* approximate time to ask for a thread's processor */ #define SHARE 10 /* if the mode does not need the processors, asking may take 1/10 of the interval */
 
 const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
 
@@ -31,7 +28,7 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
         cpu_open(&watch->cpu, statuses->pid, tid);
     const struct cpu_look look = cpu_look(&watch->cpu, statuses->ran, now_ns);
     watch->cpu_ns = look.used_ns;
-    /* Without having had the lock, it may wait for it now. */
+    /* The thread ran without the lock, so it may wait for the lock now: read its state again. */
     if (waits_are_kept && (look.running || look.used_ns > 0))
         member->walk.since.known = false;
     return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : 0;
@@ -44,7 +41,7 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const bool waits_are_kept = thread_list->target->runtime.layout.thread_gil_wait != 0;
     uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
-    /* What the thread uses while it is in another interpreter is counted there. */
+    /* CPU time of a thread that runs in another interpreter counts for its state there. */
     if (!thread_list_current(thread_list, member)) {
         cpu &= ~(uint32_t)STATUS_CPU;
         watch->cpu_ns = 0;

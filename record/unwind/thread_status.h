@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the threads of a process do, at each look: who holds the interpreter's lock, who waits for it, who has a
- * processor, who handles an exception; and which of their samples a mode keeps. */
+/* What each thread of a process does at a tick: whether it holds the interpreter's lock, waits for the lock, has a
+ * processor, or handles an exception. Also decides which samples the mode (--mode) keeps. */
 #ifndef PYREEL_RECORD_UNWIND_THREAD_STATUS_H
 #define PYREEL_RECORD_UNWIND_THREAD_STATUS_H
 
@@ -11,37 +11,39 @@
 enum mode { MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION, MODES };
 extern const char *const mode_names[MODES];
 
-/* Of a process. Set `mode` and `interval_ns`, and call thread_status_open(). */
+/* The state for one process. Set `mode` and `interval_ns`, then call thread_status_open(). */
 struct statuses {
     enum mode mode;
     uint64_t interval_ns;
     pid_t pid;
     struct cpu_process process;
-    bool ask_cpu; /* in this tick */
-    bool ran;     /* somebody may have, since the tick before */
+    bool ask_cpu; /* ask for the processors of threads in this tick */
+    bool ran;     /* some thread may have run since the last tick */
 };
 
-/* Of a thread. `= {0}` is one that was not looked at yet. */
+/* The state for one thread. `= {0}` is a thread that was not asked for yet. */
 struct watch {
     struct cpu cpu;
-    uint64_t cpu_ns;          /* used since its last look */
-    struct left_out left_out; /* since its last sample; its thread is not set */
+    uint64_t cpu_ns;          /* CPU time since the last thread_status_of() */
+    struct left_out left_out; /* what the mode left out since the thread's last sample; left_out.thread is not set */
 };
 
+/* Begins to watch the CPU clock of a process. */
 void thread_status_open(struct statuses *statuses, pid_t pid);
 
-/* A tick, in which so many threads are looked at. Whether processors are asked about: as the mode is about them, or as
- * that costs little. */
+/* Begins a tick with this many threads. Decides whether to ask for the threads' processors: if the mode needs to know
+ * them, or if asking costs little time. */
 void thread_status_tick(struct statuses *statuses, size_t threads);
 
-/* The status of a thread that was read or has not moved, in bits of enum status; what it used is then watch->cpu_ns.
- * `tid` is what we call it. */
+/* Returns the status of a thread that was read or has not moved, in bits of enum status, and sets watch->cpu_ns. `tid`
+ * is the recorder's own number for the thread. */
 uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns);
 
-/* Whether the mode keeps a sample of a thread that does this. */
+/* Whether the mode keeps a sample with this status. */
 bool thread_status_kept(const struct statuses *statuses, uint32_t status);
 
+/* Closes the thread's files and resets it to `= {0}`. */
 void thread_status_watch_close(struct watch *watch);
 
 #endif

@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS       64        /* a few microseconds each */
-#define STILL_ATTEMPTS 4         /* the same of a thread that is to stand still, unless something is learned */
-#define DEEP_ATTEMPTS  3         /* after so many it is believed: a torn stack may look deep without end */
-#define SLOW_ATTEMPTS  16        /* after so many a slow call is taken: the machine may be that slow */
-#define PATIENCE_NS    200000000 /* with threads that can't be read in one tick */
-#define STILL_NS       50000000  /* the same with threads that stand still because of us */
-#define BATCH_PIECES   48        /* of one call, more or less */
-#define DOUBT_CODES    4         /* each so many attempts, the code objects are doubted, too */
-#define CALM_CALLS     64        /* without a code object that was freed */
-#define PACE_FIRST_NS  300       /* what a piece of a call is thought to take before any was timed */
-#define PACE_MOST      3         /* a call that takes so many times as long as usual ... */
-#define PACE_MORE_NS   4000      /* ... and this is slow */
+#define ATTEMPTS       64 /* a few microseconds each */
+#define STILL_ATTEMPTS 4  /* the same of a thread that stands still; attempts that correct the plan do not count */
+#define DEEP_ATTEMPTS  3  /* after this many attempts ATTEMPT_TOO_DEEP is believed: a torn stack may look endless */
+#define SLOW_ATTEMPTS  16 /* after this many attempts a slow call is accepted: the machine may be that slow */
+#define PATIENCE_NS    200000000 /* time in a tick for threads whose attempts fail */
+#define STILL_NS       50000000  /* the same for threads that the recorder stopped */
+#define BATCH_PIECES   48        /* no further thread is added to a batch of this many pieces */
+#define DOUBT_CODES    4    /* in each attempt of this many, the code objects are checked even if the stack is torn */
+#define CALM_CALLS     64   /* after this many calls without a freed code object, is_calm() */
+#define PACE_FIRST_NS  300  /* assumed time of a piece before the first call was timed */
+#define PACE_MOST      3    /* a call is slow if it takes this many times as long as usual, ... */
+#define PACE_MORE_NS   4000 /* ... and this much longer */
 
 void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
 {
@@ -43,8 +43,9 @@ void unwinder_close(struct unwinder *u)
 
 /* ---- code objects ---- */
 
-/* When no code object was freed during so many calls, we take it that none was freed and made anew, called and copied
- * in the microsecond after the interpreters were read. */
+/* Whether no code object was freed during the last CALM_CALLS calls. Then the generation that a call reads before the
+ * frames is taken as if read behind them. This assumes that in the microsecond in between, no code object was freed,
+ * created anew at the same address, called, and copied. */
 static bool is_calm(const struct unwinder *u)
 {
     return u->calm >= CALM_CALLS;
@@ -59,18 +60,18 @@ static void note_generations(struct unwinder *u)
     u->generations = sum;
 }
 
-/* No code object of the interpreter has been freed since this one was last confirmed. */
+/* Whether no code object of the interpreter has been freed since `code` was last confirmed. */
 static bool is_confirmed(const struct unwinder *u, const struct code *code)
 {
     return u->generation && code->generation == u->generation;
 }
 
-/* Once in a sample. */
+/* Adds a code object to `unsure`, once per sample. */
 static void ask_for_code(struct unwinder *u, struct code *code)
 {
-    if (code->mark == u->sample || code->address == 0) /* codes_gone() is no object */
+    if (code->asked_in == u->sample || code->address == 0) /* codes_gone() is no object */
         return;
-    code->mark = u->sample;
+    code->asked_in = u->sample;
     u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
     u->unsure[u->unsure_count++] = code;
 }
@@ -82,8 +83,10 @@ static void ask_for(struct unwinder *u, const struct link *links, size_t count)
             ask_for_code(u, links[i].code);
 }
 
-/* Taken for a code object that is no more, a frame fits to no other, and that would go on until its stack is another:
- * nobody confirms what is not accepted. Whether all that the walk met are still the ones that are known. */
+/* Whether all code objects that the walk met are still the remembered ones; forgets those that are not. This is for
+ * stacks that were not accepted. Example: a code object was freed, and another one has its address. A frame of the new
+ * one is judged by the old one, so the stack looks torn in each attempt; confirm_codes() only checks accepted stacks.
+ */
 static bool are_as_known(struct unwinder *u)
 {
     u->sample++;
@@ -92,11 +95,11 @@ static bool are_as_known(struct unwinder *u)
         ask_for_code(u, u->walker.met[i]);
     if (u->unsure_count == 0 || codes_confirm(u->codes, u->unsure, u->unsure_count))
         return true;
-    u->figures.stale++;
+    u->counters.stale++;
     return false;
 }
 
-/* Whether the thread's frames are as they were in its last sample, to the byte: then its stack is. */
+/* Whether the thread's frames are, byte for byte, those of its last sample. Then the stack is the same. */
 static bool is_as_before(struct unwinder *u, const struct walk *walk)
 {
     struct walker *w = &u->walker;
@@ -109,7 +112,7 @@ static bool is_as_before(struct unwinder *u, const struct walk *walk)
     return true;
 }
 
-/* Whether the code objects of all frames are the ones that were known before the call. */
+/* Whether the code objects of all frames are still the ones that were remembered before the call. */
 static bool confirm_codes(struct unwinder *u, struct walk *walk)
 {
     const struct walker *w = &u->walker;
@@ -123,7 +126,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
     if (!u->generation || walk->checked != u->generation)
         ask_for(u, walk->links, w->joined);
     if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
-        u->figures.stale++;
+        u->counters.stale++;
         return false;
     }
     for (size_t i = 0; u->generation && i < u->unsure_count; i++)
@@ -133,7 +136,7 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
 
 /* ---- the new stack ---- */
 
-static bool same_place(const struct link *a, const struct link *b)
+static bool same_location(const struct link *a, const struct link *b)
 {
     return a->code == b->code && a->instruction == b->instruction;
 }
@@ -141,19 +144,19 @@ static bool same_place(const struct link *a, const struct link *b)
 static void add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
 {
     const uint32_t i = u->walker.joined + u->fresh_count;
-    /* When code objects were forgotten, what the links of the last sample point to may be others by now. */
+    /* When a code object was forgotten (epoch), the code pointers of the last sample are not valid any more. */
     const struct link *old = i < walk->depth && walk->epoch == u->codes->epoch ? &walk->links[i] : NULL;
     const struct link *before = u->fresh_count > 0 ? &u->fresh[u->fresh_count - 1] : NULL;
-    if (old && same_place(old, &link))
+    if (old && same_location(old, &link))
         link.frame = old->frame;
-    else if (before && same_place(before, &link)) /* a recursion */
+    else if (before && same_location(before, &link)) /* a recursion */
         link.frame = before->frame;
     else
         link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, 0);
     u->fresh[u->fresh_count++] = link;
 }
 
-/* Puts what was found in order and names it. */
+/* Puts the frames that the walker found into `fresh`, root first, with their definitions. */
 static void gather(struct unwinder *u, const struct walk *walk)
 {
     const struct walker *w = &u->walker;
@@ -165,21 +168,21 @@ static void gather(struct unwinder *u, const struct walk *walk)
         add_fresh(u, walk, w->down[i]);
 }
 
-static void count_frames(struct unwind_figures *figures, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
+static void count_frames(struct unwind_counters *counters, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
 {
     const uint32_t known = anew ? 0 : keep;
-    figures->frames_known += known;
-    figures->frames_new += depth - known;
-    figures->code_known += depth;
+    counters->frames_known += known;
+    counters->frames_new += depth - known;
+    counters->code_known += depth;
     if (unchanged && !anew)
-        figures->full++;
+        counters->full++;
     else if (known > 0)
-        figures->partial++;
+        counters->partial++;
     else
-        figures->missed++;
+        counters->missed++;
 }
 
-/* As far as it is told. */
+/* Whether both links are emitted in the same way. */
 static bool same_link(const struct link *a, const struct link *b)
 {
     return a->frame == b->frame && a->from_c == b->from_c;
@@ -193,7 +196,7 @@ static void take_stack(struct unwinder *u, struct walk *walk)
     uint32_t keep = w->joined;
     while (keep < depth && keep < walk->depth && same_link(&walk->links[keep], &u->fresh[keep - w->joined]))
         keep++;
-    count_frames(&u->figures, w->anew, keep, depth, keep == depth && depth == walk->depth);
+    count_frames(&u->counters, w->anew, keep, depth, keep == depth && depth == walk->depth);
     if (u->fresh_count > 0)
         memcpy(walk->links + w->joined, u->fresh, u->fresh_count * sizeof(*u->fresh));
     walk->epoch = u->codes->epoch;
@@ -207,7 +210,7 @@ static void take_stack(struct unwinder *u, struct walk *walk)
 
 /* ---- a thread ---- */
 
-static void tell_neighbours(const struct layout *l, const unsigned char *state, struct unwound *unwound)
+static void note_neighbours(const struct layout *l, const unsigned char *state, struct unwound *unwound)
 {
     unwound->previous_thread = word_at(state, l->thread_prev);
     unwound->next_thread = word_at(state, l->thread_next);
@@ -216,7 +219,7 @@ static void tell_neighbours(const struct layout *l, const unsigned char *state, 
     unwound->attachment = l->thread_attachment ? half_word_at(state, l->thread_attachment) : THREAD_DETACHED;
 }
 
-/* What its state tells. */
+/* The bits of enum status that the thread's state shows. */
 static uint32_t status_of_state(struct unwinder *u, uint64_t thread, const unsigned char *state)
 {
     const struct layout *l = u->walker.layout;
@@ -232,89 +235,91 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     const struct layout *l = u->walker.layout;
     u->walker.noting = !u->still && wanted->attempts % DOUBT_CODES == 0;
     enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
-    if (done == ELSEWHERE)
+    if (done == ATTEMPT_ELSEWHERE)
         return done;
-    tell_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
-    /* Where the call stopped early, the generation is that of an earlier call. */
+    note_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
+    /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
     const bool any_time = u->still || (is_calm(u) && !slow);
     u->generation = target_came_after(u->target, any_time ? 0 : walk->snapshot.until, good) ? interpreter->generation
                                                                                             : 0;
     const uint64_t epoch = u->codes->epoch;
     u->codes->interpreter = interpreter->id;
     const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
-    const bool as_before = done == ACCEPTED && (u->still || waits) && is_as_before(u, walk);
-    if (done == ACCEPTED && !as_before) {
+    const bool as_before = done == ATTEMPT_ACCEPTED && (u->still || waits) && is_as_before(u, walk);
+    if (done == ATTEMPT_ACCEPTED && !as_before) {
         done = u->still ? walk_still(&u->walker, walk) : find_stack(&u->walker, walk);
-        if ((done == TORN || done == NO_CODE) && u->walker.noting && !are_as_known(u))
-            return LEARNED;
+        if ((done == ATTEMPT_TORN || done == ATTEMPT_NO_CODE) && u->walker.noting && !are_as_known(u))
+            return ATTEMPT_LEARNED;
     }
-    if (u->codes->epoch != epoch) /* code objects were forgotten, those of frames that were found among them */
-        return LEARNED;
-    if (done == ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
-        return TOO_DEEP;
-    if (done == ACCEPTED && u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
-        return LEARNED;
-    /* A frame of a thread that waits keeps its code object. */
-    if (done == ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
-        return TORN;
-    if (done != ACCEPTED)
+    if (u->codes->epoch != epoch) /* code objects were forgotten, maybe those of frames that were found */
+        return ATTEMPT_LEARNED;
+    if (done == ATTEMPT_ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
+        return ATTEMPT_TOO_DEEP;
+    if (done == ATTEMPT_ACCEPTED && u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
+        return ATTEMPT_LEARNED;
+    /* The frames of a thread that waits for the lock keep their code objects alive. */
+    if (done == ATTEMPT_ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
+        return ATTEMPT_TORN;
+    if (done != ATTEMPT_ACCEPTED)
         return done;
     if (u->codes->instructions)
         frame_opcodes_gather(u);
     else
         gather(u, walk);
-    if (u->still || as_before || (slow && wanted->attempts < SLOW_ATTEMPTS)) /* nothing is learned from it */
-        return ACCEPTED;
-    return verify_calls(u, walk, wanted->attempts) ? ACCEPTED : UNSURE;
+    if (u->still || as_before ||
+        (slow && wanted->attempts < SLOW_ATTEMPTS)) /* the call graph learns nothing from this copy */
+        return ATTEMPT_ACCEPTED;
+    return verify_calls(u, walk, wanted->attempts) ? ATTEMPT_ACCEPTED : ATTEMPT_UNSURE;
 }
 
-static void count_retry(struct unwind_figures *figures, enum attempt done)
+static void count_retry(struct unwind_counters *counters, enum attempt done)
 {
-    figures->torn += done == TORN;
-    figures->unsure += done == UNSURE;
-    figures->learned += done == LEARNED;
-    figures->no_code += done == NO_CODE;
-    figures->no_memory += done == NO_MEMORY;
+    counters->torn += done == ATTEMPT_TORN;
+    counters->unsure += done == ATTEMPT_UNSURE;
+    counters->learned += done == ATTEMPT_LEARNED;
+    counters->no_code += done == ATTEMPT_NO_CODE;
+    counters->no_memory += done == ATTEMPT_NO_MEMORY;
 }
 
-/* Takes in what one call brought of one thread. */
+/* Handles what one call read of one thread: accepts the sample, gives up, or leaves the thread wanted. */
 static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
 {
     static const enum failure causes[] = {
-        [TORN] = FAILURE_CHANGED, [LEARNED] = FAILURE_CHANGED, [UNSURE] = FAILURE_CHANGED,
-        [NO_CODE] = FAILURE_CODE, [TOO_DEEP] = FAILURE_DEPTH,  [NO_MEMORY] = FAILURE_MEMORY
+        [ATTEMPT_TORN] = FAILURE_CHANGED, [ATTEMPT_LEARNED] = FAILURE_CHANGED, [ATTEMPT_UNSURE] = FAILURE_CHANGED,
+        [ATTEMPT_NO_CODE] = FAILURE_CODE, [ATTEMPT_TOO_DEEP] = FAILURE_DEPTH,  [ATTEMPT_NO_MEMORY] = FAILURE_MEMORY
     };
     struct walk *walk = wanted->walk;
     if (good < walk->snapshot.first)
-        return; /* the call stopped before it */
-    u->figures.reads++;
+        return; /* the call ended before this thread's pieces */
+    u->counters.reads++;
     wanted->attempts++;
     enum attempt done = attempt(u, wanted, good, slow);
-    if (done == ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
-        u->figures.slow++;
+    if (done == ATTEMPT_ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
+        u->counters.slow++;
         return;
     }
-    if (done == ACCEPTED) {
-        u->figures.right += wanted->attempts == 1;
+    if (done == ATTEMPT_ACCEPTED) {
+        u->counters.right += wanted->attempts == 1;
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         take_stack(u, walk);
-        /* What is cut is read again, also when the thread does not move. */
+        /* A stack that was cut off is read again, even if the thread does not move. */
         walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
-        wanted->state = UNWOUND;
-    } else if (done == ELSEWHERE) {
+        wanted->state = UNWIND_DONE;
+    } else if (done == ATTEMPT_ELSEWHERE) {
         wanted->state = UNWIND_ELSEWHERE;
-    } else if (u->still && done != LEARNED && done != TOO_DEEP &&
-               (done == UNSURE || wanted->attempts >= STILL_ATTEMPTS)) { /* and would be each time */
-        u->untold = true;
+    } else if (u->still && done != ATTEMPT_LEARNED && done != ATTEMPT_TOO_DEEP &&
+               (done == ATTEMPT_UNSURE ||
+                wanted->attempts >= STILL_ATTEMPTS)) { /* the next attempt would fail in the same way */
+        u->retry_later = true;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
-    } else if (wanted->attempts >= ATTEMPTS || (done == TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
-        u->untold |= u->still && done != TOO_DEEP;
+    } else if (wanted->attempts >= ATTEMPTS || (done == ATTEMPT_TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
+        u->retry_later |= u->still && done != ATTEMPT_TOO_DEEP;
         wanted->unwound.cause = causes[done];
         wanted->state = UNWIND_FAILED;
     } else {
-        count_retry(&u->figures, done);
+        count_retry(&u->counters, done);
     }
 }
 
@@ -325,30 +330,30 @@ static bool add_witness(struct unwinder *u, unsigned char *into)
     bool added = true;
     for (size_t i = 0; i < u->witness.count; i++) {
         const struct piece *piece = &u->witness.pieces[i];
-        added &= call_add(&u->call, piece->address, piece->size, into);
+        added &= batch_add(&u->batch, piece->address, piece->size, into);
         into += piece->size;
     }
     return added;
 }
 
-/* The first call is the one before which nothing was read. */
+/* Begins a batch with the witness. Only the first call keeps the bytes: nothing was read before it. */
 static void begin_witness(struct unwinder *u)
 {
     static unsigned char unused[WITNESS_ROOM];
-    u->call.count = 0;
+    u->batch.count = 0;
     add_witness(u, u->witness.came ? unused : u->witness.first);
 }
 
-/* False when the witness did not come: nor would anything behind it. */
+/* Notes what a call read of the witness. Returns false when the witness is gone; then the call read nothing else. */
 static bool hear_witness(struct unwinder *u, size_t good)
 {
     u->witness.gone = good < u->witness.count;
     u->witness.came |= u->witness.count > 0 && !u->witness.gone;
-    u->witness.reads = u->witness.at_last && good == u->call.count ? u->target->remote.calls : 0;
+    u->witness.reads = u->witness.at_last && good == u->batch.count ? u->target->remote.calls : 0;
     return !u->witness.gone;
 }
 
-/* Whether only one is still wanted. */
+/* Whether exactly one thread is still wanted. */
 static bool is_alone(const struct wanted *wanted, size_t count)
 {
     size_t left = 0;
@@ -357,7 +362,8 @@ static bool is_alone(const struct wanted *wanted, size_t count)
     return left == 1;
 }
 
-/* Plans one call for the first of those that are still wanted. Returns how many of `count` it went through. */
+/* Plans a batch for the first threads that are still wanted. Returns how many of the `count` threads it examined;
+ * planned[i]: the batch has thread i. */
 static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool *planned)
 {
     const struct layout *l = u->walker.layout;
@@ -366,7 +372,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
     const bool alone = is_alone(wanted, count);
     begin_witness(u);
     u->walker.known = u->codes->last_number;
-    for (; i < count && u->call.count < BATCH_PIECES; i++) {
+    for (; i < count && u->batch.count < BATCH_PIECES; i++) {
         planned[i] = false;
         if (wanted[i].state != UNWIND_WANTED)
             continue;
@@ -376,10 +382,10 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
             snapshot_begin(only);
             wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
         }
-        if (!snapshot_plan(only, l, wanted[i].thread, &u->call, alone)) {
+        if (!snapshot_plan(only, l, wanted[i].thread, &u->batch, alone)) {
             if (threads > 0)
                 break;
-            /* More than any call can read. */
+            /* One call cannot read so many pieces. */
             wanted[i].unwound.cause = FAILURE_DEPTH;
             wanted[i].state = UNWIND_FAILED;
             continue;
@@ -388,22 +394,22 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         planned[i] = true;
         threads++;
     }
-    target_plan(u->target, &u->call);
-    if (alone && threads > 0 && snapshot_plan_rest(only, &u->call) && !is_calm(u))
-        target_plan_again(u->target, &u->call);
-    if (threads == 1 && snapshot_plan_spare(only, &u->call) && !is_calm(u))
-        target_plan_again(u->target, &u->call);
-    u->witness.at_last = add_witness(u, u->witness.last); /* not in a call that is full */
+    target_plan(u->target, &u->batch);
+    if (alone && threads > 0 && snapshot_plan_rest(only, &u->batch) && !is_calm(u))
+        target_plan_again(u->target, &u->batch);
+    if (threads == 1 && snapshot_plan_spare(only, &u->batch) && !is_calm(u))
+        target_plan_again(u->target, &u->batch);
+    u->witness.at_last = add_witness(u, u->witness.last); /* a full batch has no room for it */
     return i;
 }
 
-/* Whether the call took much longer than calls of its size do: it was interrupted. */
+/* Whether the call took much longer than calls of its size usually do. Then it was probably interrupted. */
 static bool was_slow(struct unwinder *u, uint64_t took_ns)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < u->call.count; i++)
-        bytes += u->call.pieces[i].size;
-    const uint64_t units = 3 + u->call.count + bytes / 2048;
+    for (size_t i = 0; i < u->batch.count; i++)
+        bytes += u->batch.pieces[i].size;
+    const uint64_t units = 3 + u->batch.count + bytes / 2048;
     const uint64_t pace_ns = u->pace_ns ? u->pace_ns : PACE_FIRST_NS;
     const uint64_t most_ns = PACE_MOST * pace_ns;
     const uint64_t now_ns = took_ns / units < most_ns ? took_ns / units : most_ns;
@@ -413,7 +419,7 @@ static bool was_slow(struct unwinder *u, uint64_t took_ns)
 
 bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same)
 {
-    bool came = false; /* the state of the interpreters, at least once */
+    bool came = false; /* at least one call has read the state of the interpreters */
     *same = true;
     u->tick++;
     codes_trim(u->codes);
@@ -427,7 +433,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                                           count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
             if (round > 0 || at > 0)
                 now_ns = clock_now_ns();
-            const enum remote_state state = remote_read_pieces(&u->target->remote, u->call.pieces, u->call.count,
+            const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch.pieces, u->batch.count,
                                                                &good);
             const uint64_t end_ns = clock_now_ns();
             const bool slow = !u->still && was_slow(u, end_ns - now_ns);
@@ -453,7 +459,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
             continue;
         wanted[i].unwound.cause = FAILURE_CHANGED;
         wanted[i].state = UNWIND_FAILED;
-        u->untold |= u->still;
+        u->retry_later |= u->still;
     }
     *same &= came;
     return true;

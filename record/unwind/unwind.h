@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads → their stacks, and how those changed since last time. One system call reads several threads, each by the
- * plan of its snapshot, and the state of the interpreters. There are two ways to a stack:
+/* Reads the stacks of threads, and finds how each stack differs from the thread's last one. One system call reads
+ * several threads, each by the plan of its snapshot, and the state of the interpreters. There are two ways to a stack:
  *
- * Still. The threads stand still while they are read: stopped, or since we stand on their processor (exact.h). The
- * stack is what the current frame and the links above it say (walk.h). What is not in the copy is read on the spot: any
- * number of calls show one moment. Nothing is doubted, and nothing is tried again until it looks good.
+ * Still. The threads stand still while they are read: they are stopped, or the recorder occupies their processor
+ * (exact.h). The stack is what the current frame and the links from it say (walk.h). Memory that the copy lacks is read
+ * at once: any number of calls show one moment. Every frame is believed, and no attempt is repeated to get a better
+ * one.
  *
- * Live. The threads run while we read. A thread's copy is accepted as a sample when
- *   - it is of this thread and of its chunks (snapshot.h),
- *   - its frames can have been one stack at one moment (live/find.h),
+ * Live. The threads run while they are read. A thread's copy is accepted as a sample when
+ *   - the copy is of this thread and of its chunks (snapshot.h),
+ *   - the frames can have been one stack at one moment (live/find.h),
  *   - each frame's instruction lies in its code object. The code object was known before the call and is the same
  *     object after it, so it was that object at the time (code.h). From 3.14 on, the interpreter's count of freed code
- *     objects shows this for all frames at once. The call reads the count behind the frames; while no code object is
- *     being freed, up to a microsecond before them,
- *   - each frame is known to call the next one, or neither changed while they were copied twice (live/callgraph.h),
- *   - the call was quick: a call that was interrupted may have pieces of very different moments.
- * Else the thread is read again at once, up to ATTEMPTS times; that costs microseconds and nearly always succeeds. What
- * fails for good is this thread's sample alone, and it is counted with its cause.
+ *     objects shows this for all frames at once. The call reads the count behind the frames; if no code object was
+ *     freed lately, up to a microsecond before them,
+ *   - each frame is known to call the next one, or neither changed from one copy to the next (live/callgraph.h),
+ *   - the call was quick: the pieces of an interrupted call may be of very different moments.
+ * Otherwise the thread is read again at once, up to ATTEMPTS times. An attempt costs microseconds and nearly always
+ * succeeds. If all attempts fail, only this thread's sample is lost, and it is counted with its cause.
  *
- * A thread that has not moved is not read at all. In CPython with a global lock, a thread's stack changes only while
- * it holds the lock, and the lock counts how often it goes to another thread (struct gil): a thread that neither had it
- * nor has it is as it was, if at most one other took it meanwhile. */
+ * A thread that has not moved is not read at all. In a CPython with a global lock, a thread's stack changes only while
+ * the thread holds the lock, and the lock counts how often it goes to another thread (struct gil). So a thread that was
+ * not the holder at the last sample, and is not the holder now, has not moved if the lock changed hands at most once.
+ */
 #ifndef PYREEL_RECORD_UNWIND_UNWIND_H
 #define PYREEL_RECORD_UNWIND_UNWIND_H
 
@@ -30,101 +32,101 @@
 #include "record/unwind/live/callgraph.h"
 #include "record/unwind/walk.h"
 
-/* One sample of a thread. */
+/* What was read of a thread, besides its stack. */
 struct unwound {
-    uint64_t previous_thread, next_thread; /* its neighbours in the interpreter's list */
-    uint64_t pointer;                      /* its thread pointer, see layout->thread_id */
-    uint32_t native_id;                    /* as the process itself calls the thread; 0 while it is starting */
-    enum failure cause;
-    enum attachment attachment; /* THREAD_DETACHED where that is not kept */
-    uint32_t status;            /* of enum status: STATUS_GIL_WAIT, STATUS_EXCEPTION; 0 unless unwinder->statuses */
+    uint64_t previous_thread, next_thread; /* addresses of the thread's neighbours in the interpreter's list */
+    uint64_t pointer;                      /* the thread pointer, see layout->thread_id */
+    uint32_t native_id;                    /* the process's own number for the thread; 0 while it is starting */
+    enum failure cause;                    /* of UNWIND_FAILED */
+    enum attachment attachment;            /* THREAD_DETACHED where CPython does not keep it */
+    uint32_t status; /* bits of enum status: STATUS_GIL_WAIT, STATUS_EXCEPTION; 0 unless unwinder->statuses */
 };
 
 enum unwind_state {
     UNWIND_WANTED,    /* not read yet */
-    UNWOUND,          /* walk->links is its stack */
-    UNWIND_FAILED,    /* the thread could not be read; the cause says why; its neighbours are known */
-    UNWIND_ELSEWHERE, /* there is no thread of this interpreter here any more */
+    UNWIND_DONE,      /* walk->links is the stack */
+    UNWIND_FAILED,    /* the stack could not be read: unwound.cause; the thread's neighbours are known */
+    UNWIND_ELSEWHERE, /* the address no longer has a thread of this interpreter */
 };
 
-/* A thread to read. */
+/* A thread to read. The caller sets the first three members and leaves the others zero. */
 struct wanted {
     struct walk *walk;
-    uint64_t thread;
-    size_t interpreter; /* its place in target->interpreters */
+    uint64_t thread;    /* address of the thread's state */
+    size_t interpreter; /* index in target->interpreters */
     struct unwound unwound;
     enum unwind_state state;
-    uint32_t attempts;
+    uint32_t attempts; /* how often the thread was read */
     struct gil before; /* the interpreter's lock before the call */
 };
 
-/* What was done so far. */
-struct unwind_figures {
-    uint64_t full, partial, missed;    /* samples that were as last time, partly, not at all */
-    uint64_t unmoved;                  /* of the full ones: known without reading the thread */
-    uint64_t frames_known, frames_new; /* taken from the last sample; found in the copy */
-    uint64_t reads, right;             /* threads read by their plan; so many of them accepted at once */
+/* Counters for --stats. */
+struct unwind_counters {
+    uint64_t full, partial, missed; /* samples whose links were all, partly or not at all taken from the last sample */
+    uint64_t unmoved;               /* of `full`: samples for which the thread was not read */
+    uint64_t frames_known, frames_new; /* frames taken from the last sample; frames found in the copy */
+    uint64_t reads, right;             /* attempts to read a thread; threads whose first attempt was accepted */
     uint64_t code_known;               /* frames whose code object was known */
-    uint64_t stale;                    /* code objects found to be others than they were */
+    uint64_t stale;                    /* times that a known code object had been replaced by another */
     uint64_t torn, learned, no_code, no_memory, slow, unsure; /* why threads were read again */
-    uint64_t instructions, instructions_unknown; /* of frames: named; not the ones that are known to be there */
+    uint64_t instructions, instructions_unknown; /* new frames whose opcode could be read; could not be read */
 };
 
-/* Two pieces of memory that are read first and last of all in a call, by which the caller tells whether the threads
- * stood still in between. `= {0}`: none. */
+/* Up to two pieces of memory that are read first and last of all. They show the caller whether the threads stood still
+ * in between. `= {0}`: none. */
 #define WITNESS_PIECES 2
-#define WITNESS_ROOM   40 /* bytes of both */
+#define WITNESS_ROOM   40 /* bytes of all pieces */
 struct witness {
     struct piece pieces[WITNESS_PIECES]; /* set by the caller, without `into` */
     size_t count;
-    unsigned char first[WITNESS_ROOM], last[WITNESS_ROOM]; /* as the first call had them, and the last one */
-    bool came;                                             /* there was a call */
-    bool gone;                                             /* the first call did not bring it, and was the last one */
-    bool at_last;                                          /* the last call asks for it at its end */
-    uint64_t reads; /* remote->calls behind the one that brought `last`; 0: the last call did not bring it */
+    unsigned char first[WITNESS_ROOM], last[WITNESS_ROOM]; /* the bytes in the first call, and in the last one */
+    bool came;                                             /* a call has read the witness */
+    bool gone;      /* the last call could not read the witness, and no call followed */
+    bool at_last;   /* the last batch has the witness at its end */
+    uint64_t reads; /* remote->calls right after the call that read `last`; 0: the last call did not read `last` */
 };
 
-/* Room for what is read, used for all threads. */
+/* Working memory, used for all threads of a target. */
 struct unwinder {
     struct target *target;
     struct codes *codes;
     struct walker walker;
     struct callgraph callgraph;
     struct witness witness;
-    bool untold; /* set when a thread that is to stand still can't be read: at another moment it can; the caller clears
-                    it */
-    bool still;  /* the threads stand still while they are read: may be set before each call */
-    bool statuses; /* are wanted; false at first */
+    bool retry_later; /* set when a thread that stands still could not be read at this moment; at another moment it can.
+                         The caller clears it */
+    bool still;       /* set by the caller before a call: the threads stand still while they are read */
+    bool statuses;    /* set by the caller: fill in unwound.status */
     struct handlers handlers;
-    struct call call;
-    struct link *fresh; /* the frames that are not from the last sample, root first */
+    struct batch batch;
+    struct link *fresh; /* the stack's frames that are not taken from the last sample, root first */
     size_t fresh_room;
     uint32_t fresh_count;
-    struct doubts doubts; /* of this copy */
+    struct doubts doubts; /* the unknown calls of this copy */
     struct code **unsure; /* code objects whose identity has to be confirmed */
     size_t unsure_room, unsure_count;
-    uint64_t pace_ns;     /* what a piece of a call takes lately; 0: not known */
-    uint64_t generation;  /* of the code objects of the thread's interpreter, after its copy was made; 0: not known */
-    uint64_t generations; /* those of all interpreters, added up */
-    uint64_t calm;        /* calls since that changed */
-    uint32_t tick;        /* counts ticks */
-    uint64_t sample;      /* counts samples; marks what was seen in this one */
-    struct unwind_figures figures;
+    uint64_t pace_ns;     /* time that a piece of a call takes lately; 0: not known */
+    uint64_t generation;  /* code generation + 1 of the thread's interpreter, read after the copy; 0: not known */
+    uint64_t generations; /* sum over all interpreters */
+    uint64_t calm;        /* calls since `generations` changed */
+    uint32_t tick;        /* number of ticks */
+    uint64_t sample;      /* number of samples; `asked_in` of a code object refers to it */
+    struct unwind_counters counters;
 };
 
-/* `target` must be open, and it and `codes` live as long as the unwinder. `anew`: takes nothing from earlier samples.
- */
+/* Prepares an unwinder. `target` must be open; it and `codes` stay the caller's and must outlive the unwinder. `anew`:
+ * never take links from earlier samples. */
 void unwinder_open(struct unwinder *unwinder, struct target *target, struct codes *codes, bool anew);
+/* Frees the unwinder's memory. */
 void unwinder_close(struct unwinder *unwinder);
 
-/* Takes the stacks of these threads, and the state of the interpreters, also if there are none. `now_ns` is the clock's
- * time, which need not be asked for again. *same: the list of
- * interpreters and their newest threads are as they are known. False when the process ended or may not be read, or when
- * the witness is gone. */
+/* Reads the stacks of `count` threads and the state of the interpreters; `count` may be 0. `now_ns` is the current time
+ * of the clock, to save asking for the time again. *same: the list of interpreters and the head of each thread list are
+ * the known ones. Returns false when the process ended or may not be read, or when the witness is gone. */
 bool unwind_threads(struct unwinder *unwinder, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same);
 
-/* Whether the thread's stack is still that of its last sample, as far as the state of its interpreter tells that was
- * read last. */
+/* Whether the thread's stack is still that of its last sample, judged by the state of its interpreter that was read
+ * last. */
 bool unwind_unmoved(struct unwinder *unwinder, struct walk *walk, const struct interpreter *interpreter,
                     uint64_t thread);
 

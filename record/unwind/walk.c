@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-#define SHALLOW     8   /* frames that are walked faster than compared with those of the last sample */
-#define AHEAD_STEPS 256 /* frames that are looked at for code objects that are not known */
+#define SHALLOW     8   /* a stack of this many frames is walked faster than compared with the last one */
+#define AHEAD_STEPS 256 /* frames that walk_read_codes() searches for unknown code objects */
 
-#define UNREADABLE_LIMIT 16 /* code objects that can't be read: the program stands still for each of these reads */
+#define UNREADABLE_LIMIT 16 /* failed reads of code objects per walk: the program stands still during each */
 
 void walker_close(struct walker *walker)
 {
@@ -21,7 +21,7 @@ void walker_close(struct walker *walker)
 void walk_free(struct walk *walk)
 {
     snapshot_free(&walk->snapshot);
-    free(walk->marks);
+    free(walk->entry_shims);
     free(walk->links);
     free(walk->doubts.calls);
     *walk = (struct walk){ 0 };
@@ -55,8 +55,8 @@ bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknow
     return codes_read_all(w->codes, which, count);
 }
 
-/* The code object of a frame. A frame keeps its code object alive: one that can't be read is no reason to drop the
- * frame, which is shown as gone. */
+/* The code object of a frame. A frame keeps its code object alive, so the frame is real even if its code object is not
+ * readable: then it gets codes_gone(). */
 static struct code *code_of(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
 {
     struct code *code = codes_find(w->codes, executed.code, executed.copy);
@@ -70,19 +70,19 @@ static struct code *code_of(struct walker *w, struct walk *walk, struct executed
 
 bool walk_is_in_code(const struct code *code, uint64_t instruction)
 {
-    /* Up to 3.12 the word names the unit before the next one: one before the first when it has not begun. */
+    /* Up to 3.12 the word is the address of the unit before the next one. A frame that has not begun has the unit
+     * before the first one. */
     const uint64_t first = code->first - 2;
     return instruction >= first && instruction < first + 2 + (uint64_t)code->units * 2;
 }
 
-/* ---- the same as in the last sample ---- */
+/* ---- links of the last sample ---- */
 
-/* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
 uint32_t walk_join(const struct walker *w, const struct walk *walk, uint64_t frame)
 {
     if (!w->compared || walk->epoch != w->codes->epoch || !snapshot_same(&walk->snapshot, w->layout, frame))
         return 0;
-    /* The leaf of the last sample was not waiting for anyone. */
+    /* The leaf of the last sample is left out: it had called nobody. */
     for (uint32_t i = walk->depth - 1; i > 0; i--)
         if (walk->links[i - 1].address == frame)
             return i;
@@ -96,14 +96,14 @@ void walk_compare(struct walker *w, struct walk *walk)
         snapshot_find_changes(&walk->snapshot, w->layout);
 }
 
-/* ---- where it begins ---- */
+/* ---- the current frame ---- */
 
-/* Whether a frame lies behind the end of the thread's data stack: it has returned. */
+/* Whether a frame lies behind the end of the thread's data stack. Then it has returned. */
 static bool is_behind_end(const struct layout *l, const struct snapshot *s, uint64_t frame)
 {
     const uint64_t chunk = word_at(snapshot_state(s), l->thread_chunk),
                    end = word_at(snapshot_state(s), l->thread_chunk + 8);
-    return !s->found_stray && s->chunks[s->found_chunk].address == chunk && frame >= end;
+    return !s->found_off_stack && s->chunks[s->found_chunk].address == chunk && frame >= end;
 }
 
 bool walk_has_no_data(const struct walker *w, const struct walk *walk)
@@ -114,17 +114,23 @@ bool walk_has_no_data(const struct walker *w, const struct walk *walk)
     return chunk == 0 || end <= chunk + l->chunk_data + 8;
 }
 
-/* Whether a frame has come to its first instruction. Up to 3.12, where the word names the unit before the next one. */
+/* Whether a frame has reached its first instruction. Only for versions up to 3.12, where the instruction word is the
+ * address of the unit before the next one. */
 static bool has_begun(const struct layout *l, const unsigned char *frame)
 {
     return word_at(frame, l->frame_instruction) != code_executed(l, frame).code + l->code_instructions - 2;
 }
 
-/* Whether the current frame leads to the frame from which C was called, as far as C noted it: through frames that are
- * there, the last of which was entered from C. A function that makes a generator leaves the data stack while it is
- * still current: the current frame is then the one above. UNSURE: a generator that yields is unlinked, and its caller
- * not current yet; or a function that was just called is current, and not linked to its caller yet: then it leads to
- * who called the one that was in its place before. Compilers turn these stores around. */
+/* Before 3.13: whether the current frame leads to `caller`, the current frame of the previous C frame. The way leads
+ * through frames that are readable, and the last of them was entered from C.
+ *
+ * A function that makes a generator leaves the data stack while its frame is still current. Then *current becomes the
+ * frame above.
+ *
+ * ATTEMPT_UNSURE, two cases that depend on the order in which the compiler puts CPython's stores:
+ *   - a generator that yields is unlinked, and its caller is not current yet;
+ *   - a function that was just called is current, and not linked to its caller yet. Its link is that of the frame that
+ *     had its memory before. */
 static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *current, uint64_t caller)
 {
     const struct layout *l = w->layout;
@@ -135,8 +141,8 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
         const unsigned char *here = snapshot_find(s, l, frame);
         if (!here) {
             const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
-            if (fetched != ACCEPTED)
-                return fetched == LEARNED ? LEARNED : TORN;
+            if (fetched != ATTEMPT_ACCEPTED)
+                return fetched == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
             continue;
         }
         const uint64_t above = word_at(here, l->frame_previous);
@@ -146,42 +152,44 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
             linked = entered || has_begun(l, here);
         if (is_behind_end(l, s, frame)) {
             if (entered)
-                return TORN;
+                return ATTEMPT_TORN;
             *current = above;
         } else if (entered) {
-            const bool leads = above == caller && (linked || above || !generator); /* hardly a thread begins in one */
-            return leads ? ACCEPTED : linked ? TORN : UNSURE;
+            const bool leads = above == caller &&
+                               (linked || above || !generator); /* a thread hardly ever begins in a generator */
+            return leads ? ATTEMPT_ACCEPTED : linked ? ATTEMPT_TORN : ATTEMPT_UNSURE;
         } else if (above == 0 && generator) {
-            return UNSURE;
+            return ATTEMPT_UNSURE;
         }
         frame = above;
     }
-    return TORN;
+    return ATTEMPT_TORN;
 }
 
-/* Before 3.13 the current frame is noted in a place on the C stack. Each C call of the interpreter has a place of its
- * own, and makes it the thread's before it notes anything there: until then, what was in memory before stands there.
+/* Sets *current to the current frame; 0: none. Before 3.13 the current frame is noted in a C frame on the C stack. Each
+ * C call of the interpreter has a C frame of its own. The thread's state points to the new C frame before the current
+ * frame is written into it: until then the C frame contains arbitrary memory.
  *
- *     thread ─▶ place ─▶ place of the C code that called ─▶ ...
- *                 │        └ its current frame: the caller, for sure
- *                 └ the current frame, if it leads to that caller; else nothing was noted yet, and the caller is
- * current
+ *     thread ─▶ C frame ─▶ previous C frame ─▶ ...
+ *                 │           └ its current frame called the C code: this is certain
+ *                 └ its current frame is right if it leads to that caller. Otherwise nothing was written yet, and the
+ *                   caller is the current frame
  */
 static enum attempt find_current(struct walker *w, struct walk *walk, uint64_t *current)
 {
     uint64_t caller;
     *current = snapshot_current(&walk->snapshot, w->layout);
     if (!w->layout->notes_current_late)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const enum attempt known = snapshot_caller(&walk->snapshot, &caller);
-    if (known != ACCEPTED)
+    if (known != ATTEMPT_ACCEPTED)
         return known;
-    const enum attempt leads = *current ? leads_to(w, walk, current, caller) : TORN;
-    if (leads != TORN)
+    const enum attempt leads = *current ? leads_to(w, walk, current, caller) : ATTEMPT_TORN;
+    if (leads != ATTEMPT_TORN)
         return leads;
-    /* In the first place there is no caller, and no frame only if there is nothing on the data stack. */
+    /* The first C frame has no caller. "No current frame" is believed there only if the data stack is empty. */
     *current = caller;
-    return caller || walk_has_no_data(w, walk) ? ACCEPTED : UNSURE;
+    return caller || walk_has_no_data(w, walk) ? ATTEMPT_ACCEPTED : ATTEMPT_UNSURE;
 }
 
 /* ---- the walk ---- */
@@ -204,15 +212,15 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
     walk_compare(w, walk);
     uint64_t frame;
     const enum attempt begun = find_current(w, walk, &frame);
-    if (begun != ACCEPTED)
+    if (begun != ATTEMPT_ACCEPTED)
         return begun;
     for (uint32_t steps = 0; frame && frame != base; steps++) {
         const unsigned char *here = snapshot_find(s, l, frame);
-        if (steps > 2 * DEPTH_LIMIT) /* a ring too: no program has one */
-            return TOO_DEEP;
+        if (steps > 2 * DEPTH_LIMIT) /* a ring, too, which no program has */
+            return ATTEMPT_TOO_DEEP;
         if (!here) {
             const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
-            if (fetched != ACCEPTED)
+            if (fetched != ATTEMPT_ACCEPTED)
                 return fetched;
             continue;
         }
@@ -227,20 +235,20 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
             w->joined = walk_join(w, walk, frame);
         }
         if (w->joined > 0)
-            return ACCEPTED;
+            return ATTEMPT_ACCEPTED;
         from_c = l->frame_entry && here[l->frame_entry];
         const uint64_t instruction = word_at(here, l->frame_instruction);
         struct code *code = code_of(w, walk, code_executed(l, here), above);
         if (w->codes->epoch != epoch)
-            return LEARNED; /* code objects were forgotten, those of frames that were found among them */
-        if (code->units > 0 && !walk_is_in_code(code, instruction)) /* unless it is not the one that was known */
-            return codes_confirm(w->codes, &code, 1) ? TORN : LEARNED;
+            return ATTEMPT_LEARNED; /* code objects were forgotten, maybe those of frames that were found */
+        if (code->units > 0 && !walk_is_in_code(code, instruction)) /* torn, unless the code object was replaced */
+            return codes_confirm(w->codes, &code, 1) ? ATTEMPT_TORN : ATTEMPT_LEARNED;
         if (!code->hidden)
             add(w, frame, code, code->units > 0 ? instruction : code->first - 2);
-        /* A generator that yields is unlinked an instruction before its caller is current. */
+        /* A generator that yields is unlinked one machine instruction before its caller becomes current. */
         if (above == 0 && l->root_is_shim && here[l->frame_owner] == l->owner_generator)
-            return UNSURE;
+            return ATTEMPT_UNSURE;
         frame = above;
     }
-    return ACCEPTED;
+    return ATTEMPT_ACCEPTED;
 }

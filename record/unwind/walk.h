@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread that stands still → its stack, and what is remembered of a thread from sample to sample.
+/* Finds the stack of a thread that stands still, and remembers a thread's stack from sample to sample.
  *
  *     thread ─▶ current frame ─▶ previous ─▶ ... ─▶ base
  *
- * That is the stack, as CPython itself and sys._getframe() have it: whatever lies below the current frame in memory is
- * built and not entered yet, or left and not cleared yet. Frames that are the same as in the last sample, from the root
- * down, are not walked again.
+ * This chain is the stack, as CPython itself and sys._getframe() see it. Frames beyond the current frame in memory
+ * are not on the stack: they are built and not entered yet, or left and not cleared yet. The walk ends at the first
+ * frame from which on to the root nothing has changed since the last sample: the links of the last sample are taken.
  *
- * The stack of a thread that moves while it is read is for live/find.h. */
+ * live/find.h finds the stack of a thread that moves while it is read. */
 #ifndef PYREEL_RECORD_UNWIND_WALK_H
 #define PYREEL_RECORD_UNWIND_WALK_H
 
@@ -17,102 +17,113 @@
 
 #define DEPTH_LIMIT 100000 /* frames of a stack */
 
+/* A frame of a stack. */
 struct link {
     uint64_t address; /* of the frame */
     struct code *code;
     uint64_t instruction; /* address */
-    uint32_t frame;       /* as defined to the sink; 0: not looked up yet */
-    bool from_c;          /* C code called it */
-    bool suspended; /* a generator that was when it was read: its caller may have left it, or not been there yet */
-    uint8_t opcode; /* that stands there; 0: not known, or not asked for */
+    uint32_t frame;       /* index in the recording's definitions; 0: not looked up yet */
+    bool from_c;          /* C code called the frame */
+    bool suspended; /* a generator that was suspended when it was read: its caller may have left it already, or not have
+                       resumed it yet */
+    uint8_t opcode; /* of the instruction; 0: not known, or not asked for */
 };
 
-#define MARKS 1024
+#define ENTRY_SHIMS 1024 /* remembered per thread */
 
-/* A mark of an entry from C, and the frame above it. */
-struct mark {
+/* An entry shim, and the frame that called the C code which the shim stands for. */
+struct entry_shim {
     uint64_t address, above;
 };
 
-/* A call that is not known, see live/verify.h. */
+/* A call that a copy shows and that is not known yet (live/verify.h). */
 struct doubted {
-    uint32_t caller, callee; /* a frame and a line; 0 and the function of the root: that it has this root */
-    uint32_t copies;         /* so many more in a row showed it, and it did not change meanwhile */
+    uint32_t caller, callee; /* a frame and a line. Caller 0: the doubt is whether the stack has a root with function
+                                `callee` */
+    uint32_t copies;         /* consecutive copies that showed the call for sure, without a change in between */
 };
 
-/* Those that a copy shows, root first, and how many copies for this sample were looked at so. */
+/* The unknown calls that the last copy of a thread showed. */
 struct doubts {
-    struct doubted *calls;
+    struct doubted *calls; /* root first */
     size_t room;
-    uint32_t count, looks;
+    uint32_t count;
+    uint32_t looks; /* copies for the current sample whose calls were examined */
 };
 
-/* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. */
+/* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. Free it with walk_free(). */
 struct walk {
-    /* Of a thread that has not moved these are looked at alone. */
-    struct gil since; /* the interpreter's lock at a time before the sample since which the thread did not move */
+    /* For a thread that has not moved, only these three are read. */
+    struct gil since; /* the interpreter's lock at a time before the last sample; the thread has not moved since */
     uint32_t depth;
-    uint32_t same; /* so many of them, nearest the root, are as they were told to the sink */
+    uint32_t same; /* this many links, from the root on, are as they were emitted last */
 
     struct link *links; /* the stack of the last accepted sample, root first */
     size_t links_room;
-    bool sampled;           /* there was one */
-    bool cut;               /* the sample is without calls that could not be seen for sure */
+    bool sampled;           /* there was a sample */
+    bool cut;               /* the last sample lacks calls near the leaf that could not be proved */
     uint32_t root_function; /* of links[0] */
-    uint32_t looked_at;     /* the link whose instruction was looked at again last */
-    uint64_t epoch;         /* of the code objects that the links point to, see code.h */
-    uint64_t root;    /* the entry shim above the first frame of the stack, which has no frame above it; 0: not known */
-    uint64_t checked; /* the code generation + 1 for which they are known to be right; 0: none */
-    struct doubts doubts; /* of the last copy, if it is one for this sample */
-    struct mark *marks;   /* MARKS of them, each where its address tells */
+    uint32_t looked_at;     /* index of the link whose opcode was read again last (frame_opcodes.h) */
+    uint64_t epoch;         /* codes->epoch for which the code pointers of the links are valid */
+    uint64_t root;    /* address of the entry shim above the first frame, if no frame is above the shim; 0: not known */
+    uint64_t checked; /* the code generation + 1 for which the links' code objects are confirmed; 0: none */
+    struct doubts doubts;           /* of the last copy, if that copy was for the current sample */
+    struct entry_shim *entry_shims; /* a hash table of ENTRY_SHIMS slots, by the shim's address; NULL: not needed yet */
     struct snapshot snapshot;
 };
 
-/* Room for the frames of one sample. */
+/* Working memory for the frames of one sample. Free it with walker_close(). */
 struct walker {
     const struct layout *layout;
     struct remote *remote;
     struct codes *codes;
-    uint32_t known; /* the last code object that was read before the call */
-    bool anew;      /* never takes frames from the last sample */
-    bool compared;  /* what is the same as in the last copy is known */
-    bool noting;    /* all code objects that it meets are noted in `met`, not only those of frames that are left out */
+    uint32_t known; /* number of the last code object that was read before the system call */
+    bool anew;      /* never take links from the last sample */
+    bool compared;  /* walk_compare() has compared the copy with the last one */
+    bool noting;    /* add all code objects to `met`, not only those of frames that are left out */
 
-    struct link *up; /* leaf first: from the current frame to the root, or to a frame known from last time */
+    struct link *up; /* leaf first: from the current frame towards the root, up to a link of the last sample */
     size_t up_room;
     uint32_t up_count;
-    struct link *down; /* root first: what those called */
+    struct link *down; /* root first: frames that the current frame has called since it was noted */
     size_t down_room;
     uint32_t down_count;
-    uint32_t joined; /* so many links of the last sample are above them */
-    uint64_t behind; /* where the data stack goes on below them */
-    struct code **met;
+    uint32_t joined;   /* this many links of the last sample are the stack's frames at the root */
+    uint64_t behind;   /* the address on the data stack where the next frame would lie */
+    struct code **met; /* code objects whose identity must be confirmed, because a frame was judged by them */
     size_t met_room, met_count;
     uint32_t unreadable; /* code objects that could not be read in this walk */
 };
 
+/* Frees the walker's memory. */
 void walker_close(struct walker *walker);
 
-/* Finds the stack of a thread that stands still, in a copy that snapshot_check() accepted: its current frame and the
- * links above it, as CPython itself and sys._getframe() follow them. No frame is looked for below the current one, and
- * none is doubted. LEARNED: a frame is not in the copy, and the next one has it; the thread still stands where it
- * stood. A frame whose code object can't be read is codes_gone(). UNSURE: the thread stands where its memory does not
- * tell the stack. ACCEPTED: walker->joined frames of walk->links, then `up` backwards. */
+/* Finds the stack of a thread that stands still, in a copy that snapshot_check() accepted: the current frame and its
+ * callers. Every frame is believed.
+ *     ATTEMPT_ACCEPTED  the stack is walker->joined links of walk->links, then walker->up backwards
+ *     ATTEMPT_LEARNED   a frame is not in the copy, and the next copy has the frame; the thread still stands where it
+ *                       stood
+ *     ATTEMPT_UNSURE    the thread stands at an instruction at which its memory does not determine the stack
+ * A frame whose code object is not readable gets codes_gone(). */
 enum attempt walk_still(struct walker *walker, struct walk *walk);
 
-/* What both walks share. Finds out what is the same as in the last sample's copy, for walk_join(). */
+/* The functions below serve walk_still() and live/find.h. */
+
+/* Compares the copy with that of the last sample, for walk_join(). */
 void walk_compare(struct walker *walker, struct walk *walk);
-/* How many links of the last sample are at and above this frame, which was found last, when nothing there changed. */
+/* Returns how many links of the last sample can be taken: those from the root to `frame`, which was found last. 0: the
+ * frame was not part of the last sample, or a frame between the root and it has changed. */
 uint32_t walk_join(const struct walker *walker, const struct walk *walk, uint64_t frame);
-/* Whether no frame is on the thread's data stack. */
+/* Whether the thread's data stack has no frame. */
 bool walk_has_no_data(const struct walker *walker, const struct walk *walk);
-/* Whether an instruction, as a frame has it, lies in this code object. */
+/* Whether the address that a frame has as its instruction lies in this code object. */
 bool walk_is_in_code(const struct code *code, uint64_t instruction);
-/* A frame has a code object that is not known: reads the code object, together with those of the frames above it, at
- * `above` and further, as far as the copy leads. False when it could not be read. */
+/* Reads the unknown code object of a frame. With the same calls, also reads unknown code objects of the frame's
+ * callers: `above` is the address of the first caller, and the callers are followed as far as the copy has them.
+ * Returns false when the frame's code object is not readable. */
 bool walk_read_codes(struct walker *walker, struct walk *walk, struct executed unknown, uint64_t above);
 
-/* Frees what is remembered of a thread. */
+/* Frees the memory of a walk and its snapshot, and resets the walk to `= {0}`. */
 void walk_free(struct walk *walk);
 
 #endif

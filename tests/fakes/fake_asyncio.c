@@ -196,7 +196,7 @@ void fake_drive(struct fake_asyncio *a, size_t thread, uint64_t task, const stru
     assert(count + 2 < FAKE_FRAMES);
     for (size_t i = 0; i < count; i++) {
         frames[i + 2] = (struct fake_frame){ GENERATOR, driven[i].code, driven[i].line };
-        a->p->threads[thread].strays[i + 2] = driven[i].coroutine + l->generator_frame;
+        a->p->threads[thread].off_stack[i + 2] = driven[i].coroutine + l->generator_frame;
     }
     fake_stack(a->p, thread, frames, count + 2);
     for (size_t i = 0; i < count; i++)

@@ -53,7 +53,7 @@ static void get_used_to(struct moving *moving, const struct frames *frames)
         moving_show(moving, frames);
         seen = fake_sample(p, 0);
     }
-    if (p->threads[0].state != UNWOUND || p->threads[0].attempts != 1)
+    if (p->threads[0].state != UNWIND_DONE || p->threads[0].attempts != 1)
         fail_msg("Python %x: a stack that keeps still: '%s' after %u attempts", fake_layout(p)->version, seen,
                  p->threads[0].attempts);
 }

@@ -63,10 +63,12 @@ static void note(struct fake_program *program)
     }
 }
 
-struct fake_program fake_program_start(struct fake_python *p, size_t thread, uint64_t seed, bool strays)
+struct fake_program fake_program_start(struct fake_python *p, size_t thread, uint64_t seed, bool off_stack)
 {
     static const char *const names[] = { "main", "f", "g", "h", "k", "l" };
-    struct fake_program program = { .p = p, .thread = thread, .random = seed * 77 + 1, .most = 12, .strays = strays };
+    struct fake_program program = {
+        .p = p, .thread = thread, .random = seed * 77 + 1, .most = 12, .off_stack = off_stack
+    };
     for (size_t i = 0; i < countof(names); i++) {
         program.functions[i] = fake_code(p, names[i], 1 + (uint32_t)i * 100, UNITS);
         fake_code_words(p, program.functions[i], 1 + (uint32_t)i % 3 * 7, 3 + (uint32_t)i % 2 * 5);
@@ -97,7 +99,7 @@ enum fit fake_program_had(const struct fake_program *program, const char *text, 
 static void push(struct fake_program *program)
 {
     struct fake_frame *next = &program->frames[program->count];
-    const uint32_t way = program->strays ? fake_program_random(program, 6) : 0;
+    const uint32_t way = program->off_stack ? fake_program_random(program, 6) : 0;
     const int unit = (int)fake_program_random(program, UNITS - 1);
     const uint64_t function =
         program->functions[1 + fake_program_random(program, (uint32_t)program->functions_count - 1)];

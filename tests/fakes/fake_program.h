@@ -15,7 +15,7 @@ struct fake_program {
     uint64_t random;
     uint64_t functions[6], generators[3];
     size_t functions_count, most; /* the latter: its deepest stack */
-    bool strays;                  /* it drives generators, and comes through C */
+    bool off_stack;               /* it drives generators, and comes through C */
     struct fake_frame frames[FAKE_FRAMES];
     size_t count;
     uint64_t steps;
@@ -23,7 +23,7 @@ struct fake_program {
         *history)[FAKE_DEEPEST]; /* what the last stacks looked like: each, and what is left without its leaf, ... */
 };
 
-struct fake_program fake_program_start(struct fake_python *p, size_t thread, uint64_t seed, bool strays);
+struct fake_program fake_program_start(struct fake_python *p, size_t thread, uint64_t seed, bool off_stack);
 void fake_program_end(struct fake_program *program);
 
 /* A number below `limit`. */

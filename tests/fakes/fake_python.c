@@ -340,7 +340,7 @@ const char *fake_sample(struct fake_python *p, size_t thread)
     t->unwound = wanted.unwound;
     t->attempts = wanted.attempts;
     switch (t->state) {
-    case UNWOUND:
+    case UNWIND_DONE:
         t->keep = t->walk.same;
         t->walk.same = t->walk.depth; /* as it was told */
         return fake_walk_text(p, &t->walk);
@@ -380,7 +380,7 @@ void fake_assert_seen(struct fake_python *p, const char *wanted)
 void fake_assert_depth(struct fake_python *p, size_t depth)
 {
     const char *seen = fake_sample(p, 0);
-    if (p->threads[0].state != UNWOUND || p->threads[0].walk.depth != depth)
+    if (p->threads[0].state != UNWIND_DONE || p->threads[0].walk.depth != depth)
         fail_msg("Python %x: %u frames and not %zu (%u attempts): %.100s", fake_layout(p)->version,
                  p->threads[0].walk.depth, depth, p->threads[0].attempts, seen);
 }

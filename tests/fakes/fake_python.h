@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A small CPython of any version in fake memory, built by hand: a runtime, interpreters, threads, frames, code objects.
  * Frames are as the version has them: those of plain calls one behind the other on the thread's data stack, those of
- * generators in heap objects, which the frame that drives them has on its stack of values, marks of entries from C
+ * generators in heap objects, which the frame that drives them has on its stack of values, entry shims
  * elsewhere; each with the note of where its stack of values ends that its state calls for. What has returned leaves
  * the remains that the version leaves. Where it keeps what, is layout's business, which test_layout.c compares with
  * real Pythons. */
@@ -14,7 +14,7 @@
 #define FAKE_SIZE        ((size_t)16 << 20)
 #define FAKE_THREADS     48
 #define FAKE_FRAMES      128 /* of a thread's stack */
-#define FAKE_MARKS       32
+#define FAKE_SHIMS       32
 #define FAKE_CHUNK       (16u << 10)
 #define FAKE_PAGE        4096u
 #define FAKE_INTERPRETER 18000 /* bytes of an interpreter that are read */
@@ -33,7 +33,7 @@ static const uint32_t fake_versions[] = {
 
 struct fake_frame {
     /* A generator is driven by the frame before it: through C in 3.11, later directly. SHIM: the next frame is entered
-     * from C; in 3.11 that is a byte in it, later a mark between both. */
+     * from C; in 3.11 that is a byte in it, later an entry shim between both. */
     enum { PLAIN, GENERATOR, SHIM } kind;
     uint64_t code;
     int unit; /* each is a line; -1: it has not begun */
@@ -45,8 +45,8 @@ struct fake_thread {
     uint64_t chunks[4];     /* of the data stack, oldest first; more than the first: see fake_chunk() */
     size_t chunks_count, chunk_begins[4]; /* the frame at which each begins */
     uint64_t root_shim;
-    uint64_t strays[FAKE_FRAMES]; /* where the n-th frame is when it is a generator's ... */
-    uint64_t marks[FAKE_MARKS];   /* ... and the n-th entry from C, on the C stack */
+    uint64_t off_stack[FAKE_FRAMES]; /* where the n-th frame is when it is a generator's ... */
+    uint64_t shims[FAKE_SHIMS];      /* ... and the n-th entry from C, on the C stack */
     struct {
         struct fake_frame is;
         uint64_t address; /* 0: it is no frame of its own in this version */

@@ -132,15 +132,15 @@ static void lay_out(struct fake_python *p, struct fake_thread *t, const struct f
 {
     const struct layout *l = fake_layout(p);
     uint64_t top = t->chunks[0] + l->chunk_data + 8;
-    size_t marks = 0;
+    size_t shims = 0;
     t->depth = count;
     for (size_t n = 0, chunk = 0; n < count; n++) {
         if (chunk + 1 < t->chunks_count && n >= t->chunk_begins[chunk + 1])
             top = t->chunks[++chunk] + l->chunk_data;
         t->stack[n].is = frames[n];
-        t->stack[n].address = frames[n].kind == PLAIN ? top : t->strays[n];
+        t->stack[n].address = frames[n].kind == PLAIN ? top : t->off_stack[n];
         if (frames[n].kind == SHIM)
-            t->stack[n].address = l->frame_entry ? 0 : t->marks[marks++ % FAKE_MARKS];
+            t->stack[n].address = l->frame_entry ? 0 : t->shims[shims++ % FAKE_SHIMS];
         if (frames[n].kind == PLAIN)
             top += frame_bytes(p, frames[n].code);
     }
@@ -261,9 +261,9 @@ size_t fake_thread(struct fake_python *p, uint32_t native_id)
         fake_poke(p, thread->address + l->thread_cframe, thread->cframe);
     }
     for (size_t i = 0; i < FAKE_FRAMES; i++)
-        thread->strays[i] = fake_room(p, FRAME_ROOM) + l->generator_frame;
-    for (size_t i = 0; i < FAKE_MARKS; i++)
-        thread->marks[i] = fake_room(p, FRAME_ROOM);
+        thread->off_stack[i] = fake_room(p, FRAME_ROOM) + l->generator_frame;
+    for (size_t i = 0; i < FAKE_SHIMS; i++)
+        thread->shims[i] = fake_room(p, FRAME_ROOM);
     if (l->thread_base_frame) {
         thread->base_frame = fake_room(p, FRAME_ROOM);
         fake_poke(p, thread->address + l->thread_base_frame, thread->base_frame);

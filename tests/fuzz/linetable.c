@@ -21,12 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size -= sizeof(first_line) + sizeof(unit);
     if (size > TABLE_LIMIT)
         size = TABLE_LIMIT;
-    struct place place, again;
-    const bool found = linetable_find(table, size, first_line, unit, &place);
-    if (found != linetable_find(table, size, first_line, unit, &again) || memcmp(&place, &again, sizeof(place)) != 0)
+    struct location location, again;
+    const bool found = linetable_find(table, size, first_line, unit, &location);
+    if (found != linetable_find(table, size, first_line, unit, &again) ||
+        memcmp(&location, &again, sizeof(location)) != 0)
         abort();
-    const bool unknown = !place.line && !place.end_line && place.column == -1 && place.end_column == -1;
-    if ((!found && !unknown) || place.column < -1 || place.end_column < -1 || place.end_line < place.line)
+    const bool unknown = !location.line && !location.end_line && location.column == -1 && location.end_column == -1;
+    if ((!found && !unknown) || location.column < -1 || location.end_column < -1 || location.end_line < location.line)
         abort();
     return 0;
 }

@@ -5,15 +5,15 @@
 
 #include <stdlib.h>
 
-#define ENOUGH          3          /* times that a call is to be seen for sure, ... */
-#define SHOWN_ENOUGH    8          /* ... or shown by single copies, ... */
-#define SHOWN_WITHIN    16384      /* ... in so many ticks */
-#define CALLGRAPH_LIMIT (1u << 20) /* remembered at once; then we start anew */
+#define ENOUGH          3          /* ticks in which enough copies in a row must show a call until it is known, ... */
+#define SHOWN_ENOUGH    8          /* ... or ticks in which a single copy must show it, ... */
+#define SHOWN_WITHIN    16384      /* ... within this many ticks */
+#define CALLGRAPH_LIMIT (1u << 20) /* remembered calls; at this number all are forgotten */
 
 bool callgraph_known(const struct callgraph *callgraph, uint32_t caller, uint32_t callee)
 {
-    const uint32_t place = intern_pairs_find(&callgraph->pairs, caller, callee);
-    return place && callgraph->edges[place - 1].seen >= ENOUGH;
+    const uint32_t number = intern_pairs_find(&callgraph->pairs, caller, callee);
+    return number && callgraph->edges[number - 1].seen >= ENOUGH;
 }
 
 bool callgraph_odd(const struct callgraph *callgraph, const struct made_call *call)
@@ -29,11 +29,11 @@ static struct edge *edge_of(struct callgraph *callgraph, uint32_t caller, uint32
         intern_pairs_free(&callgraph->functions);
     }
     bool added;
-    const uint32_t place = intern_pairs_number(&callgraph->pairs, caller, callee, &added);
-    callgraph->edges = alloc_grow(callgraph->edges, &callgraph->room, place, sizeof(*callgraph->edges));
+    const uint32_t number = intern_pairs_number(&callgraph->pairs, caller, callee, &added);
+    callgraph->edges = alloc_grow(callgraph->edges, &callgraph->room, number, sizeof(*callgraph->edges));
     if (added)
-        callgraph->edges[place - 1] = (struct edge){ .seen_last = tick - 1, .shown_last = tick - 1 };
-    return &callgraph->edges[place - 1];
+        callgraph->edges[number - 1] = (struct edge){ .seen_last = tick - 1, .shown_last = tick - 1 };
+    return &callgraph->edges[number - 1];
 }
 
 static void see(struct callgraph *callgraph, uint32_t caller, uint32_t callee, uint32_t tick)

@@ -4,7 +4,7 @@
 #include "formats/base/alloc.h"
 #include "record/python/opcode_effects.h"
 
-#define MARK_TRIES 16 /* places where a mark may be remembered */
+#define SHIM_TRIES 16 /* slots of the hash table in which a shim may be */
 #define TAGS       3u /* low bits of a word on a stack of values */
 
 uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
@@ -15,20 +15,20 @@ uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
 static enum life life_of(const struct layout *l, const struct live_frame *seen)
 {
     if (l->marks_returned_frames) {
-        /* A function without variables may also call with nothing on its stack. */
+        /* A function without variables may call with an empty stack of values, which looks the same. */
         const uint64_t bottom = seen->address + l->frame_locals;
-        return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? DEAD : CALLING;
+        return word_at(seen->here, l->frame_stack) == bottom && seen->code->locals > 0 ? LIFE_DEAD : LIFE_CALLING;
     }
     if ((int32_t)half_word_at(seen->here, l->frame_stack) == -1)
-        return RUNNING;
+        return LIFE_RUNNING;
     const bool can_call = seen->code->hidden || code_kind(seen->code, seen->instruction) & OPCODE_CALLS;
-    return can_call || seen->owner == l->owner_generator ? CALLING : PAUSED;
+    return can_call || seen->owner == l->owner_generator ? LIFE_CALLING : LIFE_PAUSED;
 }
 
-/* Whether a frame on the data stack is one of a function that runs. That of a generator's function leaves the stack at
- * once. Where a frame that has returned has no mark, one that is being made still has the instruction of the one that
- * was there before, which mostly was about to return: whoever returns counts as returned. A mark may be that the frame
- * has no code object.
+/* Whether a frame on the data stack belongs to a function that has begun and not returned. Not so:
+ *   - a frame of a generator's function: it leaves the data stack at once;
+ *   - up to 3.13, a frame at an instruction that returns. A frame that is being made still has the instruction of the
+ *     frame that had its memory before, which mostly stood at its return.
  */
 static bool is_begun(const struct layout *l, const struct live_frame *seen)
 {
@@ -51,39 +51,39 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     const unsigned char *here = snapshot_find(&walk->snapshot, l, address);
     seen->here = here;
     if (!here)
-        return LEARNED;
+        return ATTEMPT_LEARNED;
     *seen = (struct live_frame){ .here = here,
                                  .address = address,
                                  .previous = word_at(here, l->frame_previous),
                                  .instruction = word_at(here, l->frame_instruction),
                                  .owner = here[l->frame_owner],
-                                 .stray = walk->snapshot.found_stray != NULL,
+                                 .off_stack = walk->snapshot.found_off_stack != NULL,
                                  .chunk = walk->snapshot.found_chunk };
     if (seen->owner >= l->owner_shim)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const struct executed executed = code_executed(l, here);
     if (seen->owner == l->owner_frame_object)
-        return TORN;
-    seen->life = DEAD;
+        return ATTEMPT_TORN;
+    seen->life = LIFE_DEAD;
     if (executed.code == 0)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     seen->code = codes_find(w->codes, executed.code, executed.copy);
     if (!seen->code)
-        return walk_read_codes(w, walk, executed, seen->previous) ? LEARNED : NO_CODE;
+        return walk_read_codes(w, walk, executed, seen->previous) ? ATTEMPT_LEARNED : ATTEMPT_NO_CODE;
     if (w->noting)
         note_met(w, seen->code);
-    /* It was read after this copy was made. */
+    /* The code object was read after this copy was made, so it may not be the one that the frame had. */
     if (seen->code->number > w->known)
-        return LEARNED;
+        return ATTEMPT_LEARNED;
     seen->life = life_of(l, seen);
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))
-        seen->life = DEAD;
-    /* It is left out for what its code object says: that must be the one it has. */
-    if (seen->life == DEAD || seen->life == PAUSED)
+        seen->life = LIFE_DEAD;
+    /* The frame is left out because of its code object. So the code object must be confirmed. */
+    if (seen->life == LIFE_DEAD || seen->life == LIFE_PAUSED)
         note_met(w, seen->code);
-    return walk_is_in_code(seen->code, seen->instruction) || seen->life == DEAD ? ACCEPTED : TORN;
+    return walk_is_in_code(seen->code, seen->instruction) || seen->life == LIFE_DEAD ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 /* ---- who called whom ---- */
@@ -111,12 +111,12 @@ enum attempt live_frame_values(struct walker *w, struct walk *walk, const struct
                                              : locals + (uint64_t)half_word_at(seen->here, l->frame_stack) * 8;
     values->count = 0;
     if (end <= bottom || end - bottom > (uint64_t)seen->code->stack * 8 || end % 8 != 0)
-        return ACCEPTED;
+        return ATTEMPT_ACCEPTED;
     const size_t near = end - bottom < DRIVEN_NEAR * 8 ? (end - bottom) / 8 : DRIVEN_NEAR;
     if (!snapshot_find(&walk->snapshot, l, seen->address))
-        return TORN;
+        return ATTEMPT_TORN;
     values->count = snapshot_words(&walk->snapshot, end - near * 8, values->words, near);
-    return values->count == near ? ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
+    return values->count == near ? ATTEMPT_ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
 }
 
 bool live_frame_values_have(const struct layout *l, const struct values *values, uint64_t generator_frame)
@@ -129,20 +129,23 @@ bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind)
     return seen->code->hidden || (kind & OPCODE_CALLS && (kind & OPCODE_HIDES || !(kind & OPCODE_RESUMES)));
 }
 
-/* What a frame does that has called C, as far as its marks tell. */
+/* The life of a frame that has called C code. */
 static enum life life_in_c(const struct layout *l)
 {
-    return l->marks_running_frames ? RUNNING : CALLING;
+    return l->marks_running_frames ? LIFE_RUNNING : LIFE_CALLING;
 }
 
-/* Through C. Any instruction may lead there, but only some drive a generator. */
+/* Whether `caller` can have called `callee` through C. Any instruction may call C code, but only some drive a
+ * generator.
+ */
 static bool called_through_c(const struct layout *l, const struct live_frame *caller, const struct live_frame *callee,
                              uint32_t kind, bool certain)
 {
-    /* A generator into which an exception is thrown does not run while the one that it delegates to handles it. */
-    const bool throws = caller->owner == l->owner_generator && caller->life == CALLING;
+    /* gen.throw() into a generator that delegates: the inner generator handles the exception while the outer one is not
+     * LIFE_RUNNING. */
+    const bool throws = caller->owner == l->owner_generator && caller->life == LIFE_CALLING;
     if (callee->owner != l->owner_generator)
-        return certain || !l->marks_running_frames || caller->life == RUNNING || throws;
+        return certain || !l->marks_running_frames || caller->life == LIFE_RUNNING || throws;
     return certain || throws || (caller->life == life_in_c(l) && kind & OPCODE_DRIVES);
 }
 
@@ -151,39 +154,39 @@ static enum attempt resumed(struct walker *w, struct walk *walk, const struct li
 {
     struct values values;
     if (!(kind & OPCODE_RESUMES))
-        return TORN;
+        return ATTEMPT_TORN;
     const enum attempt done = live_frame_values(w, walk, caller, &values);
-    if (done != ACCEPTED)
+    if (done != ATTEMPT_ACCEPTED)
         return done;
-    return live_frame_values_have(w->layout, &values, callee->address) ? ACCEPTED : TORN;
+    return live_frame_values_have(w->layout, &values, callee->address) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct live_frame *caller,
                                const struct live_frame *callee, bool from_c, bool certain)
 {
     const struct layout *l = w->layout;
-    if (caller->life == DEAD)
-        return TORN;
+    if (caller->life == LIFE_DEAD)
+        return ATTEMPT_TORN;
     const uint32_t kind = live_frame_kind(caller);
     if (from_c)
-        return called_through_c(l, caller, callee, kind, certain) ? ACCEPTED : TORN;
-    /* One into which an exception is thrown is linked without a mark, though C does it. */
+        return called_through_c(l, caller, callee, kind, certain) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
+    /* gen.throw() is C code, but links the generator without an entry shim. */
     if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)
-        return live_frame_still_there(w, walk, caller, true) ? ACCEPTED : TORN;
-    if (caller->life != CALLING)
-        return TORN;
+        return live_frame_still_there(w, walk, caller, true) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
+    if (caller->life != LIFE_CALLING)
+        return ATTEMPT_TORN;
     if (callee->owner == l->owner_generator)
         return resumed(w, walk, caller, callee, kind);
-    const bool neighbours = !caller->stray && !callee->stray && caller->chunk == callee->chunk;
+    const bool neighbours = !caller->off_stack && !callee->off_stack && caller->chunk == callee->chunk;
     const bool fits = !neighbours || callee->address == caller->address + live_frame_bytes(l, caller->code);
-    return live_frame_calls_plainly(caller, kind) && fits ? ACCEPTED : TORN;
+    return live_frame_calls_plainly(caller, kind) && fits ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 bool live_frame_still_there(const struct walker *w, const struct walk *walk, const struct live_frame *seen,
                             bool exactly)
 {
     const struct layout *l = w->layout;
-    const unsigned char *again = seen->stray ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
+    const unsigned char *again = seen->off_stack ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
     if (!again)
         return true;
     return word_at(again, l->frame_previous) == seen->previous &&
@@ -191,79 +194,80 @@ bool live_frame_still_there(const struct walker *w, const struct walk *walk, con
            (!exactly || word_at(again, l->frame_instruction) == seen->instruction);
 }
 
-/* ---- marks ---- */
+/* ---- entry shims ---- */
 
-/* Whether the plain frame `callee` lies right behind the one at an address. */
+/* Whether the plain frame `callee` lies right behind the frame at an address. */
 static bool lies_behind(struct walker *w, struct walk *walk, uint64_t address, const struct live_frame *callee)
 {
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, address);
     struct live_frame caller;
-    /* It is not learned here: what lies there may be no frame at all. */
+    /* An unknown code object is not read here: the memory may be no frame. */
     const struct executed executed = here ? code_executed(w->layout, here) : (struct executed){ 0 };
     if (!codes_find(w->codes, executed.code, executed.copy))
         return false;
-    return live_frame_look(w, walk, address, &caller) == ACCEPTED && !caller.stray && caller.code &&
+    return live_frame_look(w, walk, address, &caller) == ATTEMPT_ACCEPTED && !caller.off_stack && caller.code &&
            caller.chunk == callee->chunk &&
            caller.address + live_frame_bytes(w->layout, caller.code) == callee->address;
 }
 
-/* Whether what was seen above a mark at this address is still there. A frame that goes on with a generator may have the
- * generator between them, and the mark at the same place. */
+/* Whether the frame `above`, to which a shim linked when it was remembered, is still the caller of `callee`. Not so if
+ * the frame can resume a generator: the generator may be between the two, with another shim at the same address. */
 static bool is_still_above(struct walker *w, struct walk *walk, uint64_t above, const struct live_frame *callee)
 {
     struct live_frame caller;
-    return lies_behind(w, walk, above, callee) && live_frame_look(w, walk, above, &caller) == ACCEPTED &&
+    return lies_behind(w, walk, above, callee) && live_frame_look(w, walk, above, &caller) == ATTEMPT_ACCEPTED &&
            caller.life == life_in_c(w->layout) && !(live_frame_kind(&caller) & OPCODE_RESUMES);
 }
 
-/* Whether nothing is above a mark of an entry that leads there. */
+/* Whether an entry shim that links to `above` is at the root. */
 static bool is_end(const struct walker *w, const struct walk *walk, uint64_t above)
 {
     const uint32_t base = w->layout->thread_base_frame;
     return above == (base ? word_at(snapshot_state(&walk->snapshot), base) : 0);
 }
 
-/* Where the mark at an address is remembered, or is to be. */
-static struct mark *place_of_mark(struct walk *walk, uint64_t address)
+/* The slot of the shim at an address: the one that has the shim, or the one to put it into. */
+static struct entry_shim *slot_of_shim(struct walk *walk, uint64_t address)
 {
     const uint64_t first = address >> 4 ^ address >> 12;
-    for (uint64_t i = first; i < first + MARK_TRIES; i++)
-        if (walk->marks[i % MARKS].address == address || walk->marks[i % MARKS].address == 0)
-            return &walk->marks[i % MARKS];
-    return &walk->marks[first % MARKS];
+    for (uint64_t i = first; i < first + SHIM_TRIES; i++)
+        if (walk->entry_shims[i % ENTRY_SHIMS].address == address || walk->entry_shims[i % ENTRY_SHIMS].address == 0)
+            return &walk->entry_shims[i % ENTRY_SHIMS];
+    return &walk->entry_shims[first % ENTRY_SHIMS];
 }
 
-bool live_frame_known_mark(struct walk *walk, uint64_t mark, uint64_t above)
+bool live_frame_known_shim(struct walk *walk, uint64_t shim, uint64_t above)
 {
-    const struct mark *known = place_of_mark(walk, mark);
-    return mark && known->address == mark && known->above == above;
+    const struct entry_shim *known = slot_of_shim(walk, shim);
+    return shim && known->address == shim && known->above == above;
 }
 
-bool live_frame_above_mark(struct walker *w, struct walk *walk, uint64_t mark, const struct live_frame *callee,
+bool live_frame_above_shim(struct walker *w, struct walk *walk, uint64_t shim, const struct live_frame *callee,
                            uint64_t *above)
 {
     const struct layout *l = w->layout;
-    struct mark *known = place_of_mark(walk, mark);
+    struct entry_shim *known = slot_of_shim(walk, shim);
     *above = known->above;
-    if (known->address == mark && is_still_above(w, walk, known->above, callee))
+    if (known->address == shim && is_still_above(w, walk, known->above, callee))
         return true;
     unsigned char head[LAYOUT_FRAME_MAX];
     if (walk->snapshot.learn_left == 0)
         return false;
     walk->snapshot.learn_left--;
-    if (remote_read(w->remote, mark, head, l->frame_size) != REMOTE_READ || head[l->frame_owner] < l->owner_shim)
+    if (remote_read(w->remote, shim, head, l->frame_size) != REMOTE_READ || head[l->frame_owner] < l->owner_shim)
         return false;
     *above = word_at(head, l->frame_previous);
     if (is_end(w, walk, *above))
         return true;
     if (!lies_behind(w, walk, *above, callee))
         return false;
-    *known = (struct mark){ mark, *above };
+    *known = (struct entry_shim){ shim, *above };
     return true;
 }
 
 /* ---- two copies, one after the other ---- */
 
+/* Whether a frame is the same in the copy and in `again`. `exactly`: and stands at the same instruction. */
 static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame, const unsigned char *again,
                        bool exactly)
 {
@@ -278,10 +282,11 @@ static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame
 static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
 {
     const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
-    return here && walk->snapshot.found_stray;
+    return here && walk->snapshot.found_off_stack;
 }
 
-/* Whether the call was there in both copies; the second ones of its frames are these. */
+/* Whether the call is the same in the copy and in another one. `again_caller` and `again_callee` are the other copies
+ * of its frames. */
 static bool same_call(const struct walker *w, struct walk *walk, const struct link *caller, const struct link *callee,
                       const unsigned char *again_caller, const unsigned char *again_callee)
 {
@@ -302,12 +307,12 @@ uint32_t live_frame_sure(const struct walker *w, struct walk *walk, const struct
     const struct snapshot *s = &walk->snapshot;
     const struct layout *l = w->layout;
     if (s->near && !live_frame_near(w, walk, caller, callee))
-        return WALKER_UNSEEN;
+        return LIVE_FRAME_UNSEEN;
     for (uint32_t i = 0; s->near && i < NEAR_COPIES; i++) {
         const unsigned char *near_caller = snapshot_find_near(s, l, caller->address, i);
         const unsigned char *near_callee = snapshot_find_near(s, l, callee->address, i);
         if (!near_caller || !near_callee)
-            return WALKER_UNSEEN;
+            return LIVE_FRAME_UNSEEN;
         if (!same_call(w, walk, caller, callee, near_caller, near_callee))
             return i;
     }
@@ -320,8 +325,8 @@ bool live_frame_together(const struct walker *w, struct walk *walk, const struct
                          const struct link *callee)
 {
     struct snapshot *s = &walk->snapshot;
-    if (!snapshot_find(s, w->layout, caller->address) || s->found_stray)
+    if (!snapshot_find(s, w->layout, caller->address) || s->found_off_stack)
         return false;
     const size_t chunk = s->found_chunk;
-    return snapshot_find(s, w->layout, callee->address) && !s->found_stray && s->found_chunk == chunk;
+    return snapshot_find(s, w->layout, callee->address) && !s->found_off_stack && s->found_chunk == chunk;
 }

@@ -1,71 +1,95 @@
 /* SPDX-License-Identifier: MIT */
-/* A frame in the copy of a thread: what it does, and which other it can have called. See find.h for the reasons. */
+/* One frame in the copy of a thread that moves: whether it is alive, and which other frame it can have called. find.h
+ * explains the rules. */
 #ifndef PYREEL_RECORD_UNWIND_LIVE_LIVE_FRAME_H
 #define PYREEL_RECORD_UNWIND_LIVE_LIVE_FRAME_H
 
 #include "record/unwind/live/find.h"
 
-#define DRIVEN_NEAR 3 /* words from the end of a stack of values, where a driven generator is */
+#define DRIVEN_NEAR                                                                                                    \
+    3 /* a generator that a frame drives is among this many last words of the frame's stack of values                  \
+       */
 
+/* What a frame does, as the table in find.h says. */
 enum life {
-    RUNNING,
-    CALLING,
-    PAUSED, /* where running frames are marked: neither runs nor stands at a call; returned, or being traced */
-    DEAD,
+    LIFE_RUNNING,
+    LIFE_CALLING,
+    LIFE_PAUSED, /* up to 3.13: neither runs nor stands at a call; it has returned, or is being traced */
+    LIFE_DEAD,
 };
 
 /* A frame in the copy. */
 struct live_frame {
-    const unsigned char *here;
+    const unsigned char *here; /* its bytes in the copy; NULL: the copy does not have the frame */
     uint64_t address, previous, instruction;
-    struct code *code; /* NULL: a mark of an entry, or one that is dead */
+    struct code *code; /* NULL: an entry shim, or a dead frame */
     uint32_t owner;
     enum life life;
-    bool entered_c; /* the frame that it called was called through C */
-    bool stray;     /* not on the data stack */
+    bool entered_c; /* the frame called the next frame through C */
+    bool off_stack; /* the frame is not on the data stack */
     bool suspended; /* see struct link */
-    size_t chunk;   /* else in this one */
+    size_t chunk;   /* index of the frame's chunk, unless off_stack */
 };
 
-/* The values next to the end of a frame's stack of values. */
+/* The words at the end of a frame's stack of values. */
 struct values {
     uint64_t words[DRIVEN_NEAR];
     size_t count;
 };
 
-/* Looks at the frame at an address. ACCEPTED: it is in the copy, and if it is no mark of an entry, its code is known
- * and its instruction in it. LEARNED with seen->here NULL: it is not in the copy. */
+/* Fills in *seen for the frame at an address.
+ *     ATTEMPT_ACCEPTED  the copy has the frame. Unless it is an entry shim or dead, its code object is known and has
+ *                       its instruction
+ *     ATTEMPT_LEARNED   the copy does not have the frame (seen->here is NULL), or its code object was read just now
+ *     ATTEMPT_TORN      the bytes cannot be a frame
+ *     ATTEMPT_NO_CODE   the code object is not readable */
 enum attempt live_frame_look(struct walker *walker, struct walk *walk, uint64_t address, struct live_frame *seen);
 
-/* Bytes that a frame takes on the data stack. */
+/* How many bytes a frame of this code object takes on the data stack. */
 uint64_t live_frame_bytes(const struct layout *layout, const struct code *code);
 
-/* The effects of the instruction of a frame, see formats/cpython/opcodes.h. */
+/* The effects of the instruction at which a frame stands, see formats/cpython/opcodes.h. */
 uint32_t live_frame_kind(const struct live_frame *seen);
-/* Whether an instruction of this kind in it can call a function that is no generator. */
+/* Whether the frame can have called a function that is no generator, at an instruction of this kind. */
 bool live_frame_calls_plainly(const struct live_frame *seen, uint32_t kind);
 
-/* The end of its stack of values; LEARNED: that is not in the copy. */
+/* Reads the end of a frame's stack of values. ATTEMPT_LEARNED: the copy does not have it, and the next copy does. */
 enum attempt live_frame_values(struct walker *walker, struct walk *walk, const struct live_frame *seen,
                                struct values *values);
-/* Whether the object that a generator's frame belongs to is among them. */
+/* Whether the values have the generator object whose frame is at this address. */
 bool live_frame_values_have(const struct layout *layout, const struct values *values, uint64_t generator_frame);
 
-/* Whether `caller` can have called `callee`, as the copy has both: ACCEPTED or TORN, or LEARNED when what tells is not
- * in the copy. `from_c`: through C; `certain`: the callee was alive at the moment. */
+/* Whether `caller` can have called `callee`, as the copy shows both: ATTEMPT_ACCEPTED or ATTEMPT_TORN. ATTEMPT_LEARNED:
+ * the copy lacks the memory that decides this. `from_c`: the call went through C. `certain`: the callee was alive at
+ * the moment of the copy. */
 enum attempt live_frame_called(struct walker *walker, struct walk *walk, const struct live_frame *caller,
                                const struct live_frame *callee, bool from_c, bool certain);
 
-/* Whether a neighbour of a stray is the same frame on the other side of reading the strays; `exactly`: and at the same
- * place. */
+/* Whether a frame next to an off-stack frame is the same frame in the second copy, which was read behind the off-stack
+ * frames. `exactly`: the frame must stand at the same instruction, too. True when the frame has no second copy. */
 bool live_frame_still_there(const struct walker *walker, const struct walk *walk, const struct live_frame *seen,
                             bool exactly);
 
-/* Whether a mark at this address is known to lead to the frame `above`. */
-bool live_frame_known_mark(struct walk *walk, uint64_t mark, uint64_t above);
-/* The frame above a mark of an entry that a plain frame was called through: not read with the copy, since it does not
- * change while its frames are there, and their place tells whether it is right. False when it leads elsewhere. */
-bool live_frame_above_mark(struct walker *walker, struct walk *walk, uint64_t mark, const struct live_frame *callee,
+/* Whether the entry shim at this address is known to link to the frame `above`. */
+bool live_frame_known_shim(struct walk *walk, uint64_t shim, uint64_t above);
+/* Sets *above to the frame that an entry shim links to; `callee` is the plain frame that was called through the shim.
+ * The shim is read by itself, not with the copy: it does not change while its frames exist, and the positions of
+ * `callee` and *above show whether the link is right. Returns false when the link is wrong. */
+bool live_frame_above_shim(struct walker *walker, struct walk *walk, uint64_t shim, const struct live_frame *callee,
                            uint64_t *above);
+
+/* Whether both frames are in one piece of which near copies can be made (snapshot.h). */
+bool live_frame_near(const struct walker *walker, struct walk *walk, const struct link *caller,
+                     const struct link *callee);
+/* Whether both frames are in one chunk of the copy. Then the copy shows both at one moment. */
+bool live_frame_together(const struct walker *walker, struct walk *walk, const struct link *caller,
+                         const struct link *callee);
+
+/* Returns how many more copies show both frames unchanged: the caller stands at the same instruction, and the callee is
+ * the same frame. A frame without a second copy counts as unchanged. LIVE_FRAME_UNSEEN: there are near copies, and the
+ * frames are not in one piece. */
+#define LIVE_FRAME_UNSEEN UINT32_MAX
+uint32_t live_frame_sure(const struct walker *walker, struct walk *walk, const struct link *caller,
+                         const struct link *callee);
 
 #endif

@@ -2,16 +2,17 @@
 #include "record/unwind/live/verify.h"
 
 #include "formats/base/alloc.h"
-#include "record/unwind/live/find.h"
+#include "record/unwind/live/live_frame.h"
 
-#define NEAR_LEAF     8  /* frames */
-#define SURE_COPIES   2  /* more, in a row, that show a call which is not known */
-#define SURE_ODD      3  /* the same of another function than its caller is known to call */
-#define SURE_FAR      4  /* the same far from the leaf */
-#define SURE_ATTEMPTS 3  /* before this one, calls that need more than SURE_COPIES are not looked at twice */
-#define CUT_ATTEMPTS  40 /* after so many, calls that could not be seen for sure are left out, ... */
-#define CUT_LOOKS     6  /* ... if there were so many looks at them: attempts are also for learning where things are */
-#define GONE_CALLS    16 /* that one copy showed and the next one does not, before those are looked for in vain */
+#define NEAR_LEAF   8 /* frames */
+#define SURE_COPIES 2 /* copies in a row, besides the first, that have to show an unknown call, ... */
+#define SURE_ODD    3 /* ... a call of another function than the caller is known to call, ... */
+#define SURE_FAR    4 /* ... a call more than NEAR_LEAF frames from the leaf */
+#define SURE_ATTEMPTS                                                                                                  \
+    3 /* before this attempt, a copy with a call that needs more than SURE_COPIES is dropped at once */
+#define CUT_ATTEMPTS 40 /* after this many attempts the stack is cut off above the first unproved call, ... */
+#define CUT_LOOKS    6  /* ... if the calls of this many copies were examined: other attempts only correct the plan */
+#define GONE_CALLS   16 /* calls of the copy before that are searched for a call of this copy */
 
 static uint32_t line_of(const struct unwinder *u, const struct link *link)
 {
@@ -28,7 +29,8 @@ static struct made_call call_between(const struct unwinder *u, const struct link
     return (struct made_call){ caller->frame, line_of(u, callee), callee->code->function };
 }
 
-/* How many copies have to show a call that is not known, see callgraph.h. */
+/* How many more copies have to show an unknown call (callgraph.h). `from_leaf`: frames between the call and the leaf.
+ */
 static uint32_t copies_needed(const struct unwinder *u, const struct made_call *call, uint32_t from_leaf)
 {
     if (from_leaf > NEAR_LEAF)
@@ -36,8 +38,9 @@ static uint32_t copies_needed(const struct unwinder *u, const struct made_call *
     return callgraph_odd(&u->callgraph, call) ? SURE_ODD : SURE_COPIES;
 }
 
-/* Whether it is known that the generator `callee`, which another one drives, is there below the function that drives
- * them all: generators stay where they are while others drive them. */
+/* `driver` drives `caller`, a generator, which drives `callee`, another generator. Whether `driver` is known to drive
+ * `callee` in this way. The check of `caller` and `callee` alone is not enough: `callee` stays suspended at its line
+ * while another function drives `caller`. */
 static bool is_known_below(const struct unwinder *u, const struct link *driver, const struct link *caller,
                            const struct link *callee)
 {
@@ -45,20 +48,22 @@ static bool is_known_below(const struct unwinder *u, const struct link *driver, 
            callgraph_known(&u->callgraph, driver->frame, line_of(u, callee) | CALLGRAPH_DRIVEN);
 }
 
-/* Who drives what the frame calls, when `driver` drives the frame. */
+/* Returns the driver of the frames that `link` calls: `driver`, if `link` is a generator that `driver` drives, else
+ * `link` itself. */
 static const struct link *driver_below(const struct link *driver, const struct link *link)
 {
     return code_is_generator(link->code) ? driver : link;
 }
 
-/* The first frame that its caller is not known to call; fresh_count: there is none. */
+/* The index in `fresh` of the first frame whose caller is not known to call it; fresh_count: there is none. `above` is
+ * the caller of the first frame; NULL: the first frame is the root. */
 static uint32_t first_unknown(const struct unwinder *u, const struct link *above)
 {
     uint32_t known_caller = 0, known_callee = 0;
     const struct link *caller = above, *driver = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], driver = driver_below(driver, caller), i++) {
         const struct link *callee = &u->fresh[i];
-        /* In a recursion one look is enough. */
+        /* A recursion repeats one call. */
         if (!caller || (caller->frame == known_caller && callee->frame == known_callee))
             continue;
         if (!is_known(u, caller, callee) || !is_known_below(u, driver, caller, callee))
@@ -74,7 +79,8 @@ static uint32_t root_function(const struct unwinder *u)
     return u->fresh_count > 0 ? u->fresh[0].code->function : 0;
 }
 
-/* Another root than last time or none: the state may be one that lasts for nanoseconds, or by now another thread's. */
+/* Whether the stack has another root than in the last sample, or none. The thread may be in a state that lasts for
+ * nanoseconds, or its address may belong to another thread now. */
 static bool is_odd(const struct unwinder *u, const struct walk *walk, const struct link *above)
 {
     if (above || (walk->sampled && walk->depth == 0))
@@ -82,18 +88,19 @@ static bool is_odd(const struct unwinder *u, const struct walk *walk, const stru
     return u->fresh_count == 0 || (walk->sampled && walk->root_function != root_function(u));
 }
 
-/* So many copies show the root. What is above it, and leads to nothing, is another piece than the root. */
+/* How many more copies show the root. LIVE_FRAME_UNSEEN for near copies: the entry shim above the root is in another
+ * piece. */
 static uint32_t sure_of_root(const struct unwinder *u, struct walk *walk)
 {
     const struct link *root = u->fresh_count > 0 ? &u->fresh[0] : NULL;
     if (!walk->snapshot.twice)
         return 0;
     if (walk->snapshot.near)
-        return WALKER_UNSEEN;
+        return LIVE_FRAME_UNSEEN;
     return root ? live_frame_sure(&u->walker, walk, root, root) : 1;
 }
 
-/* Whether the thread is elsewhere than in its last sample. */
+/* Whether the stack differs from that of the last sample. */
 static bool has_moved(const struct unwinder *u, const struct walk *walk)
 {
     const uint32_t joined = u->walker.joined;
@@ -107,8 +114,9 @@ static bool has_moved(const struct unwinder *u, const struct walk *walk)
     return false;
 }
 
-/* What an instruction has on its stack is not noted at each one: a caller may seem to go on with a generator that it
- * had there before. So one that did not run is only believed where it was seen to. */
+/* CPython does not note the end of a frame's stack of values at each instruction. So a caller may seem to resume a
+ * generator that it had on that stack before. A suspended generator, and the frames below it, stay only if the caller
+ * is known to call it. */
 static void leave_out_suspended(struct unwinder *u, const struct link *above)
 {
     const struct link *caller = above;
@@ -117,17 +125,17 @@ static void leave_out_suspended(struct unwinder *u, const struct link *above)
             u->fresh_count = i;
 }
 
-/* A look at the calls of a copy that are not known. */
+/* The examination of a copy's unknown calls. */
 struct look {
-    struct doubts *before, *now; /* what the copy before showed, and what this one does */
-    uint32_t from;               /* where the next call is in the one before: both are in order, root first */
-    bool root;                   /* enough copies showed the root, or it is not odd, ... */
-    uint32_t shown;              /* ... and this is the first frame of which that is not so; fresh_count: none */
+    struct doubts *before, *now; /* unknown calls of the copy before, and of this copy */
+    uint32_t from;               /* index in `before` from which the next call is searched; both lists are root first */
+    bool root;                   /* the root is proved: enough copies showed it, or it is not odd */
+    uint32_t shown;              /* index in `fresh` of the first frame whose call is not proved; fresh_count: none */
     bool unlikely;               /* a call needs more than SURE_COPIES */
-    bool near;                   /* what is not shown, the root or that call, is in one piece */
+    bool near; /* the first call that is not proved has both frames in one piece; false for the root */
 };
 
-/* How many copies in a row showed a call before this one. */
+/* How many copies in a row, up to the copy before this one, showed a call. */
 static uint32_t shown_before(struct look *look, uint32_t caller, uint32_t callee)
 {
     for (uint32_t i = look->from; i < look->before->count && i - look->from <= GONE_CALLS; i++) {
@@ -140,13 +148,13 @@ static uint32_t shown_before(struct look *look, uint32_t caller, uint32_t callee
     return 0;
 }
 
-/* Notes a call that is not known, and how many copies showed it for sure now. Returns how many in a row do; *before:
- * how many did before this one. */
+/* Notes an unknown call, and how many more copies of this system call showed the call unchanged (`sure`). Returns how
+ * many copies in a row show the call. *before: how many did so before this system call. */
 static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, uint32_t sure, uint32_t *before)
 {
     struct doubts *now = look->now;
     *before = shown_before(look, caller, callee);
-    const uint32_t copies = sure == WALKER_UNSEEN ? *before : sure ? *before + sure : 0;
+    const uint32_t copies = sure == LIVE_FRAME_UNSEEN ? *before : sure ? *before + sure : 0;
     now->calls = alloc_grow(now->calls, &now->room, now->count + 1, sizeof(*now->calls));
     now->calls[now->count++] = (struct doubted){ caller, callee, copies };
     return copies;
@@ -159,16 +167,17 @@ static bool is_shown_root(struct unwinder *u, struct walk *walk, struct look *lo
     return note_call(look, 0, root_function(u), sure_of_root(u, walk), &before) >= SURE_COPIES;
 }
 
-/* How many copies show the call at the frame at `i`, of those that are made twice. */
+/* How many second or near copies show the call of the frame at index `i` unchanged. Far from the leaf, near copies
+ * count as one. */
 static uint32_t sure_copies(const struct unwinder *u, struct walk *walk, const struct link *caller, uint32_t i)
 {
     if (!walk->snapshot.twice)
         return 0;
     const uint32_t sure = live_frame_sure(&u->walker, walk, caller, &u->fresh[i]);
-    return sure > 1 && sure != WALKER_UNSEEN && u->fresh_count - i > NEAR_LEAF ? 1 : sure;
+    return sure > 1 && sure != LIVE_FRAME_UNSEEN && u->fresh_count - i > NEAR_LEAF ? 1 : sure;
 }
 
-/* The frame at `i` has not been shown often enough. */
+/* Notes that too few copies show the call of the frame at index `i`. */
 static void note_not_shown(const struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
                            uint32_t i)
 {
@@ -179,8 +188,9 @@ static void note_not_shown(const struct unwinder *u, struct walk *walk, struct l
         look->near = live_frame_near(&u->walker, walk, caller, &u->fresh[i]);
 }
 
-/* At a call of the frame at `i`. It counts as seen also when the sample is given up for another call's sake, else calls
- * that are mostly shown together with a short one would never be known. */
+/* Examines the call of the frame at index `i`. A call that enough copies showed counts as seen, even if the sample is
+ * dropped because of another call. Otherwise a call that mostly appears together with a very short call would never
+ * become known. */
 static void look_at(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller, uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
@@ -197,7 +207,7 @@ static void look_at(struct unwinder *u, struct walk *walk, struct look *look, co
     look->unlikely |= needed > SURE_COPIES;
 }
 
-/* At the generator at `i`, of which it is not known that it is there below its driver. */
+/* Examines the generator at index `i`, which `driver` is not known to drive. */
 static void look_below(struct unwinder *u, struct walk *walk, struct look *look, const struct link *driver, uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
@@ -210,7 +220,8 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
         callgraph_see_driven(&u->callgraph, driver->frame, line_of(u, callee), u->tick);
 }
 
-/* At all of them; `first` is the first callee. The next copy is compared with this one. */
+/* Examines all unknown calls; `first` is the index of the first one. Then walk->doubts has the calls of this copy, for
+ * comparison with the next copy. */
 static struct look look_at_calls(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first,
                                  bool odd)
 {
@@ -237,18 +248,18 @@ bool verify_calls(struct unwinder *u, struct walk *walk, uint32_t attempts)
     leave_out_suspended(u, above);
     const bool odd = is_odd(u, walk, above);
     const uint32_t first = first_unknown(u, above);
-    /* Nothing new is not seen again: a program that lost its processor half-way into a call would make that call
-     * known. */
+    /* A stack that has not changed proves nothing new: the program may have lost its processor in the middle of a call,
+     * and would make a wrong call known. */
     if (!odd && (first == u->fresh_count || !has_moved(u, walk))) {
         walk->snapshot.twice = walk->cut = false;
         return true;
     }
     const struct look look = look_at_calls(u, walk, above, first, odd);
-    if (look.unlikely && attempts < SURE_ATTEMPTS) { /* most likely there is no such call */
+    if (look.unlikely && attempts < SURE_ATTEMPTS) { /* most likely the copy is torn and there is no such call */
         walk->doubts.count = 0;
         return false;
     }
-    /* Some places are left too soon to be seen twice. What is above them is still true. */
+    /* Some calls are too short to appear in two copies. The frames above such a call are proved. */
     walk->cut = look.shown < u->fresh_count;
     walk->snapshot.twice = !look.root || (walk->cut && (attempts < CUT_ATTEMPTS || walk->doubts.looks < CUT_LOOKS));
     walk->snapshot.near = look.near;

@@ -9,7 +9,7 @@
 /* So many code units in a row at one place. */
 struct run {
     uint32_t units;
-    struct place place;
+    struct location location;
 };
 
 static const uint8_t py311_plain_table[] = { 0x80, 0x00, 0xd8, 0x08, 0x09, 0x88, 0x41, 0x89, 0x05, 0x80,

@@ -105,7 +105,7 @@ static void call_plain_functions(struct fake_asyncio *a)
     const struct scene s = scene(a);
     const uint64_t h = fake_code(a->p, "h", 40, 9);
     DRIVE(a, 0, s.task, { s.outer, s.f, 2 });
-    a->p->threads[0].strays[2] = s.outer + fake_layout(a->p)->generator_frame;
+    a->p->threads[0].off_stack[2] = s.outer + fake_layout(a->p)->generator_frame;
     fake_stack(a->p, 0,
                (struct fake_frame[]){
                    { PLAIN, a->m, 1 }, { SHIM, 0, 0 }, { GENERATOR, s.f, 2 }, { SHIM, 0, 0 }, { PLAIN, h, 3 } },

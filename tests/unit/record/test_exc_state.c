@@ -183,7 +183,7 @@ static void read_status(struct fake_python *p)
         handle(&s, line % 2 ? s.exception : s.none);
         fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, code, line } }, 1);
         fake_sample(p, 0);
-        assert_int_equal(p->threads[0].state, UNWOUND);
+        assert_int_equal(p->threads[0].state, UNWIND_DONE);
         assert_int_equal(p->threads[0].unwound.status & STATUS_EXCEPTION, line % 2 ? STATUS_EXCEPTION : 0);
     }
     p->unwinder.statuses = false;

@@ -47,7 +47,7 @@ static const char *sample_from(struct fake_python *p, uint32_t n)
     fake_sample(p, 0);
     const struct walk *walk = &p->threads[0].walk;
     size_t used = 0;
-    assert_int_equal(p->threads[0].state, UNWOUND);
+    assert_int_equal(p->threads[0].state, UNWIND_DONE);
     for (text[0] = '\0'; n < walk->depth; n++) {
         const struct frame *frame = &p->definitions.frames.rows[walk->links[n].frame].frame;
         const struct text name = definitions_function_name(&p->definitions, frame->function);
@@ -85,8 +85,8 @@ static void specialise(struct fake_python *p)
     assert_string_equal(sample(p), "<module>:3 CALL_PY_EXACT_ARGS=CALL, f:21 CALL=CALL");
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, module, 2 }, { PLAIN, f, 7 } }, 2);
     assert_string_equal(sample(p), "<module>:3 CALL_PY_EXACT_ARGS=CALL, f:27 CALL=CALL");
-    assert_int_equal(p->unwinder.figures.instructions_unknown, 0);
-    assert_true(p->unwinder.figures.instructions >= 12);
+    assert_int_equal(p->unwinder.counters.instructions_unknown, 0);
+    assert_true(p->unwinder.counters.instructions >= 12);
     /* The same places are the same definitions. */
     const size_t defined = p->definitions.frames.ids.count;
     put(p, module, 2, "CALL");
@@ -114,7 +114,7 @@ static void specialise_deep(struct fake_python *p)
         sample(p);
     assert_memory_equal(sample(p), "<module>:3 CALL_PY_EXACT_ARGS=CALL, f:21 CALL=CALL", 50);
     assert_int_equal(p->threads[0].walk.depth, DEPTH);
-    assert_int_equal(p->unwinder.figures.instructions_unknown, 0);
+    assert_int_equal(p->unwinder.counters.instructions_unknown, 0);
 }
 EACH_VERSION(callers_are_looked_at_again, specialise_deep);
 
@@ -128,7 +128,7 @@ static void put_others(struct fake_python *p)
     assert_string_equal(sample(p), "f:21 CALL=CALL");
     put(p, f, 1, "LOAD_FAST");
     assert_string_equal(sample(p), "f:21 =");
-    assert_true(p->unwinder.figures.instructions_unknown > 0);
+    assert_true(p->unwinder.counters.instructions_unknown > 0);
     *fake_bytes(p, unit_at(p, f, 1, 0)) = 0;
     assert_string_equal(sample(p), "f:21 =");
     if (fake_minor(p) > 11) {
@@ -142,10 +142,10 @@ static void put_others(struct fake_python *p)
     fake_remote_hide(unit_at(p, f, 1, 0), 1);
     assert_string_equal(sample(p), "f:21 =");
     fake_remote_hide(0, 0);
-    const uint64_t unknown = p->unwinder.figures.instructions_unknown;
+    const uint64_t unknown = p->unwinder.counters.instructions_unknown;
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, -1 } }, 1);
     assert_string_equal(sample(p), "f:20 =");
-    assert_int_equal(p->unwinder.figures.instructions_unknown, unknown);
+    assert_int_equal(p->unwinder.counters.instructions_unknown, unknown);
 }
 EACH_VERSION(what_does_not_fit_is_left_out, put_others);
 

@@ -24,12 +24,12 @@ static const struct {
     size_t runs_count;
 } cases[] = { PY311_CASES, PY312_CASES, PY315_CASES };
 
-static void assert_unknown(const struct place *place)
+static void assert_unknown(const struct location *location)
 {
-    assert_int_equal(place->line, 0);
-    assert_int_equal(place->end_line, 0);
-    assert_int_equal(place->column, -1);
-    assert_int_equal(place->end_column, -1);
+    assert_int_equal(location->line, 0);
+    assert_int_equal(location->end_line, 0);
+    assert_int_equal(location->column, -1);
+    assert_int_equal(location->end_column, -1);
 }
 
 static void says_what_python_says(void **state)
@@ -38,24 +38,24 @@ static void says_what_python_says(void **state)
     for (size_t c = 0; c < countof(cases); c++) {
         uint32_t unit = 0;
         for (size_t r = 0; r < cases[c].runs_count; r++) {
-            const struct place *wanted = &cases[c].runs[r].place;
+            const struct location *wanted = &cases[c].runs[r].location;
             for (uint32_t i = 0; i < cases[c].runs[r].units; i++, unit++) {
-                struct place place;
-                if (!linetable_find(cases[c].table, cases[c].size, cases[c].first_line, unit, &place) ||
-                    memcmp(&place, wanted, sizeof(place)) != 0)
-                    fail_msg("%s, unit %u: %u-%u:%d-%d where Python says %u-%u:%d-%d", cases[c].name, unit, place.line,
-                             place.end_line, place.column, place.end_column, wanted->line, wanted->end_line,
-                             wanted->column, wanted->end_column);
+                struct location location;
+                if (!linetable_find(cases[c].table, cases[c].size, cases[c].first_line, unit, &location) ||
+                    memcmp(&location, wanted, sizeof(location)) != 0)
+                    fail_msg("%s, unit %u: %u-%u:%d-%d where Python says %u-%u:%d-%d", cases[c].name, unit,
+                             location.line, location.end_line, location.column, location.end_column, wanted->line,
+                             wanted->end_line, wanted->column, wanted->end_column);
             }
         }
         struct linetable rising = linetable_open(cases[c].table, cases[c].size, cases[c].first_line);
         for (uint32_t at = 0; at < unit + 8; at += 1 + at % 5) {
-            struct place going, found;
+            struct location going, found;
             assert_int_equal(linetable_go(&rising, at, &going),
                              linetable_find(cases[c].table, cases[c].size, cases[c].first_line, at, &found));
             assert_memory_equal(&going, &found, sizeof(found));
         }
-        struct place behind = { 1, 1, 1, 1 };
+        struct location behind = { 1, 1, 1, 1 };
         assert_false(linetable_find(cases[c].table, cases[c].size, cases[c].first_line, unit, &behind));
         assert_unknown(&behind);
     }
@@ -95,7 +95,7 @@ static void a_cut_table_gives_no_wrong_place(void **state)
             const uint8_t *cut = fence(&fenced, cases[c].table, size);
             bool last = true;
             for (uint32_t unit = 0; unit < units; unit++) {
-                struct place part, whole;
+                struct location part, whole;
                 const bool found = linetable_find(cut, size, cases[c].first_line, unit, &part);
                 linetable_find(cases[c].table, cases[c].size, cases[c].first_line, unit, &whole);
                 if (found)
@@ -124,11 +124,11 @@ static void garbage_is_read_to_its_end_only(void **state)
             bytes[i] = (uint8_t)(random >> 56) | (i % 3 == 0 ? 0x80 : 0);
         }
         const size_t size = random >> 32 & 63;
-        struct place place;
-        if (linetable_find(fence(&fenced, bytes, size), size, (uint32_t)random, random & 127, &place))
-            assert_true(place.end_line >= place.line && place.column >= -1 && place.end_column >= -1);
+        struct location location;
+        if (linetable_find(fence(&fenced, bytes, size), size, (uint32_t)random, random & 127, &location))
+            assert_true(location.end_line >= location.line && location.column >= -1 && location.end_column >= -1);
         else
-            assert_unknown(&place);
+            assert_unknown(&location);
     }
     munmap(fenced.page, 2 * fenced.page_size);
 }
@@ -150,14 +150,14 @@ static void damaged_entries_end_the_table(void **state)
         { { 0xE8, 0x40, 0x40, 0x40, 0x40, 0x40, 0x40, 0x40, 0x40 }, 9, 0, false }, /* one without end */
     };
     for (size_t i = 0; i < countof(rows); i++) {
-        struct place place;
-        assert_int_equal(linetable_find(rows[i].table, rows[i].size, 5, rows[i].unit, &place), rows[i].found);
+        struct location location;
+        assert_int_equal(linetable_find(rows[i].table, rows[i].size, 5, rows[i].unit, &location), rows[i].found);
         if (!rows[i].found)
-            assert_unknown(&place);
+            assert_unknown(&location);
     }
-    struct place place;
-    assert_false(linetable_find(NULL, 0, 5, 0, &place));
-    assert_unknown(&place);
+    struct location location;
+    assert_false(linetable_find(NULL, 0, 5, 0, &location));
+    assert_unknown(&location);
 }
 
 /* Steps below line 1 and beyond 32 bits are no lines; what follows may be one again. */
@@ -165,16 +165,16 @@ static void lines_out_of_range_are_unknown(void **state)
 {
     (void)state;
     static const uint8_t below[] = { 0xE8, 0x15 /* -10 */, 0xE8, 0x18 /* +12 */ };
-    struct place place;
-    assert_true(linetable_find(below, sizeof(below), 5, 0, &place));
-    assert_unknown(&place);
-    assert_true(linetable_find(below, sizeof(below), 5, 1, &place));
-    assert_int_equal(place.line, 7);
-    assert_int_equal(place.end_line, 7);
+    struct location location;
+    assert_true(linetable_find(below, sizeof(below), 5, 0, &location));
+    assert_unknown(&location);
+    assert_true(linetable_find(below, sizeof(below), 5, 1, &location));
+    assert_int_equal(location.line, 7);
+    assert_int_equal(location.end_line, 7);
     static const uint8_t far[] = { 0xE8, 0x7E, 0x7F, 0x7F, 0x7F, 0x7F, 0x03 /* + 2^31 - 1 */, 0x80, 0x00, 0x80, 0x00 };
     for (uint32_t unit = 0; unit < 3; unit++)
-        if (linetable_find(far, sizeof(far), 100, unit, &place))
-            assert_int_equal(place.line, 0);
+        if (linetable_find(far, sizeof(far), 100, unit, &location))
+            assert_int_equal(location.line, 0);
 }
 
 /* A function of 300,000 statements, as programs that write programs make them. */
@@ -187,15 +187,15 @@ static void a_large_table_is_followed_to_its_end(void **state)
         memcpy(table + (size_t)i * 4, (const uint8_t[]){ 0xD9 /* +1 line, 2 units */, 4, 9, 0xF8 /* none, 1 */ }, 4);
     static const uint32_t probes[] = { 0, 1, 77777, 299999 };
     for (size_t i = 0; i < countof(probes); i++) {
-        struct place place;
+        struct location location;
         const uint32_t line = 11 + probes[i];
         for (uint32_t unit = 0; unit < 2; unit++) {
-            assert_true(linetable_find(table, (size_t)statements * 4, 10, probes[i] * 3 + unit, &place));
-            const struct place wanted = { line, line, 4, 9 };
-            assert_memory_equal(&place, &wanted, sizeof(place));
+            assert_true(linetable_find(table, (size_t)statements * 4, 10, probes[i] * 3 + unit, &location));
+            const struct location wanted = { line, line, 4, 9 };
+            assert_memory_equal(&location, &wanted, sizeof(location));
         }
-        assert_true(linetable_find(table, (size_t)statements * 4, 10, probes[i] * 3 + 2, &place));
-        assert_unknown(&place);
+        assert_true(linetable_find(table, (size_t)statements * 4, 10, probes[i] * 3 + 2, &location));
+        assert_unknown(&location);
     }
     free(table);
 }

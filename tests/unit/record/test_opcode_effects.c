@@ -124,14 +124,14 @@ static void caches_belong_to_their_instruction(void **state)
     const unsigned char code[] = { 149, 0, 53, 1, 36, 36, 72, 72, 254, 254, 32, 0, 36, 0 };
     uint8_t kinds[7];
     memset(kinds, 0xEE, sizeof(kinds));
-    opcode_effects_mark(opcodes_effects_of(13), code, 7, kinds);
+    opcode_effects_write(opcodes_effects_of(13), code, 7, kinds);
     const uint8_t call = KIND(OPCODE_CALLS | OPCODE_DRIVES);
     const uint8_t wanted[] = { 0, call, call, call, call, 0, KIND(OPCODE_RETURNS) };
     assert_memory_equal(kinds, wanted, sizeof(wanted));
-    opcode_effects_mark(opcodes_effects_of(13), code, 0, NULL);
+    opcode_effects_write(opcodes_effects_of(13), code, 0, NULL);
     /* An instruction whose caches are cut off. */
     uint8_t few[4] = { 0, 0, 0, 0xEE };
-    opcode_effects_mark(opcodes_effects_of(13), code, 3, few);
+    opcode_effects_write(opcodes_effects_of(13), code, 3, few);
     assert_memory_equal(few, ((uint8_t[]){ 0, call, call, 0xEE }), 4);
 }
 
@@ -140,7 +140,7 @@ static void behind_a_hidden_instruction_is_anything(void **state)
     (void)state;
     const unsigned char code[] = { 35, 0, 254, 0, 35, 0, 35, 0 };
     uint8_t kinds[4];
-    opcode_effects_mark(opcodes_effects_of(14), code, 4, kinds);
+    opcode_effects_write(opcodes_effects_of(14), code, 4, kinds);
     assert_int_equal(kinds[0], KIND(OPCODE_RETURNS));
     for (int i = 1; i < 4; i++)
         assert_int_equal(kinds[i] & KIND(ANYTHING), KIND(ANYTHING));

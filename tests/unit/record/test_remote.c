@@ -207,14 +207,14 @@ static void a_full_call_takes_no_more(void **state)
 {
     (void)state;
     struct {
-        struct call call;
+        struct batch batch;
         unsigned char behind[sizeof(struct piece)];
     } *room = alloc_zeroed(1, sizeof(*room));
     for (size_t i = 0; i < REMOTE_PIECES; i++)
-        assert_true(call_add(&room->call, 8, 8, pattern));
+        assert_true(batch_add(&room->batch, 8, 8, pattern));
     for (int i = 0; i < 3; i++)
-        assert_false(call_add(&room->call, 16, 8, pattern));
-    assert_int_equal(room->call.count, REMOTE_PIECES);
+        assert_false(batch_add(&room->batch, 16, 8, pattern));
+    assert_int_equal(room->batch.count, REMOTE_PIECES);
     for (size_t i = 0; i < sizeof(room->behind); i++)
         assert_int_equal(room->behind[i], 0);
     free(room);

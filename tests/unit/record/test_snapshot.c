@@ -130,7 +130,7 @@ static void take_chunks_away(struct fake_python *p)
         const char *seen = fake_sample(p, 0);
         const uint32_t depth = p->threads[0].walk.depth;
         fake_remote_hook(NULL, NULL);
-        if (p->threads[0].state != UNWOUND || !(depth == 25 || depth == 60) || p->target.remote.calls - calls > 40)
+        if (p->threads[0].state != UNWIND_DONE || !(depth == 25 || depth == 60) || p->target.remote.calls - calls > 40)
             fail_msg("Python %x: %u frames, %lu calls, %.40s", fake_layout(p)->version, depth,
                      p->target.remote.calls - calls, seen);
         if (u.pieces == 0)
@@ -238,7 +238,7 @@ static void read_three(struct fake_python *p, struct wanted *wanted, const char 
         wanted[i] = (struct wanted){ .walk = &p->threads[i].walk, .thread = p->threads[i].address };
     assert_true(unwind_threads(&p->unwinder, wanted, 3, clock_now_ns(), &same));
     for (size_t i = 0; i < 3; i++) {
-        const char *text = wanted[i].state == UNWOUND            ? fake_walk_text(p, wanted[i].walk)
+        const char *text = wanted[i].state == UNWIND_DONE        ? fake_walk_text(p, wanted[i].walk)
                            : wanted[i].state == UNWIND_ELSEWHERE ? "elsewhere"
                                                                  : "failed";
         if (strcmp(text, texts[i]) != 0)
@@ -268,7 +268,7 @@ static void share_a_call(struct fake_python *p)
     /* What can't be read of one ends the call for those behind it; they are read by the next. */
     const char *const rest[] = { all[0], "f:21", all[2] };
     fake_stack(p, 1, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
-    fake_remote_hide(p->threads[1].strays[1], 16);
+    fake_remote_hide(p->threads[1].off_stack[1], 16);
     read_three(p, wanted, rest);
     assert_int_equal(wanted[0].attempts, 1);
     assert_int_equal(wanted[2].attempts, 1);
@@ -331,7 +331,7 @@ static void go_deep(struct fake_python *p)
         fake_sample(p, 0);
         assert_true(p->target.remote.calls - calls < 200);
         if (rows[i].seen) {
-            assert_int_equal(p->threads[0].state, UNWOUND);
+            assert_int_equal(p->threads[0].state, UNWIND_DONE);
             assert_int_equal(p->threads[0].walk.depth, rows[i].depth);
         } else {
             assert_int_equal(p->threads[0].state, UNWIND_FAILED);
@@ -351,7 +351,7 @@ static void assert_stays_readable(struct fake_python *p)
     unsigned failed = 0;
     for (int i = 0; i < 1000; i++) {
         fake_sample(p, 0);
-        failed += p->threads[0].state != UNWOUND;
+        failed += p->threads[0].state != UNWIND_DONE;
     }
     if (failed)
         fail_msg("Python %x: %u of 1000 samples failed", fake_layout(p)->version, failed);
@@ -457,23 +457,23 @@ static void overflow(struct fake_python *p)
     struct snapshot s = { .firm = 1, .newest = 191, .twice = true };
     fake_sample(p, 0);
     s.chunks = alloc_grow(NULL, &s.chunks_room, 192, sizeof(*s.chunks));
-    s.strays = alloc_grow(NULL, &s.strays_room, 384, sizeof(*s.strays));
+    s.off_stack = alloc_grow(NULL, &s.off_stack_room, 384, sizeof(*s.off_stack));
     for (size_t i = 0; i < 192; i++)
         s.chunks[s.chunks_count++] = (struct chunk){ .address = FAKE_BASE + i * 4096, .next = 512 };
     for (size_t i = 0; i < 384; i++)
-        s.strays[s.strays_count++] = (struct stray){ .frame = FAKE_BASE + i * 512, .next = l->frame_size };
+        s.off_stack[s.off_stack_count++] = (struct off_stack){ .frame = FAKE_BASE + i * 512, .next = l->frame_size };
     s.cframes[0] = FAKE_BASE;
     s.cframes_count = l->thread_cframe != 0;
     struct target target = p->target;
     target.interpreters = interpreters;
     target.interpreters_count = 256;
-    struct call *call = alloc_zeroed(1, sizeof(*call));
-    assert_true(snapshot_plan(&s, l, p->threads[0].address, call, true));
-    target_plan(&target, call);
-    snapshot_plan_rest(&s, call);
-    if (call->count > REMOTE_PIECES)
-        fail_msg("Python %x: %zu pieces", l->version, call->count);
-    free(call);
+    struct batch *batch = alloc_zeroed(1, sizeof(*batch));
+    assert_true(snapshot_plan(&s, l, p->threads[0].address, batch, true));
+    target_plan(&target, batch);
+    snapshot_plan_rest(&s, batch);
+    if (batch->count > REMOTE_PIECES)
+        fail_msg("Python %x: %zu pieces", l->version, batch->count);
+    free(batch);
     snapshot_free(&s);
 }
 EACH_VERSION(a_call_has_room, overflow);
@@ -554,14 +554,14 @@ EACH_VERSION(stacks_by_turns, other_stacks);
 
 /* ---- frames outside the data stack ---- */
 
-static const struct stray *stray_at(struct fake_python *p, uint64_t frame)
+static const struct off_stack *off_stack_at(struct fake_python *p, uint64_t frame)
 {
     const struct snapshot *s = &p->threads[0].walk.snapshot;
     size_t i = 0;
-    while (i < s->strays_count && s->strays[i].frame != frame)
+    while (i < s->off_stack_count && s->off_stack[i].frame != frame)
         i++;
-    assert_true(i < s->strays_count);
-    return &s->strays[i];
+    assert_true(i < s->off_stack_count);
+    return &s->off_stack[i];
 }
 
 static void lie_together(struct fake_python *p)
@@ -569,12 +569,12 @@ static void lie_together(struct fake_python *p)
     const uint64_t m = fake_code(p, "m", 1, 9), gen = fake_code(p, "gen", 60, 9);
     const struct fake_frame frames[] = { { PLAIN, m, 1 }, { GENERATOR, gen, 2 }, { GENERATOR, gen, 3 } };
     for (int far = 0; far < 2; far++) {
-        p->threads[0].strays[2] = p->threads[0].strays[1] + 240 + (far ? 3 * 4096 : 0);
+        p->threads[0].off_stack[2] = p->threads[0].off_stack[1] + 240 + (far ? 3 * 4096 : 0);
         fake_stack(p, 0, frames, 3);
         for (int i = 0; i < 5; i++)
             fake_assert_seen(p, "m:2 gen:62 gen:63");
-        const struct stray *first = stray_at(p, p->threads[0].strays[1]);
-        const struct stray *second = stray_at(p, p->threads[0].strays[2]);
+        const struct off_stack *first = off_stack_at(p, p->threads[0].off_stack[1]);
+        const struct off_stack *second = off_stack_at(p, p->threads[0].off_stack[2]);
         assert_true(first->span >= first->size);
         assert_int_equal(second->span == 0, !far);
         assert_true(far || second->at - first->at == 240);
@@ -592,10 +592,10 @@ static void lead_astray(struct fake_python *p)
     fake_poke(p, nothing + (l->frame_owner & ~7u), UINT64_MAX / 255 * 200);
     fake_poke(p, fake_frame_address(p, 0, 1) + l->frame_previous, nothing);
     fake_sample(p, 0);
-    assert_int_equal(p->threads[0].walk.snapshot.strays_count, 0);
+    assert_int_equal(p->threads[0].walk.snapshot.off_stack_count, 0);
     fake_poke(p, fake_frame_address(p, 0, 1) + l->frame_previous, nothing + 4);
     fake_sample(p, 0);
-    assert_int_equal(p->threads[0].walk.snapshot.strays_count, 0);
+    assert_int_equal(p->threads[0].walk.snapshot.off_stack_count, 0);
 }
 EACH_VERSION(what_is_no_frame_is_not_learned, lead_astray);
 
@@ -615,26 +615,26 @@ static void show_driven(struct fake_python *p, bool driven)
 /* What the k-th piece is said to be, it is; `first`: nothing came from its address before. */
 static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k, bool first)
 {
-    size_t place;
-    const enum piece_is is = snapshot_plan_piece(s, k, &place);
-    const struct chunk *chunk = &s->chunks[place < s->chunks_came ? place : s->newest];
+    size_t index;
+    const enum piece_is is = snapshot_plan_piece(s, k, &index);
+    const struct chunk *chunk = &s->chunks[index < s->chunks_came ? index : s->newest];
     const uint64_t in_chunk = piece->address - chunk->address;
     if ((is == PIECE_STATE) != (piece->address == s->thread))
         fail_msg("piece %zu is the state, or is not", k);
     if (is == PIECE_CHUNK && in_chunk >= chunk->used)
-        fail_msg("piece %zu is not of chunk %zu", k, place);
+        fail_msg("piece %zu is not of chunk %zu", k, index);
     if (first && in_chunk < chunk->used && is != PIECE_CHUNK)
         fail_msg("piece %zu is a chunk", k);
-    for (size_t i = 0; i < s->strays_count; i++)
-        if (s->strays[i].span && s->strays[i].frame == piece->address &&
-            (is == PIECE_STRAY ? place != s->strays[i].piece : first || is != PIECE_AGAIN))
-            fail_msg("piece %zu is of strays %u", k, s->strays[i].piece);
+    for (size_t i = 0; i < s->off_stack_count; i++)
+        if (s->off_stack[i].span && s->off_stack[i].frame == piece->address &&
+            (is == PIECE_OFF_STACK ? index != s->off_stack[i].piece : first || is != PIECE_AGAIN))
+            fail_msg("piece %zu is of off-stack frames %u", k, s->off_stack[i].piece);
 }
 
-static bool came_before(const struct call *call, size_t k)
+static bool came_before(const struct batch *batch, size_t k)
 {
     for (size_t i = 0; i < k; i++)
-        if (call->pieces[i].address == call->pieces[k].address)
+        if (batch->pieces[i].address == batch->pieces[k].address)
             return true;
     return false;
 }
@@ -642,18 +642,18 @@ static bool came_before(const struct call *call, size_t k)
 static void name_pieces(struct fake_python *p)
 {
     struct snapshot *s = &p->threads[0].walk.snapshot;
-    struct call call;
+    struct batch batch;
     show_driven(p, true);
     fake_assert_seen(p, "m:2 f:22 gen:63");
     for (unsigned i = 0; i < 60; i++) {
         s->twice = i % 3 > 0;
         s->near = i % 3 > 1;
-        call.count = 0;
-        assert_true(snapshot_plan(s, fake_layout(p), s->thread, &call, false));
+        batch.count = 0;
+        assert_true(snapshot_plan(s, fake_layout(p), s->thread, &batch, false));
         unsigned states = 0;
         for (size_t k = 0; k < s->pieces; k++) {
-            assert_piece(s, &call.pieces[k], k, !came_before(&call, k));
-            states += call.pieces[k].address == s->thread;
+            assert_piece(s, &batch.pieces[k], k, !came_before(&batch, k));
+            states += batch.pieces[k].address == s->thread;
         }
         assert_int_equal(states, 1);
     }
@@ -663,13 +663,13 @@ EACH_VERSION(pieces_are_what_they_are_said_to_be, name_pieces);
 /* A generator's memory is given back, in whichever order it is read. */
 static void free_memory(struct fake_python *p)
 {
-    p->threads[0].strays[2] = fake_pages(p, FAKE_PAGE) + 64;
+    p->threads[0].off_stack[2] = fake_pages(p, FAKE_PAGE) + 64;
     for (int i = 0; i < 30; i++) {
         show_driven(p, true);
         for (int k = 0; k < 3; k++)
             fake_assert_seen(p, "m:2 f:22 gen:63");
         show_driven(p, false);
-        fake_remote_hide(p->threads[0].strays[2] - 64, FAKE_PAGE);
+        fake_remote_hide(p->threads[0].off_stack[2] - 64, FAKE_PAGE);
         fake_assert_seen(p, "m:2 f:22");
         assert_in_range(p->threads[0].attempts, 1, 3);
         fake_remote_hide(0, 0);

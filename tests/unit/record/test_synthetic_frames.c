@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of a stack is always the stack, however it changed since last time, with its marks at their places. */
+/* What is told of a stack is always the stack, however it changed since last time, with its synthetic frames at their
+ * places. */
 #include "record/unwind/synthetic_frames.h"
 
 #include "formats/base/alloc.h"

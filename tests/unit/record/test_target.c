@@ -95,11 +95,11 @@ static void a_ring_of_interpreters_is_left(void **state)
 
 static bool read_state(struct fake_python *p)
 {
-    static struct call call;
+    static struct batch batch;
     size_t good;
-    call.count = 0;
-    assert_true(target_plan(&p->target, &call));
-    remote_read_pieces(&p->target.remote, call.pieces, call.count, &good);
+    batch.count = 0;
+    assert_true(target_plan(&p->target, &batch));
+    remote_read_pieces(&p->target.remote, batch.pieces, batch.count, &good);
     return target_came(&p->target, good) && target_check(&p->target);
 }
 

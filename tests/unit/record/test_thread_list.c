@@ -60,7 +60,7 @@ static void assert_tick(struct scene *s, const char *wanted)
         const struct member *member = &s->thread_list.members[s->thread_list.asked[i]];
         assert_int_equal(member->tick, s->thread_list.tick);
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u %s", text[0] ? ", " : "", member->native_id,
-                 member->state == UNWOUND ? fake_walk_text(s->p, &member->walk) : "failed");
+                 member->state == UNWIND_DONE ? fake_walk_text(s->p, &member->walk) : "failed");
     }
     if (strcmp(text, wanted) != 0)
         fail_msg("Python %x: '%s', and should be '%s'", fake_layout(s->p)->version, text, wanted);
@@ -101,7 +101,7 @@ static void pass_the_lock(struct fake_python *p)
     assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
     assert_tick(&s, "4713 f:25, 4712 f:21, 4711 f:20");
     assert_read(&s, false, false, true);
-    assert_true(s.thread_list.unwinder.figures.unmoved > 20);
+    assert_true(s.thread_list.unwinder.counters.unmoved > 20);
     end(&s);
 }
 EACH_VERSION(only_who_had_the_lock_is_read, pass_the_lock);
@@ -277,7 +277,7 @@ static void lose_the_list(struct fake_python *p)
     thread_list_repeat(&s.thread_list);
     for (size_t i = 0; i < s.thread_list.order_count; i++) {
         assert_int_equal(s.thread_list.members[s.thread_list.order[i]].tick, s.thread_list.tick);
-        assert_int_equal(s.thread_list.members[s.thread_list.order[i]].state, UNWOUND);
+        assert_int_equal(s.thread_list.members[s.thread_list.order[i]].state, UNWIND_DONE);
     }
     end(&s);
 }

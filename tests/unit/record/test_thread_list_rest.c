@@ -77,7 +77,7 @@ static void assert_line(struct scene *s, size_t thread, int line)
     const struct member *member = member_of(s, thread);
     snprintf(wanted, sizeof(wanted), "f:%d", 20 + line);
     assert_int_equal(member->tick, s->thread_list.tick);
-    assert_int_equal(member->state, UNWOUND);
+    assert_int_equal(member->state, UNWIND_DONE);
     const char *seen = fake_walk_text(s->p, &member->walk);
     if (strcmp(seen, wanted) != 0)
         fail_msg("Python %x: thread %zu is at %s, and should be at %s", fake_layout(s->p)->version, thread, seen,

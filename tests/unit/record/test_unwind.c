@@ -14,7 +14,7 @@
 static void assert_sample(struct fake_python *p, size_t thread, const char *wanted, uint32_t keep)
 {
     const char *seen = fake_sample(p, thread);
-    if (strcmp(seen, wanted) != 0 || (p->threads[thread].state == UNWOUND && p->threads[thread].keep != keep))
+    if (strcmp(seen, wanted) != 0 || (p->threads[thread].state == UNWIND_DONE && p->threads[thread].keep != keep))
         fail_msg("Python %x: '%s' keeps %u, and should be '%s' and keep %u", p->target.runtime.layout.version, seen,
                  p->threads[thread].keep, wanted, keep);
 }
@@ -42,7 +42,7 @@ static void tell_changes(struct fake_python *p)
 EACH_VERSION(tells_how_a_stack_changes, tell_changes);
 
 /* Generators and coroutines in heap objects, entries from C between them. */
-static void find_strays(struct fake_python *p)
+static void find_off_stack(struct fake_python *p)
 {
     const uint64_t module = fake_code(p, "<module>", 1, 9), g = fake_generator(p, "gen", 20, 9),
                    f = fake_code(p, "f", 40, 9);
@@ -57,11 +57,11 @@ static void find_strays(struct fake_python *p)
     fake_stack(p, 0, frames, 5);
     assert_sample(p, 0, "<module>:2 gen:21 gen:22 f:43 gen:24", 3);
     if (!p->target.runtime.layout.root_is_shim)
-        return; /* 3.11 has no marks of entries from C */
+        return; /* 3.11 has no entry shims */
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, module, 1 }, { SHIM, 0, 0 }, { PLAIN, f, 1 }, { SHIM, 0, 0 } }, 4);
     assert_sample(p, 0, "<module>:2 f:41", 1);
 }
-EACH_VERSION(finds_frames_outside_the_data_stack, find_strays);
+EACH_VERSION(finds_frames_outside_the_data_stack, find_off_stack);
 
 static void read_few_times(struct fake_python *p)
 {
@@ -116,7 +116,7 @@ static void follow_chunks(struct fake_python *p)
     fake_chunk(p, 0, 80);
     fake_stack(p, 0, frames, 81);
     fake_sample(p, 0);
-    assert_int_equal(p->threads[0].state, UNWOUND);
+    assert_int_equal(p->threads[0].state, UNWIND_DONE);
     assert_int_equal(p->threads[0].walk.depth, 81);
     assert_int_equal(p->threads[0].keep, 80);
 }
@@ -179,9 +179,9 @@ EACH_VERSION(what_is_no_thread_is_elsewhere, look_elsewhere);
 
 /* ---- what is remembered is what is there ---- */
 
-static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t seed)
+static void compare(struct fake_python *p, bool off_stack, uint32_t steps, uint64_t seed)
 {
-    struct fake_program program = fake_program_start(p, 0, seed, strays);
+    struct fake_program program = fake_program_start(p, 0, seed, off_stack);
     program.most = 24;
     const unsigned rounds = soak(1000);
     struct walk cold = { 0 };
@@ -193,7 +193,7 @@ static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t
         struct wanted once = { .walk = &cold, .thread = p->threads[0].address };
         bool same;
         assert_true(unwind_threads(&anew, &once, 1, clock_now_ns(), &same));
-        const char *seen = once.state == UNWOUND ? fake_walk_text(p, &cold) : "failed";
+        const char *seen = once.state == UNWIND_DONE ? fake_walk_text(p, &cold) : "failed";
         if (strcmp(seen, wanted) != 0)
             fail_msg("Python %x, seed %lu, round %u, anew: '%s' and not '%s'", fake_layout(p)->version, seed, round,
                      seen, wanted);
@@ -204,9 +204,9 @@ static void compare(struct fake_python *p, bool strays, uint32_t steps, uint64_t
         for (uint32_t i = fake_program_random(&program, steps); i > 0; i--)
             fake_program_step(&program);
     }
-    const struct unwind_figures *warm = &p->unwinder.figures;
+    const struct unwind_counters *warm = &p->unwinder.counters;
     assert_true(warm->frames_known > rounds); /* there was something to remember */
-    assert_int_equal(anew.figures.frames_known, 0);
+    assert_int_equal(anew.counters.frames_known, 0);
     fake_program_end(&program);
     unwinder_close(&anew);
     walk_free(&cold);
@@ -217,7 +217,7 @@ static void compare_plain(struct fake_python *p)
     compare(p, false, 4, 1);
 }
 
-static void compare_with_strays(struct fake_python *p)
+static void compare_with_off_stack(struct fake_python *p)
 {
     compare(p, true, 4, 2);
 }
@@ -229,7 +229,7 @@ static void compare_chunks(struct fake_python *p)
     compare(p, false, 5, 3);
 }
 
-static void compare_chunks_with_strays(struct fake_python *p)
+static void compare_chunks_with_off_stack(struct fake_python *p)
 {
     fake_chunk(p, 0, 4);
     fake_chunk(p, 0, 11);
@@ -237,13 +237,13 @@ static void compare_chunks_with_strays(struct fake_python *p)
 }
 EACH_VERSION(plain_stacks_are_the_same_as_anew, compare_plain);
 
-EACH_VERSION(stacks_with_generators_are_the_same_as_anew, compare_with_strays);
+EACH_VERSION(stacks_with_generators_are_the_same_as_anew, compare_with_off_stack);
 
 static void stacks_in_several_chunks_are_the_same_as_anew(void **state)
 {
     (void)state;
     fake_each_version(compare_chunks);
-    fake_each_version(compare_chunks_with_strays);
+    fake_each_version(compare_chunks_with_off_stack);
 }
 
 int main(void)

@@ -24,7 +24,7 @@ static const uint64_t nonsense[] = {
     (uint64_t)1 << 63,
 };
 
-/* Every word of the thread, its chunk and a stray frame, each with every kind of nonsense. */
+/* Every word of the thread, its chunk and an off-stack frame, each with every kind of nonsense. */
 static void poke_nonsense(struct fake_python *p)
 {
     const struct layout *l = &p->target.runtime.layout;
@@ -36,7 +36,7 @@ static void poke_nonsense(struct fake_python *p)
     } areas[] = {
         { p->threads[0].address, l->thread_size },
         { p->threads[0].chunks[0], l->chunk_data + 400 },
-        { p->threads[0].strays[1], l->frame_size + 48 },
+        { p->threads[0].off_stack[1], l->frame_size + 48 },
         { f, l->code_instructions + 16 },
         { p->threads[0].cframe ? p->threads[0].cframe : p->threads[0].address, 16 },
         { p->interpreter + (l->interpreter_code_generation & ~7u), 8 },
@@ -82,14 +82,14 @@ static void chase_frames(struct fake_python *p)
     fake_poke(p, fake_frame_address(p, 0, 0) + l->frame_previous, fake_frame_address(p, 0, 3));
     fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 4);
-    fake_poke(p, p->threads[0].strays[1] + l->frame_previous, p->threads[0].strays[1]);
+    fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, p->threads[0].off_stack[1]);
     fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 4);
-    fake_poke(p, p->threads[0].strays[1] + l->frame_previous, p->threads[0].strays[2]);
+    fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, p->threads[0].off_stack[2]);
     fake_assert_seen(p, "failed: changed while read");
-    /* A ring of marks has no frames to count. */
-    *fake_bytes(p, p->threads[0].strays[1] + l->frame_owner) = *fake_bytes(p, p->threads[0].strays[2] +
-                                                                                  l->frame_owner) = 3;
+    /* A ring of entry shims has no frames to count. */
+    *fake_bytes(p, p->threads[0].off_stack[1] + l->frame_owner) = *fake_bytes(p, p->threads[0].off_stack[2] +
+                                                                                     l->frame_owner) = 3;
     fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 4);
     fake_assert_seen(p, "f:21 f:22 f:22 f:23");
@@ -103,7 +103,7 @@ static void lose_the_caller(struct fake_python *p)
     const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { GENERATOR, g, 3 } };
     fake_stack(p, 0, frames, 3);
     fake_assert_seen(p, "f:21 gen:42 gen:43");
-    fake_poke(p, p->threads[0].strays[1] + l->frame_previous, 0);
+    fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, 0);
     fake_assert_seen(p, "failed: changed while read");
 }
 EACH_VERSION(a_generator_is_no_root, lose_the_caller);
@@ -117,7 +117,7 @@ static void chase_chunks(struct fake_python *p)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, f, 1 } }, 1);
     fake_poke(p, chunk + l->chunk_previous, chunk);
     fake_bounded_sample(p);
-    assert_int_not_equal(p->threads[0].state, UNWOUND);
+    assert_int_not_equal(p->threads[0].state, UNWIND_DONE);
     /* Two thousand of them, each as large as may be: more than we would read. */
     uint64_t older = 0;
     for (int i = 0; i < 2000; i++) {
@@ -129,7 +129,7 @@ static void chase_chunks(struct fake_python *p)
     }
     fake_poke(p, chunk + l->chunk_previous, older);
     fake_bounded_sample(p);
-    assert_int_not_equal(p->threads[0].state, UNWOUND);
+    assert_int_not_equal(p->threads[0].state, UNWIND_DONE);
     fake_poke(p, chunk + l->chunk_previous, 0);
     fake_assert_seen(p, "f:21");
 }
@@ -149,13 +149,13 @@ static void lose_the_root(struct fake_python *p)
         fake_assert_seen(p, "failed: changed while read");
     }
     fake_stack(p, 0, frames, 3);
-    fake_poke(p, p->threads[0].strays[1] + l->frame_previous, 0);
+    fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, 0);
     fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
-    *fake_bytes(p, p->threads[0].strays[1] + l->frame_owner) = 2; /* it has left its stack */
+    *fake_bytes(p, p->threads[0].off_stack[1] + l->frame_owner) = 2; /* it has left its stack */
     fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
-    fake_poke(p, p->threads[0].strays[1] + l->frame_executable, 0); /* it is being cleared */
+    fake_poke(p, p->threads[0].off_stack[1] + l->frame_executable, 0); /* it is being cleared */
     fake_assert_seen(p, "f:21");
     fake_stack(p, 0, frames, 3);
     fake_assert_seen(p, "f:21 gen:22 f:23");
@@ -169,7 +169,7 @@ static void take_memory_away(struct fake_python *p)
     const uint64_t f = fake_code(p, "f", 20, 9), g = fake_generator(p, "gen", 20, 9), away = 0x5550000000;
     const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, g, 2 }, { PLAIN, f, 3 } };
     fake_stack(p, 0, frames, 3);
-    memcpy(far, fake_bytes(p, p->threads[0].strays[1]), 128);
+    memcpy(far, fake_bytes(p, p->threads[0].off_stack[1]), 128);
     fake_remote_map(away, far, sizeof(far));
     fake_poke(p, fake_frame_address(p, 0, 2) + l->frame_previous, away);
     fake_poke(p, fake_frame_address(p, 0, 0) + l->frame_locals + FAKE_LOCALS * 8, away - l->generator_frame);

@@ -32,15 +32,16 @@ static void run_on(void *self, const struct piece *piece, size_t i)
 
 /* Of a thread that only makes plain calls, whatever is shown was there. Generators lie elsewhere and are copied later:
  * of the fastest programs a few samples in a thousand are of two moments. */
-static void run_all_the_time(struct fake_python *p, bool strays)
+static void run_all_the_time(struct fake_python *p, bool off_stack)
 {
     static const struct {
-        unsigned moves, good, cut, wrong; /* of 256 pieces; at least, and at most with strays, of 1000 samples */
+        unsigned moves, good, cut,
+            wrong; /* of 256 pieces; at least, and at most with off-stack frames, of 1000 samples */
     } speeds[] = { { 2, 995, 0, 0 }, { 20, 995, 4, 3 }, { 100, 950, 3, 8 }, { 255, 900, 3, 13 } };
     /* This takes long: all four speeds are for tests/soak/run. */
     const bool all = soak(1) > 1;
     for (size_t s = all ? 0 : 1; s < countof(speeds); s += all ? 1 : 2) {
-        struct runner runner = { fake_program_start(p, 0, 5 + s, strays), speeds[s].moves, 3, UINT32_MAX };
+        struct runner runner = { fake_program_start(p, 0, 5 + s, off_stack), speeds[s].moves, 3, UINT32_MAX };
         unsigned fits[3] = { 0 };
         char worst[3][300] = { "" };
         fake_remote_hook(run_on, &runner);
@@ -49,7 +50,7 @@ static void run_all_the_time(struct fake_python *p, bool strays)
             const char *seen = fake_bounded_sample(p);
             if (p->threads[0].state == UNWIND_FAILED)
                 continue;
-            assert_int_equal(p->threads[0].state, UNWOUND);
+            assert_int_equal(p->threads[0].state, UNWIND_DONE);
             const enum fit fit = fake_program_had(&runner.program, seen, since);
             fits[fit]++;
             snprintf(worst[fit], sizeof(worst[fit]), "%s", seen);
@@ -57,8 +58,8 @@ static void run_all_the_time(struct fake_python *p, bool strays)
         fake_remote_hook(NULL, NULL);
         fake_program_end(&runner.program);
         /* One more piece to read is one more move: once in a while it is read CUT_ATTEMPTS times. */
-        const unsigned cut = strays ? speeds[s].cut : fake_layout(p)->code_copies && speeds[s].moves == 255;
-        if (fits[FIT_CUT] > cut || fits[FIT_NONE] > speeds[s].wrong * strays || fits[FIT_RIGHT] < speeds[s].good)
+        const unsigned cut = off_stack ? speeds[s].cut : fake_layout(p)->code_copies && speeds[s].moves == 255;
+        if (fits[FIT_CUT] > cut || fits[FIT_NONE] > speeds[s].wrong * off_stack || fits[FIT_RIGHT] < speeds[s].good)
             fail_msg("Python %x, speed %u: of 1000 samples %u are right, %u are cut off (%s), %u never were (%s)",
                      fake_layout(p)->version, speeds[s].moves, fits[FIT_RIGHT], fits[FIT_CUT], worst[FIT_CUT],
                      fits[FIT_NONE], worst[FIT_NONE]);
@@ -70,13 +71,13 @@ static void run_plain(struct fake_python *p)
     run_all_the_time(p, false);
 }
 
-static void run_with_strays(struct fake_python *p)
+static void run_with_off_stack(struct fake_python *p)
 {
     run_all_the_time(p, true);
 }
 EACH_VERSION(a_stack_that_is_shown_was_there, run_plain);
 
-EACH_VERSION(a_stack_with_generators_that_is_shown_was_there, run_with_strays);
+EACH_VERSION(a_stack_with_generators_that_is_shown_was_there, run_with_off_stack);
 
 /* It moves a few times and stands still: a retry has it, and nobody notices. */
 static void stop_soon(struct fake_python *p)
@@ -88,7 +89,7 @@ static void stop_soon(struct fake_python *p)
         const uint64_t since = runner.program.steps;
         runner.left = moves;
         const char *seen = fake_bounded_sample(p);
-        assert_int_equal(p->threads[0].state, UNWOUND);
+        assert_int_equal(p->threads[0].state, UNWIND_DONE);
         if (fake_program_had(&runner.program, seen, since) != FIT_RIGHT)
             fail_msg("Python %x: a stack that never was: %s", fake_layout(p)->version, seen);
     }
@@ -105,11 +106,11 @@ static void be_slow(struct fake_python *p)
     for (int i = 0; i < 8; i++)
         fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);
-    assert_int_equal(p->unwinder.figures.slow, 0);
+    assert_int_equal(p->unwinder.counters.slow, 0);
     fake_remote_time(1000000000, 1000000);
     fake_assert_seen(p, "f:21 f:22");
     assert_true(p->threads[0].attempts > 4 && p->threads[0].attempts < 64);
-    assert_int_equal(p->unwinder.figures.slow, p->threads[0].attempts - 1);
+    assert_int_equal(p->unwinder.counters.slow, p->threads[0].attempts - 1);
     fake_remote_time(1000000000, 1000);
     fake_assert_seen(p, "f:21 f:22");
     assert_int_equal(p->threads[0].attempts, 1);

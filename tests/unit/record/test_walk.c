@@ -45,7 +45,7 @@ static void enter_meanwhile(struct fake_python *p)
 EACH_VERSION(frames_that_were_called_through_c_since_are_found, enter_meanwhile);
 
 /* What C code called has returned: by an exception, after which it looks as if it waited for another, or no more than
- * the mark of its caller is left of it. Its caller runs. (From 3.14 on nothing like that is left.) */
+ * the entry shim of its caller is left of it. Its caller runs. (From 3.14 on nothing like that is left.) */
 static void leave_entered(struct fake_python *p)
 {
     const struct layout *l = fake_layout(p);
@@ -241,14 +241,14 @@ static void enter(struct moving *s, struct frames frames, uint64_t noted)
     fake_poke(s->p, fake_leaf_at(s->p, 0), noted);
 }
 
-/* A mark of an entry that is none any more. */
-static uint64_t old_mark(struct fake_python *p)
+/* An entry shim that is none any more. */
+static uint64_t old_shim(struct fake_python *p)
 {
     const struct layout *l = fake_layout(p);
-    const uint64_t mark = p->threads[0].marks[FAKE_MARKS - 1];
-    *fake_bytes(p, mark + l->frame_owner) = (unsigned char)l->owner_shim;
-    fake_poke(p, mark + l->frame_previous, 1);
-    return mark;
+    const uint64_t shim = p->threads[0].shims[FAKE_SHIMS - 1];
+    *fake_bytes(p, shim + l->frame_owner) = (unsigned char)l->owner_shim;
+    fake_poke(p, shim + l->frame_previous, 1);
+    return shim;
 }
 
 static void assert_entering(struct moving *s, struct frames last, struct frames now, uint64_t noted, const char *wanted)
@@ -269,16 +269,16 @@ static void enter_unnoted(struct fake_python *p)
     struct moving s = moving_start(p);
     const struct fake_frame shim = { SHIM, 0, 0 };
     const struct frames none = { .count = 0 }, two = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 });
-    const uint64_t mark = old_mark(p);
+    const uint64_t old = old_shim(p);
     assert_entering(&s, two, two, 0, "m:2 f:22");
-    assert_entering(&s, two, two, mark, "m:2 f:22");
+    assert_entering(&s, two, two, old, "m:2 f:22");
     assert_entering(&s, two, two, fake_room(p, 256), "m:2 f:22"); /* what can be read, and is no frame */
     /* From what is known of it, it can't be told which frames are alive. */
     assert_entering(&s, none, two, 0, "failed: changed while read");
-    const bool is_312 = fake_minor(p) == 12; /* between m and f there is a mark that is not known */
+    const bool is_312 = fake_minor(p) == 12; /* between m and f there is an entry shim that is not known */
     assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), 0,
                     is_312 ? "failed: changed while read" : "m:2 f:22");
-    assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), mark,
+    assert_entering(&s, FRAMES({ PLAIN, s.m, 1 }), FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), old,
                     is_312 ? "failed: memory unreadable" : "m:2 f:22");
     moving_show(&s, &none);
     fake_assert_seen(p, "");

@@ -109,17 +109,17 @@ static void meet_new_generators(struct fake_python *p)
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }));
     fake_assert_seen(p, "m:2 f:22 gen:62 gen:63");
     show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 1 }, { PLAIN, s.f, 2 }));
-    const uint64_t reads = p->unwinder.figures.reads;
+    const uint64_t reads = p->unwinder.counters.reads;
     fake_assert_seen(p, "m:2 gen:61 f:22");
-    assert_int_equal(p->unwinder.figures.reads - reads, 1);
+    assert_int_equal(p->unwinder.counters.reads - reads, 1);
     fake_assert_seen(p, "m:2 gen:61 f:22");
 
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
     for (int i = 0; i < 8; i++)
         fake_assert_seen(p, "m:2 f:22");
-    for (size_t i = 0; i < snapshot->strays_count; i++)
+    for (size_t i = 0; i < snapshot->off_stack_count; i++)
         for (size_t n = 0; n < FAKE_FRAMES; n++)
-            assert_int_not_equal(snapshot->strays[i].frame, p->threads[0].strays[n]);
+            assert_int_not_equal(snapshot->off_stack[i].frame, p->threads[0].off_stack[n]);
 }
 EACH_VERSION(a_new_generator_is_read_on_the_spot, meet_new_generators);
 
@@ -138,7 +138,7 @@ static void yield_now(struct fake_python *p)
         p->unwinder.still = true;
         p->unwinder.walker.anew = !known;
         const char *seen = fake_bounded_sample(p);
-        if (p->threads[0].state == UNWOUND && strncmp(seen, "m:2", 3) != 0)
+        if (p->threads[0].state == UNWIND_DONE && strncmp(seen, "m:2", 3) != 0)
             fail_msg("Python %x: '%s' lacks its root", l->version, seen);
     }
     p->unwinder.walker.anew = false;
@@ -248,9 +248,9 @@ static void enter_now(struct fake_python *p)
         fake_poke(p, fresh + l->cframe_current_frame + 8, before[i]);
         fake_poke(p, state, fresh);
         p->unwinder.still = true;
-        const uint64_t reads = p->unwinder.figures.reads;
+        const uint64_t reads = p->unwinder.counters.reads;
         assert_not_believed(p);
-        assert_in_range(p->unwinder.figures.reads - reads, 1, 4);
+        assert_in_range(p->unwinder.counters.reads - reads, 1, 4);
     }
 }
 EACH_VERSION(a_place_that_does_not_say_who_called_is_not_believed, enter_now);
@@ -305,7 +305,7 @@ static void replace_by_longer_code(struct fake_python *p)
     fake_code_at(p, room, "long", 300, 60);
     show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, room, 50 }));
     fake_assert_seen(p, "m:2 long:350");
-    assert_false(p->unwinder.untold);
+    assert_false(p->unwinder.retry_later);
 }
 EACH_VERSION(longer_code_too, replace_by_longer_code);
 

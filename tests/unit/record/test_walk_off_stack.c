@@ -120,7 +120,7 @@ static void drive_from_elsewhere(struct fake_python *p)
     s.attempts = 0;
     const struct frames other = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 4 });
     moving_assert(&s, other, other, "m:2 f:22 gen:64"); /* that is known to happen */
-    s.piece = p->threads[0].strays[2];
+    s.piece = p->threads[0].off_stack[2];
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.g, 2 }, { GENERATOR, s.gen, 4 }), "m:2 g:32 gen:64|m:2 f:22");
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }, { PLAIN, s.h, 5 }),
@@ -138,7 +138,7 @@ static void replace_what_c_called(struct fake_python *p)
                                        { PLAIN, s.h, 5 });
     s.attempts = 0;
     moving_assert(&s, known, known, "m:2 f:22 gen:64 h:45"); /* that happens, too */
-    s.piece = p->threads[0].strays[2];
+    s.piece = p->threads[0].off_stack[2];
     s.first = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }, shim, { PLAIN, s.h, 5 });
     for (int i = 0; i < 8; i++) /* in either order */
         moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }),
@@ -153,20 +153,20 @@ static void enter_from_elsewhere(struct fake_python *p)
     struct moving s = moving_start(p);
     const struct fake_frame shim = { SHIM, 0, 0 };
     if (fake_layout(p)->frame_entry)
-        return; /* no marks in 3.11 */
+        return; /* no entry shims in 3.11 */
     s.attempts = 0;
-    s.piece = p->threads[0].marks[0];
+    s.piece = p->threads[0].shims[0];
     const struct frames before = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, shim, { PLAIN, s.h, 3 });
     moving_assert(&s, before, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 }, shim, { PLAIN, s.h, 3 }),
                   "m:2 f:22 h:43|m:2 f:24 h:43");
     moving_assert(&s, before, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.g, 2 }, shim, { PLAIN, s.h, 5 }),
                   "m:2 f:22 h:43|m:2 g:32 h:45");
-    /* The mark is where something else is by now, and the thread is elsewhere. */
+    /* The entry shim is where something else is by now, and the thread is elsewhere. */
     moving_assert(&s, before, FRAMES({ PLAIN, s.k, 1 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }),
                   "m:2 f:22 h:43|m:2 f:22|k:51 gen:62 gen:63");
 }
 
-/* The same mark had another frame above it before. */
+/* The same entry shim had another frame above it before. */
 static void enter_from_a_generator(struct fake_python *p)
 {
     struct moving s = moving_start(p);
@@ -185,7 +185,7 @@ static void other_generator(struct moving *s)
 {
     const struct layout *l = fake_layout(s->p);
     const uint64_t values = fake_frame_address(s->p, 0, 1) + l->frame_locals + FAKE_LOCALS * 8;
-    fake_poke(s->p, values, s->p->threads[0].strays[7] - l->generator_frame);
+    fake_poke(s->p, values, s->p->threads[0].off_stack[7] - l->generator_frame);
 }
 
 static void drive_by_turns(struct fake_python *p)
@@ -199,7 +199,7 @@ static void drive_by_turns(struct fake_python *p)
     moving_assert(&s, later, later, "m:2 f:24 gen:63");
     s.first = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 }, { GENERATOR, s.gen, 5 });
     s.and_first = other_generator;
-    s.piece = p->threads[0].strays[2];
+    s.piece = p->threads[0].off_stack[2];
     moving_assert(&s, driven, driven, "m:2 f:22 gen:63|m:2 f:24");
 }
 EACH_VERSION(a_generator_is_on_the_stack_of_who_drives_it, drive_by_turns);
@@ -212,7 +212,7 @@ static void drive_again(struct fake_python *p)
     fake_opcode(p, s.f, 4, 0);
     s.first = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 });
     const struct frames driven = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { SHIM, 0, 0 }, { GENERATOR, s.gen, 3 });
-    s.piece = p->threads[0].strays[3];
+    s.piece = p->threads[0].off_stack[3];
     moving_assert(&s, driven, driven, "m:2 f:22 gen:63|m:2 f:24");
 }
 EACH_VERSION(who_drives_stands_where_that_can_be, drive_again);
@@ -222,7 +222,7 @@ static void suspend_late(struct fake_python *p)
 {
     struct moving s = moving_start(p);
     s.attempts = 0;
-    s.piece = p->threads[0].strays[2];
+    s.piece = p->threads[0].off_stack[2];
     const struct frames driven = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 });
     const struct frames other = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.g, 5 });
     moving_assert(&s, driven, other, "m:2 f:22|m:2 f:22 gen:63|m:2 g:35");
@@ -235,7 +235,7 @@ static void suspend_above_an_entry(struct fake_python *p)
     struct moving s = moving_start(p);
     const struct fake_frame shim = { SHIM, 0, 0 };
     s.attempts = 0;
-    s.piece = p->threads[0].strays[3];
+    s.piece = p->threads[0].off_stack[3];
     s.last = FRAMES({ PLAIN, s.m, 1 });
     moving_assert(&s, FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 }),
                   FRAMES({ PLAIN, s.m, 1 }, shim, { PLAIN, s.f, 2 }), "m:2 f:22|m:2 f:22 gen:63");
@@ -247,7 +247,7 @@ EACH_VERSION(what_is_above_an_entry_is_not_lost, suspend_above_an_entry);
 static void free_generator(struct moving *s)
 {
     struct fake_python *p = s->p;
-    memset(fake_bytes(p, p->threads[0].strays[2]), 0xDD, fake_layout(p)->frame_size);
+    memset(fake_bytes(p, p->threads[0].off_stack[2]), 0xDD, fake_layout(p)->frame_size);
 }
 
 static void overwrite(struct fake_python *p)
@@ -257,7 +257,7 @@ static void overwrite(struct fake_python *p)
     s.and_then = free_generator;
     const struct frames driven = FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }, { GENERATOR, s.gen, 3 });
     moving_assert(&s, driven, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 }), "m:2 f:24");
-    s.piece = p->threads[0].strays[2];
+    s.piece = p->threads[0].off_stack[2];
     moving_assert(&s, driven, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 4 }), "m:2 f:24");
 }
 EACH_VERSION(a_generator_whose_memory_is_used_again_is_none, overwrite);
