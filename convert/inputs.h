@@ -37,8 +37,9 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
 /* Frees all rows. */
 void inputs_close(struct inputs *inputs);
 
-/* The description of the merged recording. It is the description of `first`, the recording that is read first, with two
- * changes: fields that differ between the recordings are cleared, and the start is the earliest known start. */
+/* The description of the merged recording. It is the description of `first`, the recording that is read first, with
+ * these changes: the start is the earliest known start, the interval is the shortest one, and the mode is empty when
+ * the modes differ. */
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first);
 
 /* How much later than the merged recording a recording begins, in nanoseconds. `start_unix_ns` 0: not known, returns 0.

@@ -13,7 +13,7 @@ static bool tell(struct merge *merge, struct event *event, struct fault *why)
 
 /* ---- definitions ---- */
 
-/* A definition is the same when all its numbers are. */
+/* Number of fields that identify a function, a frame. Two definitions are the same when these fields are equal. */
 #define FUNCTION_KEY 3
 #define FRAME_KEY    7
 
@@ -79,7 +79,9 @@ static bool tell_process(struct merge *merge, uint32_t process, uint32_t *number
     return merge->name.size == 0 || tell(merge, &event, why);
 }
 
-/* The number of a task in the whole, 0 for one that was lost; it is told of when it was not yet. */
+/* Finds the number of a task in the output, and emits the task the first time. Number 0: the task's definition was
+ * lost.
+ */
 static bool tell_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
 {
     struct event event = { .kind = EVENT_TASK, .task = tables_task(merge->from, task)->task };
@@ -104,7 +106,8 @@ static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
     return &merge->threads[thread];
 }
 
-/* The thread's number in the whole; it is told of when it is wanted and was not told of yet. 0: it is not wanted. */
+/* Finds the number of a thread in the output, and emits a wanted thread the first time. Number 0: the thread is not
+ * wanted. */
 static bool tell_thread(struct merge *merge, uint32_t thread, uint32_t *number, struct fault *why)
 {
     struct merged_thread *row = thread_row(merge, thread);
@@ -120,7 +123,7 @@ static bool tell_thread(struct merge *merge, uint32_t thread, uint32_t *number, 
     return tell(merge, &event, why);
 }
 
-/* Number of a thread or process that was told of; 0: it was not. */
+/* The number of a thread, or of a process, in the output; 0: not emitted. */
 static uint32_t thread_number(const struct merge *merge, uint32_t thread)
 {
     return thread < merge->threads_room ? merge->threads[thread].number : 0;
@@ -138,7 +141,7 @@ static bool is_wanted(const struct merge *merge, uint64_t time_ns)
     return selection_has_time(merge->selection, time_ns + merge->offset_ns);
 }
 
-/* Puts the frames of a stack from `keep` on into merge->stack. */
+/* Puts the frames of a stack, from depth `keep` on, into merge->stack, as numbers in the output. */
 static bool tell_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
 {
     merge->stack = alloc_grow(merge->stack, &merge->stack_room, depth, sizeof(*merge->stack));
@@ -150,12 +153,14 @@ static bool tell_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint
     return true;
 }
 
-/* Samples between this one and the last one told may have been left out: only frames that none of them changed are
- * kept. */
+/* Emits a sample if it is wanted. The samples since the last emitted sample may have been left out. So the sample keeps
+ * only the frames that none of these samples changed:
+ *
+ *     emitted [a b c], left out [a x], now [a x y]   → keep 1, push x y */
 static bool take_sample(struct merge *merge, struct sample *sample, struct fault *why)
 {
     if (sample->thread >= merge->from->threads_count || !merge->from->threads[sample->thread].thread.number)
-        return true; /* lost */
+        return true; /* the thread's definition was lost */
     struct merged_thread *row = thread_row(merge, sample->thread);
     if (row->common > sample->keep)
         row->common = sample->keep;
@@ -197,7 +202,7 @@ static bool take_left_out(struct merge *merge, struct event *event, struct fault
            (!left_out->thread || tell(merge, event, why));
 }
 
-/* ---- news ---- */
+/* ---- changes of threads and processes ---- */
 
 static bool take_change(struct merge *merge, struct event *event, uint32_t number, struct fault *why)
 {
@@ -206,7 +211,7 @@ static bool take_change(struct merge *merge, struct event *event, uint32_t numbe
     return !number || tell(merge, event, why);
 }
 
-/* Its name decides; one that it had before counts. */
+/* Marks a thread as wanted if its name or number is wanted. The mark stays when the thread gets another name. */
 static void look_at_name(struct merge *merge, uint32_t thread)
 {
     if (thread < merge->from->threads_count && merge->from->threads[thread].thread.number &&
@@ -241,11 +246,11 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
         event->tick_ns += merge->offset_ns;
         return tell(merge, event, why);
     default:
-        return true; /* definitions wait for a sample; the ends are told once, for the whole */
+        return true; /* definitions are emitted with a sample; merge_finish() emits one end for all recordings */
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the merged recording ---- */
 
 bool merge_open(struct merge *merge, const struct recording *recording, struct fault *why)
 {
@@ -278,7 +283,7 @@ void merge_want(struct merge *merge, uint32_t thread)
     merge->found = true;
 }
 
-/* The whole ends with the last one, and as it did. */
+/* The merged recording has the end event of the recording that ended last. */
 void merge_end_recording(struct merge *merge)
 {
     const struct tables *from = merge->from;
@@ -292,13 +297,13 @@ void merge_end_recording(struct merge *merge)
     merge->end.time_ns += merge->offset_ns;
 }
 
-/* An end says that nothing is missing before it. */
+/* Emits the end event, unless a recording had none: an end event promises that nothing is missing before it. */
 bool merge_finish(struct merge *merge, struct fault *why)
 {
     struct event event = { .kind = EVENT_END, .end = merge->end };
     if (merge->cut || !merge->end.reason)
         return true;
-    if (event.end.time_ns < merge->last_ns) /* of one that does not tell its end */
+    if (event.end.time_ns < merge->last_ns) /* a recording without an end reason may last longer */
         event.end.time_ns = merge->last_ns;
     if (merge->selection->to_ns && event.end.time_ns > merge->selection->to_ns)
         event.end.time_ns = merge->selection->to_ns;

@@ -30,11 +30,11 @@ struct merge {
     const struct selection *selection;
     struct intern strings, functions, frames;      /* index = number in the output; the bytes are the definition */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
-    struct end end;                                /* sums of the end events so far; .reason 0: none yet */
-    uint64_t last_ns;                              /* the latest time of the recordings that are finished */
-    bool cut;                                      /* a recording had no end event */
-    bool opened;                                   /* merge_open() was called */
-    bool found;                                    /* there is a wanted thread */
+    struct end end;   /* the latest end event of the recordings so far; .reason 0: none yet */
+    uint64_t last_ns; /* the latest time of the recordings that are finished */
+    bool cut;         /* a recording had no end event */
+    bool opened;      /* merge_open() was called */
+    bool found;       /* there is a wanted thread */
 
     /* ---- the recording that is being read ---- */
     const struct tables *from;

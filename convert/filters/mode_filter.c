@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sample says what the mode asks for when it has all bits of `says` and none of `silent`. */
+/* Status bits of each mode. A sample has a known status for the mode when it has all bits of `says` and no bit of
+ * `silent`. */
 static const struct {
     const char *name;
     uint32_t says, silent;
-    uint32_t keeps;       /* and is kept when it has this one */
-    const char *question; /* what it says then */
+    uint32_t keeps;       /* the mode keeps a sample with this bit */
+    const char *question; /* the meaning of the bit, for the user */
 } modes[] = {
     [KEPT_WALL] = { .name = "wall" },
     [KEPT_CPU] = { "cpu", STATUS_RECORDED, STATUS_CPU_UNKNOWN, STATUS_CPU, "whether their thread was on a processor" },
@@ -45,7 +46,7 @@ bool mode_filter_fits(const struct mode_filter *filter, const struct recording *
                  modes[recorded].name, wanted, wanted);
 }
 
-/* Tells what was left out of a thread so far. */
+/* Emits the EVENT_LEFT_OUT of a thread, if samples of the thread were left out since the last one. */
 static bool tell(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
 {
     if (thread >= filter->room || filter->left_out[thread].ticks == 0)
