@@ -4,7 +4,8 @@
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
 
-#define ROUNDS_BY_ITSELF 4 /* after so many, a coroutine that is driven in no task is believed */
+#define ROUNDS_BY_ITSELF                                                                                               \
+    4 /* rounds after which a coroutine that runs without a task is taken to be outside all tasks */
 
 static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
 {
@@ -12,7 +13,7 @@ static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
     return &a->threads[place];
 }
 
-/* Whether a thread runs this task: LOOK_NO_TASK when it does not. */
+/* Checks whether a thread runs this task. LOOK_NO_TASK: the thread does not. */
 static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t address, struct thread_task *thread)
 {
     const struct member *member = &a->thread_list->members[member_place];
@@ -22,7 +23,7 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
     const uint32_t place = (uint32_t)(task - a->tasks.rows);
     task->interpreter = member->interpreter;
     task->owner = member_place + 1;
-    asyncio_plan_look_again(a, place); /* in the next round, if there is one */
+    asyncio_plan_look_again(a, place); /* for a further round, if there is one */
     const enum look looked = await_graph_look(a, place);
     task = &a->tasks.rows[place];
     if (looked != LOOK_SURE)
@@ -36,7 +37,7 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
     if (chained != LOOK_SURE)
         return chained;
     task = &a->tasks.rows[place];
-    if (!task->runs && task->frames_count > 0) { /* it did, though it waits in both copies */
+    if (!task->runs && task->frames_count > 0) { /* the task ran at the moment, though it waits in both copies */
         task->runs = true;
         task->kept_round = 0;
     }
@@ -53,14 +54,14 @@ static const struct known_task *task_of(const struct asyncio *a, uint64_t corout
     return NULL;
 }
 
-/* By the stack: where tasks run for a short time only, the one that ran then is neither the one before nor the one
- * after, or none ran. */
+/* Finds the task of a thread from the thread's stack. Where tasks run for a short time, the task of the moment may
+ * differ from the tasks in both copies. */
 static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct thread_task *thread)
 {
     const struct walk *walk = &a->thread_list->members[member_place].walk;
     uint32_t at = walk->depth;
     if (walk->epoch != a->codes->epoch)
-        return LOOK_CHANGED; /* what its links point to may be others by now */
+        return LOOK_CHANGED; /* code objects were freed: the links may point to other code objects */
     while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
         at--;
     if (at == 0)
@@ -84,10 +85,11 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     const enum look shown = done != LOOK_SURE ? find_on_stack(a, a->owners[i], thread) : LOOK_SURE;
     if (shown == LOOK_SURE || shown == LOOK_NO_TASK)
         done = shown;
-    /* A task that began to run after the first copy and ended before the second has left no other trace. */
+    /* The stack has a coroutine that C code called, but no task of the copies. A task may have begun after the first
+     * copy and ended before the second. */
     const struct walk *walk = &a->thread_list->members[a->owners[i]].walk;
     if (done == LOOK_NO_TASK && await_graph_drives(a, walk, 0, walk->depth)) {
-        /* A program may drive coroutines itself, in no task: then that is so in each round. */
+        /* Or the program itself runs a coroutine outside all tasks. Then each round shows the same. */
         thread->quiet += before == 0 && after == 0;
         if (thread->quiet < ROUNDS_BY_ITSELF || thread->quiet < a->rounds)
             done = LOOK_CHANGED;

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_BETWEEN  3     /* after so many, a task that runs and is on no stack is believed to be between the two */
+#define ROUNDS_BETWEEN 3 /* rounds after which a task that runs and is on no stack is taken to be starting or ending   \
+                          */
 #define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
-#define CHAIN_LIMIT     65536 /* tasks that wait one for the other */
+#define CHAIN_LIMIT     65536 /* most tasks per chain */
 
 /* ---- looks ---- */
 
@@ -30,7 +31,7 @@ static void note_running(struct asyncio *a, uint32_t place)
     a->running[a->running_count++] = place;
 }
 
-/* The count of freed code objects of an interpreter at the second copy, + 1; 0: not known. */
+/* An interpreter's count of freed code objects in the copies + 1; 0: not known, or the copies differ. */
 static uint64_t generation_of(struct asyncio *a, size_t interpreter)
 {
     struct double_read *copy = &a->tasks.copies[a->front];
@@ -67,7 +68,7 @@ enum look await_graph_look(struct asyncio *a, uint32_t place)
 
 /* ---- chains ---- */
 
-/* Finds the one to show of those that wait for a task. */
+/* Finds the parent of a task: the waiting task with the smallest number. */
 static enum look find_parent(struct asyncio *a, uint32_t place)
 {
     struct known_task *task = &a->tasks.rows[place];
@@ -75,7 +76,7 @@ static enum look find_parent(struct asyncio *a, uint32_t place)
     uint32_t parent = 0, parents = 0, number = 0;
     for (size_t i = 0; i < count; i++) {
         const struct known_task *waiter = asyncio_tasks_at(&a->tasks,
-                                                           a->tasks.rows[place].waiters[i]); /* may move all */
+                                                           a->tasks.rows[place].waiters[i]); /* may move the rows */
         if (!waiter)
             continue;
         const uint32_t at = (uint32_t)(waiter - a->tasks.rows);
@@ -125,11 +126,11 @@ enum look await_graph_chain(struct asyncio *a, uint32_t place)
             return looked;
         add_to_chain(a, at);
         const uint32_t parent = a->tasks.rows[at].parent;
-        /* Tasks can wait for each other in a ring: it is shown once round. */
+        /* Tasks can wait for each other in a ring. The chain then has each task of the ring once. */
         if (!parent || a->tasks.rows[parent - 1].chained == a->chains)
             return LOOK_SURE;
-        /* One that runs has started the other on top of itself: it is on the thread's stack already. One that begins
-         * or ends to run between the copies may wait at the moment. */
+        /* The waiting task runs: it has started the other task on top of itself, and its frames are on the thread's
+         * stack already. If it runs in one copy only, it may wait at the moment. */
         const struct known_task *waiter = &a->tasks.rows[parent - 1];
         if (a->which == ASYNC_RUNNING && waiter->runs)
             return waiter->flickers && a->rounds < ROUNDS_BETWEEN ? LOOK_CHANGED : LOOK_SURE;
@@ -228,7 +229,8 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
     for (size_t i = a->chain_count; i > 0; i--) {
         struct known_task *task = &a->tasks.rows[a->chain[i - 1]];
         uint32_t above;
-        /* A task that runs and is waited for already is above on the thread's stack, or only its coroutine is known. */
+        /* A waiting task that runs has no frames of its own here: only its coroutine's frame is taken from the thread.
+         */
         const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? thread_of(a, task, &above) : NULL;
         push(stack, label_of(a, task));
         for (size_t k = 0; !task->runs && k < task->frames_count; k++)
@@ -238,7 +240,8 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
     }
 }
 
-/* Where on a thread's stack the next task begins that is run inside another one's. */
+/* The index of the first link of the next task on a thread's stack, which runs inside the task with `above` callers.
+ * The depth of the stack when there is none. */
 static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, uint32_t above)
 {
     uint32_t end = walk->depth;
@@ -257,8 +260,8 @@ static bool owner_was_read(const struct asyncio *a, const struct known_task *tas
     return member && member->state == UNWOUND && member->tick == a->thread_list->tick;
 }
 
-/* Whether the thread's stack has each task that runs of those that wait. One that begins or ends to run between the
- * copies waited at the moment, and its frames are not known. */
+/* Whether each waiting task that runs is on the stack of its thread. A task that runs in one copy only may have waited
+ * at the moment, and then its frames are not known. */
 static bool waiters_are_placed(const struct asyncio *a)
 {
     uint32_t above;
@@ -280,7 +283,8 @@ enum look await_graph_stack(struct asyncio *a, struct frames *stack)
     if (a->rounds < ROUNDS_BETWEEN && !waiters_are_placed(a))
         return LOOK_CHANGED;
     const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
-    /* One that began and ended on top of it, since it was copied first, would have left no other trace. */
+    /* Above this task, the stack has a coroutine of no known task: a task may have begun and ended between the copies.
+     */
     if (member && a->carried && await_graph_drives(a, &member->walk, above + 1, end))
         return LOOK_CHANGED;
     stack->count = 0;

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#define GAP        1536        /* bytes between two places that are read along */
-#define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
-#define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
+#define GAP        1536        /* most bytes between two ranges of one part */
+#define PART_LIMIT (64u << 10) /* most bytes of a part with several ranges */
+#define SIZE_LIMIT (64u << 20) /* most bytes of a copy; further ranges are not read */
 
 void double_read_free(struct double_read *t)
 {
@@ -51,7 +51,7 @@ static void sort_places(struct double_read *t)
         qsort_r(t->order, t->count, sizeof(*t->order), compare_places, t->places);
 }
 
-/* Puts a place into the last piece if it lies near, else begins another. */
+/* Adds a range to the last part if the range lies near, else starts a new part. */
 static void put_place(struct double_read *t, struct place *place)
 {
     struct part *last = t->parts_count > 0 ? &t->parts[t->parts_count - 1] : NULL;
@@ -72,8 +72,8 @@ static void put_place(struct double_read *t, struct place *place)
     place->at = last->at + (uint32_t)(place->address - last->address);
 }
 
-/* Takes a place over from the first copy of the plan before. *from: the old piece that was met last; places come by
- * address. */
+/* Copies a range from the first copy of the old plan. The calls come in the order of addresses; *from is the old part
+ * that the last call used. False when the old copy does not have the range. */
 static bool carry_place(const struct double_read *t, const struct place *place, size_t *from, unsigned char *into)
 {
     while (*from + 1 < t->old_count && t->old_parts[*from + 1].address <= place->address)
@@ -88,7 +88,7 @@ static bool carry_place(const struct double_read *t, const struct place *place, 
     return true;
 }
 
-/* What the plan before had, too, need not be read again. */
+/* Takes over all parts whose ranges are in the first copy of the old plan: these parts need not be read again. */
 static void carry(struct double_read *t)
 {
     size_t from = 0;
@@ -166,7 +166,8 @@ static bool is_due(const struct part *part, bool second)
     return part->wanted && !part->lost && (second || !part->before);
 }
 
-/* The parts of a copy, from one on, that fit in a call; *next is the first one behind them. */
+/* Collects the due parts, from part `at` on, that fit into one system call. *next: the part after them. Returns the
+ * number of pieces. */
 static size_t fill_call(const struct double_read *t, bool second, size_t at, struct piece *pieces, size_t *which,
                         size_t *next)
 {
@@ -252,7 +253,7 @@ const unsigned char *double_read_first(const struct double_read *t, size_t place
     return t->planned && p->part != UINT32_MAX && t->parts[p->part].before ? t->first + p->at : NULL;
 }
 
-/* Most pieces are as they were, and compared once for all their places. */
+/* Whether a range is equal in both copies. Most parts do not change, so a part is compared once for all its ranges. */
 static bool is_same(struct double_read *t, const struct place *place)
 {
     struct part *part = &t->parts[place->part];
