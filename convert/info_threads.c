@@ -40,7 +40,7 @@ static json_t *json_seconds(uint64_t ns)
     return json_real((double)(ns / 1000) / 1e6);
 }
 
-/* To a hundredth of a percent; null when nothing is known. */
+/* A share in percent, rounded to 1/100; null when nothing is known. */
 static json_t *json_percent(double part, double whole)
 {
     return whole > 0 ? json_real((double)(uint64_t)(part * 10000 / whole + 0.5) / 100) : json_null();
@@ -78,7 +78,7 @@ static json_t *thread_json(const struct tables *tables, size_t number, const str
     return all;
 }
 
-/* Entries that stand for a task are no threads. */
+/* Whether the number belongs to a thread, not to an entry that stands for a task. */
 static bool is_thread(const struct tables *tables, size_t number)
 {
     const struct thread *thread = &tables->threads[number].thread;
@@ -96,7 +96,7 @@ json_t *info_threads_json(const struct info_threads *threads, const struct table
     return list;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_percent(struct output *to, double part, double whole)
 {
@@ -140,7 +140,7 @@ static void print_thread(struct output *to, const struct info_threads *threads, 
     output_string(to, "\n");
 }
 
-/* A recording of tasks alone has none. */
+/* Whether there are threads. A recording with --async all has tasks only. */
 static bool has_threads(const struct tables *tables)
 {
     for (size_t i = 1; i < tables->threads_count; i++)
@@ -149,7 +149,7 @@ static bool has_threads(const struct tables *tables)
     return tables->tasks_count <= 1;
 }
 
-/* Columns of which nothing is known are left away. */
+/* A column without any known value is left out. */
 void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables)
 {
     if (!has_threads(tables))

@@ -23,7 +23,7 @@ static bool ends_in(const char *string, const char *end)
     return size >= strlen(end) && strcmp(string + size - strlen(end), end) == 0;
 }
 
-/* Whether the output would be written over a recording. */
+/* Whether the output is the same file as one of the recordings. */
 static bool is_input(const struct inputs *inputs, const struct stat *output)
 {
     for (size_t i = 0; i < inputs->count && S_ISREG(output->st_mode); i++) {
