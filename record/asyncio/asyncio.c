@@ -175,16 +175,16 @@ enum thread_list_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t
     return read_rounds(a, now_ns);
 }
 
-const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t place)
+const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t index)
 {
-    const struct thread_task *thread = place < a->threads_room ? &a->threads[place] : NULL;
+    const struct thread_task *thread = index < a->threads_room ? &a->threads[index] : NULL;
     return thread && thread->tick == a->tasks.tick ? thread : NULL;
 }
 
-void asyncio_thread_stack(struct asyncio *a, uint32_t place, struct frames *stack)
+void asyncio_thread_stack(struct asyncio *a, uint32_t index, struct frames *stack)
 {
-    const struct member *member = &a->thread_list->members[place];
-    const struct thread_task *thread = asyncio_thread(a, place);
+    const struct member *member = &a->thread_list->members[index];
+    const struct thread_task *thread = asyncio_thread(a, index);
     const bool runs = thread && thread->task;
     const uint32_t depth = member->walk.depth;
     stack->count = 0;

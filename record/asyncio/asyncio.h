@@ -27,7 +27,7 @@
 enum async {
     ASYNC_NONE,
     ASYNC_RUNNING, /* threads, each with the task that it runs */
-    ASYNC_ALL,     /* all tasks, in place of threads */
+    ASYNC_ALL,     /* all tasks, instead of threads */
     ASYNC_KINDS
 };
 extern const char *const async_names[ASYNC_KINDS];
@@ -134,10 +134,10 @@ enum thread_list_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, ui
 void asyncio_forget_entry(struct known_task *task);
 
 /* What the thread at this index of thread_list->members runs in this tick. NULL: the thread was not asked for. */
-const struct thread_task *asyncio_thread(const struct asyncio *asyncio, uint32_t place);
+const struct thread_task *asyncio_thread(const struct asyncio *asyncio, uint32_t index);
 
 /* Makes the stack of a thread. If the thread runs a task, the label of the task and the tasks that wait for it are
  * inserted before the frame of the task's coroutine. */
-void asyncio_thread_stack(struct asyncio *asyncio, uint32_t place, struct frames *stack);
+void asyncio_thread_stack(struct asyncio *asyncio, uint32_t index, struct frames *stack);
 
 #endif

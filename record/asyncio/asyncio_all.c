@@ -30,14 +30,14 @@ static void list_task(struct asyncio *a, struct known_task *task, size_t interpr
 }
 
 /* Follows a list from its head, in the copies or directly (`now`). False when the list changes on the way. */
-static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now, size_t interpreter, uint32_t owner)
+static bool follow_list(struct asyncio *a, uint64_t head, size_t index, bool now, size_t interpreter, uint32_t owner)
 {
     struct tasks *tasks = &a->tasks;
     struct double_read *copy = &tasks->copies[a->front];
     uint64_t links[2], previous = head;
     size_t steps = 0;
-    if (!now && double_read_same(copy, place))
-        memcpy(links, double_read_at(copy, place), sizeof(links));
+    if (!now && double_read_same(copy, index))
+        memcpy(links, double_read_at(copy, index), sizeof(links));
     else if (remote_read(&tasks->target->remote, head, links, sizeof(links)) != REMOTE_READ)
         return false;
     /* The head of a thread without any task has null links. */
@@ -58,12 +58,12 @@ static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now
     return true;
 }
 
-static bool follow(struct asyncio *a, uint64_t head, size_t place, size_t interpreter, uint32_t owner)
+static bool follow(struct asyncio *a, uint64_t head, size_t index, size_t interpreter, uint32_t owner)
 {
     bool whole = false;
     for (int i = 0; i < LIST_ATTEMPTS && !whole; i++) {
         a->list_walk++;
-        whole = follow_list(a, head, place, i > 0, interpreter, owner);
+        whole = follow_list(a, head, index, i > 0, interpreter, owner);
     }
     return whole;
 }
@@ -88,10 +88,10 @@ static void list_tasks(struct asyncio *a)
 }
 
 /* Makes the stack of a task, if this round shows it. */
-static enum look settle(struct asyncio *a, uint32_t place)
+static enum look settle(struct asyncio *a, uint32_t row)
 {
-    const enum look looked = await_graph_chain(a, place);
-    struct known_task *task = &a->tasks.rows[place];
+    const enum look looked = await_graph_chain(a, row);
+    struct known_task *task = &a->tasks.rows[row];
     if (looked != LOOK_SURE)
         return looked;
     if (!task->entry)
@@ -122,9 +122,9 @@ void asyncio_all_take(struct asyncio *a, bool first)
     for (size_t i = 0; i < all; i++)
         await_graph_look(a, first ? a->listed[i] : a->again[i]);
     for (size_t i = 0; i < all; i++) {
-        const uint32_t place = first ? a->listed[i] : a->again[i];
-        const enum look done = settle(a, place);
-        struct known_task *task = &a->tasks.rows[place];
+        const uint32_t row = first ? a->listed[i] : a->again[i];
+        const enum look done = settle(a, row);
+        struct known_task *task = &a->tasks.rows[row];
         if (done == LOOK_SURE || done == LOOK_NO_TASK)
             continue;
         if (has_left(a, task)) {
@@ -133,6 +133,6 @@ void asyncio_all_take(struct asyncio *a, bool first)
         }
         if (task->entry)
             task->entry->cause = cause_of(done);
-        asyncio_plan_look_again(a, place);
+        asyncio_plan_look_again(a, row);
     }
 }

@@ -17,7 +17,7 @@ void asyncio_plan_busy(struct asyncio *asyncio);
 void asyncio_plan_again(struct asyncio *asyncio);
 
 /* Adds a task, by its row, to the tasks that the next round looks at again. */
-void asyncio_plan_look_again(struct asyncio *asyncio, uint32_t place);
+void asyncio_plan_look_again(struct asyncio *asyncio, uint32_t row);
 
 /* Makes the first or the second copy of a round. False when the process is gone. */
 bool asyncio_plan_copy(struct asyncio *asyncio, bool second);

@@ -124,13 +124,13 @@ void asyncio_plan_tick(struct asyncio *a)
 
 /* Looks at a task and at all tasks that wait for it, directly or over other tasks, to find their spans. Puts the
  * waiting tasks into a->chain. */
-static void learn(struct asyncio *a, uint32_t place)
+static void learn(struct asyncio *a, uint32_t row)
 {
     struct tasks *tasks = &a->tasks;
     a->chains++;
     a->chain_count = 0;
     for (size_t at = 0; at == 0 || (at <= a->chain_count && at < CLOSURE_LIMIT); at++) {
-        const uint32_t next = at == 0 ? place : a->chain[at - 1];
+        const uint32_t next = at == 0 ? row : a->chain[at - 1];
         if (!is_used(a, &tasks->rows[next])) /* the spans of a used task are known */
             await_graph_look(a, next);
         for (size_t i = 0; i < tasks->rows[next].waiters_count; i++) {
@@ -226,8 +226,8 @@ bool asyncio_plan_copy(struct asyncio *a, bool second)
     return true;
 }
 
-void asyncio_plan_look_again(struct asyncio *a, uint32_t place)
+void asyncio_plan_look_again(struct asyncio *a, uint32_t row)
 {
     a->again = alloc_grow(a->again, &a->again_room, a->again_count + 1, sizeof(*a->again));
-    a->again[a->again_count++] = place;
+    a->again[a->again_count++] = row;
 }

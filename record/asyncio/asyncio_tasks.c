@@ -45,8 +45,8 @@ void asyncio_tasks_close(struct tasks *tasks)
 
 struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t address)
 {
-    const uint32_t place = intern_pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
-    return place ? &tasks->rows[place - 1] : NULL;
+    const uint32_t row = intern_pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
+    return row ? &tasks->rows[row - 1] : NULL;
 }
 
 static struct known_task *add(struct tasks *tasks, struct known_task task)
@@ -109,9 +109,9 @@ bool asyncio_tasks_neighbours(struct tasks *tasks, const struct known_task *task
 {
     const size_t size = 2 * sizeof(neighbours[0]);
     const size_t copy = now ? COPIES : asyncio_tasks_copy_of(tasks, task);
-    const size_t place = copy < COPIES ? task->planned[copy].neighbours : 0;
-    if (copy < COPIES && double_read_same(&tasks->copies[copy], place)) {
-        memcpy(neighbours, double_read_at(&tasks->copies[copy], place), size);
+    const size_t index = copy < COPIES ? task->planned[copy].neighbours : 0;
+    if (copy < COPIES && double_read_same(&tasks->copies[copy], index)) {
+        memcpy(neighbours, double_read_at(&tasks->copies[copy], index), size);
         return true;
     }
     const uint64_t address = task->address + tasks->offsets.task_node;

@@ -50,8 +50,8 @@ static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void 
 bool await_chain_look_anyway(struct looking *k, uint64_t address, uint32_t size, void *into, bool *same)
 {
     note_span(k, address, size);
-    const struct place *place = k->next < k->end ? &k->copies->places[k->next] : NULL;
-    if (place && place->address == address && place->size == size) {
+    const struct range *range = k->next < k->end ? &k->copies->ranges[k->next] : NULL;
+    if (range && range->address == address && range->size == size) {
         const size_t at = k->next++;
         const unsigned char *copy = double_read_at(k->copies, at);
         if (copy) {

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_BETWEEN 3 /* rounds after which a task that runs and is on no stack is taken to be starting or ending   \
-                          */
+#define ROUNDS_BETWEEN                                                                                                 \
+    3 /* rounds after which a task that runs and is on no stack is taken to be starting or ending                      \
+       */
 #define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
 #define CHAIN_LIMIT     65536 /* most tasks per chain */
 
@@ -25,26 +26,26 @@ static void define_task(struct asyncio *a, struct known_task *task)
             .task = { .number = task->number, .process = a->process, .name = task->name, .start_ns = a->time_ns } });
 }
 
-static void note_running(struct asyncio *a, uint32_t place)
+static void note_running(struct asyncio *a, uint32_t row)
 {
     a->running = alloc_grow(a->running, &a->running_room, a->running_count + 1, sizeof(*a->running));
-    a->running[a->running_count++] = place;
+    a->running[a->running_count++] = row;
 }
 
 /* An interpreter's count of freed code objects in the copies + 1; 0: not known, or the copies differ. */
 static uint64_t generation_of(struct asyncio *a, size_t interpreter)
 {
     struct double_read *copy = &a->tasks.copies[a->front];
-    const size_t place = interpreter;
+    const size_t index = interpreter;
     const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count &&
-                       double_read_same(copy, place);
-    return known ? word_at(double_read_at(copy, place), 0) + 1 : 0;
+                       double_read_same(copy, index);
+    return known ? word_at(double_read_at(copy, index), 0) + 1 : 0;
 }
 
-enum look await_graph_look(struct asyncio *a, uint32_t place)
+enum look await_graph_look(struct asyncio *a, uint32_t row)
 {
     struct tasks *tasks = &a->tasks;
-    struct known_task *task = &tasks->rows[place];
+    struct known_task *task = &tasks->rows[row];
     if (task->looked_round == tasks->round)
         return task->looked;
     const uint64_t generation = generation_of(a, task->interpreter);
@@ -62,29 +63,29 @@ enum look await_graph_look(struct asyncio *a, uint32_t place)
     if (task->number == 0)
         define_task(a, task);
     if (task->runs)
-        note_running(a, place);
+        note_running(a, row);
     return LOOK_SURE;
 }
 
 /* ---- chains ---- */
 
 /* Finds the parent of a task: the waiting task with the smallest number. */
-static enum look find_parent(struct asyncio *a, uint32_t place)
+static enum look find_parent(struct asyncio *a, uint32_t row)
 {
-    struct known_task *task = &a->tasks.rows[place];
+    struct known_task *task = &a->tasks.rows[row];
     const size_t count = task->waiters_count;
     uint32_t parent = 0, parents = 0, number = 0;
     for (size_t i = 0; i < count; i++) {
         const struct known_task *waiter = asyncio_tasks_at(&a->tasks,
-                                                           a->tasks.rows[place].waiters[i]); /* may move the rows */
+                                                           a->tasks.rows[row].waiters[i]); /* may move the rows */
         if (!waiter)
             continue;
         const uint32_t at = (uint32_t)(waiter - a->tasks.rows);
-        struct known_task *row = &a->tasks.rows[at];
-        row->interpreter = a->tasks.rows[place].interpreter;
-        if (!row->wants_frames)
-            row->looked_round = 0;
-        row->wants_frames = true;
+        struct known_task *other = &a->tasks.rows[at];
+        other->interpreter = a->tasks.rows[row].interpreter;
+        if (!other->wants_frames)
+            other->looked_round = 0;
+        other->wants_frames = true;
         const enum look looked = await_graph_look(a, at);
         if (looked == LOOK_NO_TASK)
             continue;
@@ -96,25 +97,25 @@ static enum look find_parent(struct asyncio *a, uint32_t place)
             number = a->tasks.rows[at].number;
         }
     }
-    task = &a->tasks.rows[place];
+    task = &a->tasks.rows[row];
     task->steady &= task->parent == parent && task->parents == parents;
     task->parent = parent;
     task->parents = parents;
     return LOOK_SURE;
 }
 
-static void add_to_chain(struct asyncio *a, uint32_t place)
+static void add_to_chain(struct asyncio *a, uint32_t row)
 {
     a->chain = alloc_grow(a->chain, &a->chain_room, a->chain_count + 1, sizeof(*a->chain));
-    a->chain[a->chain_count++] = place;
-    a->tasks.rows[place].chained = a->chains;
+    a->chain[a->chain_count++] = row;
+    a->tasks.rows[row].chained = a->chains;
 }
 
-enum look await_graph_chain(struct asyncio *a, uint32_t place)
+enum look await_graph_chain(struct asyncio *a, uint32_t row)
 {
     a->chains++;
     a->chain_count = 0;
-    for (uint32_t at = place;;) {
+    for (uint32_t at = row;;) {
         if (a->chain_count == CHAIN_LIMIT)
             return LOOK_TOO_DEEP;
         enum look looked = await_graph_look(a, at);
@@ -262,7 +263,7 @@ static bool owner_was_read(const struct asyncio *a, const struct known_task *tas
 
 /* Whether each waiting task that runs is on the stack of its thread. A task that runs in one copy only may have waited
  * at the moment, and then its frames are not known. */
-static bool waiters_are_placed(const struct asyncio *a)
+static bool waiters_are_located(const struct asyncio *a)
 {
     uint32_t above;
     for (size_t i = 1; i < a->chain_count; i++) {
@@ -280,7 +281,7 @@ enum look await_graph_stack(struct asyncio *a, struct frames *stack)
     const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
     if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
         return LOOK_CHANGED;
-    if (a->rounds < ROUNDS_BETWEEN && !waiters_are_placed(a))
+    if (a->rounds < ROUNDS_BETWEEN && !waiters_are_located(a))
         return LOOK_CHANGED;
     const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
     /* Above this task, the stack has a coroutine of no known task: a task may have begun and ended between the copies.

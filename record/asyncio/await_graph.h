@@ -6,11 +6,11 @@
 #include "record/asyncio/asyncio.h"
 
 /* Looks at a task, by its row. A second call in the same round returns the result of the first call. */
-enum look await_graph_look(struct asyncio *asyncio, uint32_t place);
+enum look await_graph_look(struct asyncio *asyncio, uint32_t row);
 
 /* Fills asyncio->chain: the row of the task, then the row of the task that waits for it, and so on. LOOK_SURE when each
  * of these tasks has a sure look in this round. */
-enum look await_graph_chain(struct asyncio *asyncio, uint32_t place);
+enum look await_graph_chain(struct asyncio *asyncio, uint32_t row);
 
 /* Whether each task of asyncio->chain waits, and is as in the tick before. */
 bool await_graph_steady(struct asyncio *asyncio);

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 /* A range that the caller asked for. */
-struct place {
+struct range {
     uint64_t address;
     uint32_t size;
     uint32_t at;   /* offset in the copies */
@@ -42,8 +42,8 @@ struct part {
 
 /* `= {0}` has no ranges. */
 struct double_read {
-    struct place *places; /* in the order in which they were added */
-    size_t count, places_room;
+    struct range *ranges; /* in the order in which they were added */
+    size_t count, ranges_room;
     uint32_t *order; /* indexes of the ranges, sorted by address */
     size_t order_room;
     struct part *parts, *old_parts; /* of this plan and of the plan before, each sorted by address */
@@ -60,7 +60,7 @@ void double_read_clear(struct double_read *double_read);
 void double_read_add(struct double_read *double_read, uint64_t address, uint32_t size);
 
 /* Selects which ranges the next copies read: this range too; all ranges (`wanted`), or none. */
-void double_read_want(struct double_read *double_read, size_t place);
+void double_read_want(struct double_read *double_read, size_t index);
 void double_read_want_all(struct double_read *double_read, bool wanted);
 
 /* Makes the first or the second copy. The first copy reads only the parts that it does not have yet. A part that cannot
@@ -74,11 +74,11 @@ void double_read_turn(struct double_read *double_read);
 void double_read_drop(struct double_read *double_read);
 
 /* The bytes of a range in the second copy; in the first copy. NULL when the copy does not have the range. */
-const unsigned char *double_read_at(const struct double_read *double_read, size_t place);
-const unsigned char *double_read_first(const struct double_read *double_read, size_t place);
+const unsigned char *double_read_at(const struct double_read *double_read, size_t index);
+const unsigned char *double_read_first(const struct double_read *double_read, size_t index);
 
 /* Whether both copies have the range, with equal bytes. */
-bool double_read_same(struct double_read *double_read, size_t place);
+bool double_read_same(struct double_read *double_read, size_t index);
 
 /* Whether the ranges `from` to `end` - 1 are equal in both copies, and the first copy's bytes were read as a second
  * copy before. */

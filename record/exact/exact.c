@@ -98,17 +98,17 @@ static bool find_holder(struct exact *exact, struct holder *holder)
 static void note_holder(struct exact *exact)
 {
     const struct holder *holder = &exact->holder;
-    struct recent_holder *place = &exact->recent[0];
+    struct recent_holder *row = &exact->recent[0];
     if (!holder->thread || holder->processor == NOWHERE)
         return;
     for (struct recent_holder *r = exact->recent; r < exact->recent + EXACT_RECENT; r++) {
         if (r->thread == holder->thread) {
-            place = r;
+            row = r;
             break;
         }
-        place = r->look < place->look ? r : place;
+        row = r->look < row->look ? r : row;
     }
-    *place = (struct recent_holder){ holder->thread, holder->processor, exact->looks };
+    *row = (struct recent_holder){ holder->thread, holder->processor, exact->looks };
 }
 
 /* Whether the holder is on a processor that the last look was not appointed for. */
