@@ -81,8 +81,8 @@ struct asyncio {
     bool moved;          /* COPY_BUSY has to be planned again */
     uint64_t calm_plan;  /* number of the plan of COPY_CALM; 0: none yet */
     uint64_t busy_plan;  /* number of the plan of COPY_BUSY; 0: none yet */
-    size_t calm;         /* number of tasks in the plan of COPY_CALM */
-    size_t strange;      /* number of tasks in the plan of COPY_BUSY */
+    size_t calm_count;   /* number of tasks in the plan of COPY_CALM */
+    size_t busy_count;   /* number of tasks in the plan of COPY_BUSY */
     uint64_t list;       /* thread_list->list when the owners were planned: the copies belong to this thread list */
     size_t front;        /* the copy that begins with the words of the interpreters and threads */
     size_t words;        /* number of ranges at the beginning of that copy that belong to no task: */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define USED_TICKS    8     /* ticks for which a task stays planned after it last ran */
-#define STRANGE_LEAST 24    /* busy tasks: with more than this number, ... */
-#define STRANGE_PART  8     /* ... and more than this part of the calm tasks, all tasks become calm */
+#define BUSY_LEAST    24    /* busy tasks: with more than this number, ... */
+#define BUSY_PART     8     /* ... and more than this part of the calm tasks, all tasks become calm */
 #define TRIM_TICKS    4096  /* tasks that were not used for so many ticks are removed */
 #define CLOSURE_LIMIT 65536 /* most tasks that are planned because they wait for one task */
 
@@ -68,13 +68,13 @@ static void plan_calm(struct asyncio *a)
     struct tasks *tasks = &a->tasks;
     begin_plan(a, COPY_CALM);
     a->calm_plan = tasks->plans[COPY_CALM];
-    a->calm = 0;
+    a->calm_count = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         struct known_task *task = &tasks->rows[i];
         if (!is_used(a, task))
             continue;
         asyncio_tasks_plan(tasks, task, COPY_CALM);
-        a->calm++;
+        a->calm_count++;
     }
 }
 
@@ -83,12 +83,12 @@ void asyncio_plan_busy(struct asyncio *a)
     struct tasks *tasks = &a->tasks;
     plan_owners(a, COPY_BUSY);
     a->busy_plan = tasks->plans[COPY_BUSY];
-    a->strange = 0;
+    a->busy_count = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
             continue;
         asyncio_tasks_plan(tasks, &tasks->rows[i], COPY_BUSY);
-        a->strange++;
+        a->busy_count++;
     }
 }
 
@@ -114,7 +114,7 @@ void asyncio_plan_tick(struct asyncio *a)
     a->front = COPY_BUSY;
     if (a->moved || a->list != a->thread_list->list) {
         asyncio_plan_busy(a);
-        if (a->strange > STRANGE_LEAST && a->strange > a->calm / STRANGE_PART) {
+        if (a->busy_count > BUSY_LEAST && a->busy_count > a->calm_count / BUSY_PART) {
             plan_calm(a);
             asyncio_plan_busy(a);
         }
