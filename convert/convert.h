@@ -46,7 +46,7 @@ enum option_set {
     TAKES_SELECTION = 1 << 7, /* and several recordings */
 };
 
-enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };
+enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the output's name ends in .gz */ };
 
 /* What a converter works with while it runs. */
 struct conversion {

@@ -47,6 +47,7 @@ bool output_path_open(struct conversion *conversion, const struct converter *con
         return fault(
             why,
             "the output is binary and standard output is a terminal: name a file with -o, or redirect standard output");
-    const bool gzip = converter->packing == PACK_ALWAYS || (converter->packing == PACK_BY_NAME && ends_in(path, ".gz"));
+    const bool gzip = converter->packing == PACKING_ALWAYS ||
+                      (converter->packing == PACKING_BY_NAME && ends_in(path, ".gz"));
     return output_open(&conversion->output, path, gzip, why);
 }

@@ -89,7 +89,7 @@ static const struct converter to_collapsed = {
     .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
     .suffix = NULL,
     .binary = false,
-    .packing = PACK_NEVER,
+    .packing = PACKING_NEVER,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS |
              TAKES_OPCODES,
     .runs = true,

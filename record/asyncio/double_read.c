@@ -203,7 +203,7 @@ enum remote_state double_read_copy(struct double_read *t, struct remote *remote,
         struct part *part = &t->parts[i];
         part->lost &= second;
         part->after = false;
-        part->same = NOT_COMPARED;
+        part->same = COMPARISON_NONE;
     }
     for (size_t at = 0; at < t->parts_count; at = next) {
         size_t good = 0;
@@ -231,7 +231,7 @@ void double_read_turn(struct double_read *t)
         struct part *part = &t->parts[i];
         part->before = part->turned = part->after;
         part->after = false;
-        part->same = NOT_COMPARED;
+        part->same = COMPARISON_NONE;
     }
 }
 
@@ -257,9 +257,10 @@ const unsigned char *double_read_first(const struct double_read *t, size_t index
 static bool is_same(struct double_read *t, const struct range *range)
 {
     struct part *part = &t->parts[range->part];
-    if (part->same == NOT_COMPARED)
-        part->same = memcmp(t->first + part->at, t->second + part->at, part->size) == 0 ? THE_SAME : NOT_THE_SAME;
-    return part->same == THE_SAME || memcmp(t->first + range->at, t->second + range->at, range->size) == 0;
+    if (part->same == COMPARISON_NONE)
+        part->same = memcmp(t->first + part->at, t->second + part->at, part->size) == 0 ? COMPARISON_EQUAL
+                                                                                        : COMPARISON_DIFFERENT;
+    return part->same == COMPARISON_EQUAL || memcmp(t->first + range->at, t->second + range->at, range->size) == 0;
 }
 
 bool double_read_same(struct double_read *t, size_t i)
@@ -271,7 +272,7 @@ bool double_read_still(struct double_read *t, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++) {
         const uint32_t part = t->ranges[i].part;
-        const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == THE_SAME;
+        const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == COMPARISON_EQUAL;
         if (!known && !(double_read_same(t, i) && t->parts[part].turned))
             return false;
     }

@@ -27,7 +27,7 @@ struct range {
     uint32_t part; /* index of the part that has the range; UINT32_MAX: none, the copies would be too large */
 };
 
-enum comparison { NOT_COMPARED, THE_SAME, NOT_THE_SAME };
+enum comparison { COMPARISON_NONE, COMPARISON_EQUAL, COMPARISON_DIFFERENT };
 
 /* A part of memory that is read as one piece. It has one range or more. */
 struct part {

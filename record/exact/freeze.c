@@ -153,7 +153,7 @@ static bool seize(pid_t tid)
 }
 
 enum asked {
-    ASKED,
+    ASKED_SEIZED, /* seized and asked to stop */
     ASKED_REFUSED,
     ASKED_BUSY, /* the process is in the middle of an execve */
     ASKED_DEAD,
@@ -168,7 +168,7 @@ static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread,
         thread->hold = HOLD_ASKED;
         thread->signal = 0;
         thread->late = false;
-        return ASKED;
+        return ASKED_SEIZED;
     }
     *cause = errno;
     if (*cause == EAGAIN)
@@ -254,7 +254,7 @@ static bool ask_all(struct freeze *freeze)
         if (freeze->threads[i].hold != HOLD_NONE)
             continue;
         switch (ask(freeze, &freeze->threads[i], &cause)) {
-        case ASKED:
+        case ASKED_SEIZED:
             break;
         case ASKED_REFUSED:
             note_refusal(freeze, freeze->threads[i].tid, cause);
