@@ -54,14 +54,14 @@ static bool read_both(struct exact *exact, uint64_t pointer, struct gil *gil, ui
 }
 
 /* Notes the state of the lock for thread_list_read(), which chooses what to read by it. */
-static void tell_lock(const struct target *target, const struct gil *gil)
+static void note_lock(const struct target *target, const struct gil *gil)
 {
     for (size_t i = 0; i < target->interpreters_count; i++) {
-        struct gil *told = &target->interpreters[i].gil;
+        struct gil *noted = &target->interpreters[i].gil;
         /* The holder is read before the count of switches. If the count rose by 1 and the holder is the same, the lock
          * may have switched between the two reads. */
-        const bool known = gil->switches != told->switches + 1 || gil->holder != told->holder;
-        *told = (struct gil){ gil->holder, gil->switches, gil->locked, known, told->shared };
+        const bool known = gil->switches != noted->switches + 1 || gil->holder != noted->holder;
+        *noted = (struct gil){ gil->holder, gil->switches, gil->locked, known, noted->shared };
     }
 }
 
@@ -86,7 +86,7 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     }
     holder->thread = gil.holder;
     holder->switches = gil.switches;
-    tell_lock(exact->target, &gil);
+    note_lock(exact->target, &gil);
     return exact->rseq || !holder->pointer ||
            procfs_processor(exact->target->pid, thread_list_native_id(exact->thread_list, gil.holder),
                             &holder->processor);
@@ -256,7 +256,7 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
     exact->work.same = there && was_one_moment(exact, &exact->work.holder);
     exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
     /* The list looks torn when a thread lost its processor while it changed the list. */
-    exact->work.untold = there && (unwinder->untold || exact->work.state == THREAD_LIST_TORN);
+    exact->work.unreadable = there && (unwinder->untold || exact->work.state == THREAD_LIST_TORN);
     if (!there)
         exact->work.state = THREAD_LIST_TORN;
     exact->thread_list->unwinder.witness = (struct witness){ 0 };
@@ -347,7 +347,7 @@ static bool follow(struct exact *exact, int hop)
     const uint64_t now_ns = clock_now_ns();
     exact->random = exact->random * 6364136223846793005u + now_ns;
     const uint64_t distance_ns = FOLLOW_LEAST_NS + (exact->random >> 40) % FOLLOW_DRAWN_NS;
-    const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.untold ? hop : 0)) };
+    const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.unreadable ? hop : 0)) };
     if (!exact->holder.thread)
         return false;
     exact_appoint(exact, work.look, work.self, &moments);
@@ -359,7 +359,7 @@ static bool follow(struct exact *exact, int hop)
  * the program does after the sleep instead. */
 static bool is_first_of_sleep(const struct exact_work *work)
 {
-    return work->slept && work->state == THREAD_LIST_READ && !work->untold;
+    return work->slept && work->state == THREAD_LIST_READ && !work->unreadable;
 }
 
 enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
@@ -371,7 +371,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         if (looked) {
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
-            exact->proven = exact->work.same && exact->stand.stayed && !exact->work.untold;
+            exact->proven = exact->work.same && exact->stand.stayed && !exact->work.unreadable;
             if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;

@@ -77,10 +77,11 @@ struct exact {
         uint32_t processors[STAND_AT_ONCE]; /* where the look may be made, in rising order */
         size_t processors_count;
         enum thread_list_state state;
-        bool untold; /* a thread was in the middle of a change, and its memory does not show its stack: look again */
-        bool same;   /* before and after the look: the same holder on the same processor */
-        bool slept;  /* the program slept when the look began */
-    } work;          /* the last look that was appointed */
+        bool
+            unreadable; /* a thread was in the middle of a change, and its memory does not show its stack: look again */
+        bool same;      /* before and after the look: the same holder on the same processor */
+        bool slept;     /* the program slept when the look began */
+    } work;             /* the last look that was appointed */
     uint64_t asked, ask_again_ns; /* the thread whose priority was looked up last; when the next lookup is due */
     bool ahead;                   /* that thread has a real-time priority */
     const char *refusal; /* why the last look cannot be one moment, for the user; NULL: it can, or nothing is known */

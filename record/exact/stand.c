@@ -286,7 +286,7 @@ static void step_aside(struct stand *stand, const uint32_t *processors, size_t c
 }
 
 /* Announces a moment to a post. Returns the number of the appointment. */
-static uint32_t tell_moment(struct post *post, uint64_t moment_ns)
+static uint32_t announce_moment(struct post *post, uint64_t moment_ns)
 {
     const uint32_t number = atomic_load(&post->last) + 1;
     post->moments[number % MOMENTS] = moment_ns;
@@ -313,7 +313,7 @@ static struct post *post_on(struct stand *stand, uint32_t processor)
 }
 
 /* The number of the announced appointment with this moment; 0: none. */
-static uint32_t find_told(const struct post *post, uint64_t moment_ns)
+static uint32_t find_announced(const struct post *post, uint64_t moment_ns)
 {
     const uint32_t last = atomic_load(&post->last);
     for (uint32_t number = last; number && last - number < MOMENTS_AHEAD; number--)
@@ -325,14 +325,14 @@ static uint32_t find_told(const struct post *post, uint64_t moment_ns)
 static void appoint_post(struct post *post, const struct moments *moments)
 {
     /* stand_appoint() has set everything that the post needs, before the post can see the moment. */
-    const uint32_t known = atomic_load(&post->last), told = find_told(post, moments->due_ns);
-    if (!told)
+    const uint32_t known = atomic_load(&post->last), announced = find_announced(post, moments->due_ns);
+    if (!announced)
         pass_pending(post, known);
-    atomic_store(&post->free, told ? told : known + 1);
-    post->appointed = told ? told : tell_moment(post, moments->due_ns);
+    atomic_store(&post->free, announced ? announced : known + 1);
+    post->appointed = announced ? announced : announce_moment(post, moments->due_ns);
     for (uint32_t i = 0; i < MOMENTS_AHEAD && moments->next_ns[i]; i++)
         if (is_before(atomic_load(&post->last), post->appointed + 1 + i))
-            tell_moment(post, moments->next_ns[i]);
+            announce_moment(post, moments->next_ns[i]);
     /* A post that has passed all moments it knew sleeps on post->last. */
     if (!is_before(atomic_load(&post->passed), known))
         futex_wake(&post->last);
