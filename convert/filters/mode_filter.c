@@ -47,7 +47,7 @@ bool mode_filter_fits(const struct mode_filter *filter, const struct recording *
 }
 
 /* Emits the EVENT_LEFT_OUT of a thread, if samples of the thread were left out since the last one. */
-static bool tell(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
+static bool emit(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
 {
     if (thread >= filter->room || filter->left_out[thread].ticks == 0)
         return true;
@@ -56,10 +56,10 @@ static bool tell(struct mode_filter *filter, uint32_t thread, const struct sink 
     return sink_take(output, &event, why);
 }
 
-static bool tell_all(struct mode_filter *filter, const struct sink *output, struct fault *why)
+static bool emit_all(struct mode_filter *filter, const struct sink *output, struct fault *why)
 {
     for (uint32_t thread = 1; thread < filter->room; thread++)
-        if (!tell(filter, thread, output, why))
+        if (!emit(filter, thread, output, why))
             return false;
     return true;
 }
@@ -111,8 +111,8 @@ bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct 
         thread = event->left_out.thread;
     else if (event->kind == EVENT_THREAD_END)
         thread = event->change.number;
-    const bool told = event->kind == EVENT_END ? tell_all(filter, output, why) : tell(filter, thread, output, why);
-    return told && sink_take(output, event, why);
+    const bool emitted = event->kind == EVENT_END ? emit_all(filter, output, why) : emit(filter, thread, output, why);
+    return emitted && sink_take(output, event, why);
 }
 
 bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
@@ -123,7 +123,7 @@ bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables,
         return fault(why, "its samples do not say %s; for --mode %s, record again with pyreel-record -m %s",
                      modes[filter->mode].question, name, name);
     }
-    return tell_all(filter, output, why);
+    return emit_all(filter, output, why);
 }
 
 void mode_filter_free(struct mode_filter *filter)
