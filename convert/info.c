@@ -104,11 +104,11 @@ static json_t *json_count(uint64_t count)
     return json_integer((json_int_t)(count <= INT64_MAX ? count : INT64_MAX));
 }
 
-static json_t *figures_json(const struct counters *figures)
+static json_t *counters_json(const struct counters *counters)
 {
     json_t *all = json_object();
-    for (size_t i = 0; i < figures->count; i++)
-        json_object_set_new(all, figures->rows[i].name.bytes, json_count(figures->rows[i].value));
+    for (size_t i = 0; i < counters->count; i++)
+        json_object_set_new(all, counters->rows[i].name.bytes, json_count(counters->rows[i].value));
     return all;
 }
 
@@ -198,7 +198,7 @@ static json_t *info_json(const struct info *info)
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
     if (tables->counters.count > 0)
-        json_object_set_new(all, "figures", figures_json(&tables->counters));
+        json_object_set_new(all, "figures", counters_json(&tables->counters));
     return all;
 }
 
@@ -343,12 +343,12 @@ static void print_totals(struct output *to, const struct info *info)
 }
 
 /* Prints the counters of the recorder. */
-static void print_figures(struct output *to, const struct counters *figures)
+static void print_counters(struct output *to, const struct counters *counters)
 {
-    if (figures->count > 0)
+    if (counters->count > 0)
         output_string(to, "\ncounters\n");
-    for (size_t i = 0; i < figures->count; i++) {
-        char *line = counters_line(figures, i);
+    for (size_t i = 0; i < counters->count; i++) {
+        char *line = counters_line(counters, i);
         output_format(to, "  %s\n", line);
         free(line);
     }
@@ -367,7 +367,7 @@ static bool finish(void *self, struct fault *why)
     print_totals(to, info);
     info_threads_print(to, &info->threads, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);
-    print_figures(to, &info->conversion->tables.counters);
+    print_counters(to, &info->conversion->tables.counters);
     return true;
 }
 

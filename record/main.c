@@ -61,26 +61,26 @@ static void say(const struct session *session, const char *format, ...)
     va_end(values);
 }
 
-static struct figures figures_of(const struct session *session)
+static struct progress_totals totals_of(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
     const struct emitter *emitter = &sampler->emitter;
-    return (struct figures){ .elapsed_ns = clock_now_ns() - sampler->options.start_ns,
-                             .ticks = emitter->ticks,
-                             .left_out = budget_left_out(&session->budget),
-                             .samples = emitter->samples,
-                             .exact = sampler_counters(sampler).exact,
-                             .missed = sampler->missed,
-                             .missed_ns = session->missed_ns,
-                             .failed = emitter->failed,
-                             .taken_ns = sampler_taken_ns(sampler),
-                             .limit = session->budget.limit,
-                             .asked_hz = 1e9 / (double)session->budget.asked_ns,
-                             .blocking = session->options.blocking,
-                             .refusal = session->program->exact.refusal,
-                             .punctual = session->priority == PRIORITY_REAL_TIME,
-                             .bytes = session->writer.blocks.written,
-                             .threads = emitter->last_thread };
+    return (struct progress_totals){ .elapsed_ns = clock_now_ns() - sampler->options.start_ns,
+                                     .ticks = emitter->ticks,
+                                     .left_out = budget_left_out(&session->budget),
+                                     .samples = emitter->samples,
+                                     .exact = sampler_counters(sampler).exact,
+                                     .missed = sampler->missed,
+                                     .missed_ns = session->missed_ns,
+                                     .failed = emitter->failed,
+                                     .taken_ns = sampler_taken_ns(sampler),
+                                     .limit = session->budget.limit,
+                                     .asked_hz = 1e9 / (double)session->budget.asked_ns,
+                                     .blocking = session->options.blocking,
+                                     .refusal = session->program->exact.refusal,
+                                     .punctual = session->priority == PRIORITY_REAL_TIME,
+                                     .bytes = session->writer.blocks.written,
+                                     .threads = emitter->last_thread };
 }
 
 /* ---- when to stop ---- */
@@ -205,8 +205,8 @@ static bool sample_process(struct session *session)
         } else if (missed > 0) {
             session->missed_ns += budget->skipped_ns;
         }
-        const struct figures figures = figures_of(session);
-        progress_update(&session->progress, &figures);
+        const struct progress_totals totals = totals_of(session);
+        progress_update(&session->progress, &totals);
         if (!goes_on(session))
             return false;
     }
@@ -313,7 +313,7 @@ static bool end_recording(struct session *session)
 
 static void summarise(const struct session *session, const char *path)
 {
-    const struct figures f = figures_of(session);
+    const struct progress_totals f = totals_of(session);
     if (session->options.quiet)
         return;
     progress_summary(&f, path, session->reason);

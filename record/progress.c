@@ -33,7 +33,7 @@ static int line_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
-void progress_update(struct progress *progress, const struct figures *f)
+void progress_update(struct progress *progress, const struct progress_totals *f)
 {
     if (!progress->shown || f->elapsed_ns < progress->due_ns)
         return;
@@ -50,7 +50,7 @@ void progress_update(struct progress *progress, const struct figures *f)
 }
 
 /* Prints how many samples are exact, and how much time the ticks took from the program. */
-static void summarise_exactness(const struct figures *f)
+static void summarise_exactness(const struct progress_totals *f)
 {
     const double seconds = (double)f->elapsed_ns / 1e9;
     if (f->samples == 0 || seconds <= 0)
@@ -77,7 +77,7 @@ static void summarise_exactness(const struct figures *f)
 
 /* Warns of missed ticks. They bias the profile: a program that computes keeps the processor from the recorder, and a
  * program that sleeps does not. */
-static void summarise_missed(const struct figures *f)
+static void summarise_missed(const struct progress_totals *f)
 {
     if (f->missed_ns <= f->elapsed_ns / 50)
         return;
@@ -88,7 +88,7 @@ static void summarise_missed(const struct figures *f)
                 : "other programs used the processors; run as root or with CAP_SYS_NICE to get a higher priority");
 }
 
-void progress_summary(const struct figures *f, const char *path, enum end_reason reason)
+void progress_summary(const struct progress_totals *f, const char *path, enum end_reason reason)
 {
     char size[32];
     fprintf(stderr,

@@ -12,7 +12,7 @@ struct progress {
 };
 
 /* The state of the recording so far. */
-struct figures {
+struct progress_totals {
     uint64_t elapsed_ns;
     uint64_t ticks, samples, missed, failed; /* missed: ticks; failed: samples */
     uint64_t missed_ns;                      /* total length of the intervals of the missed ticks */
@@ -32,13 +32,13 @@ struct figures {
 void progress_start(struct progress *progress, bool quiet);
 
 /* Draws the status line again if an update is due. */
-void progress_update(struct progress *progress, const struct figures *figures);
+void progress_update(struct progress *progress, const struct progress_totals *totals);
 
 /* Removes the status line, so that other text can follow. */
 void progress_clear(struct progress *progress);
 
 /* Prints what was recorded, and what ended the recording. */
-void progress_summary(const struct figures *figures, const char *path, enum end_reason reason);
+void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason);
 
 /* Writes a size like "12.3 MB" into `room`, which has 32 bytes. Returns `room`. */
 const char *progress_size_text(char *room, uint64_t bytes);
