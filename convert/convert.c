@@ -275,9 +275,7 @@ static void report(const struct run *run, const char *path, uint64_t written)
 
 /* ---- all recordings ---- */
 
-/* Leaves out a recording that cannot be read. False with the reason when it is the only recording, or the output
- * failed.
- */
+/* Leaves out a recording that cannot be read. False with the reason if there is no other one, or the output failed. */
 static bool leave_out(struct run *run, struct fault *why)
 {
     const struct fault cause = *why;

@@ -133,9 +133,7 @@ static const char *start_text(char *room, size_t size, uint64_t unix_ns)
     return room;
 }
 
-/* The exit code that a shell would give for the recorded command; -1: the recorder did not start it, or it had not
- * ended.
- */
+/* The exit code that a shell would give for the command. -1: there was no command, or it had not ended. */
 static int exit_code(const struct end *end)
 {
     if (end->reason == 0 || end->wait_status < 0)

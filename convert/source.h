@@ -23,8 +23,7 @@ const struct source_kind *source_kind_of(struct text head);
 bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
                  struct fault *why);
 
-/* Gives the next events to the sink. SOURCE_STOPPED with the reason when the file cannot be read or the sink refused.
- */
+/* Gives the next events to the sink. SOURCE_STOPPED with the reason if the file cannot be read or the sink refused. */
 enum source_state source_read(struct source *source, const struct sink *to, struct fault *why);
 
 /* Call this when the sink refused an event that contradicts earlier events. True: the source counts the event as

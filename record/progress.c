@@ -25,8 +25,7 @@ const char *progress_size_text(char *room, uint64_t bytes)
     return room;
 }
 
-/* The most characters of the status line. A longer line would wrap, and each update would leave its first part behind.
- */
+/* The most characters of the status line. A longer line would wrap, and an update would leave its first part behind. */
 static int line_width(void)
 {
     struct winsize size;

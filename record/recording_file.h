@@ -36,8 +36,7 @@ bool recording_file_removed(const struct recording_file *file, struct fault *why
 /* Whether the recording would go to a terminal: the path is "-", and standard output is a terminal. */
 bool recording_file_is_for_terminal(const char *path);
 
-/* Closes the file. False with the reason when the recording could not be written completely, or the file was removed.
- */
+/* Closes the file. False with the reason when the recording was not written completely, or the file was removed. */
 bool recording_file_close(struct recording_file *file, struct fault *why);
 
 #endif

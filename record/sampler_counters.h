@@ -12,8 +12,7 @@ struct limits {
     uint64_t ticks_left_out, limit_ppm; /* see struct budget */
 };
 
-/* Emits the sampler's counters as events. Emits none when the sampler never had a process. False when the sink refused.
- */
+/* Emits the counters as events; none when the sampler never had a process. False when the sink refused. */
 bool sampler_counters_emit(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
                            struct fault *why);
 

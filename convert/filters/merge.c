@@ -83,9 +83,7 @@ static bool emit_process(struct merge *merge, uint32_t process, uint32_t *number
     return merge->name.size == 0 || emit(merge, &event, why);
 }
 
-/* Finds the number of a task in the output, and emits the task the first time. Number 0: the task's definition was
- * lost.
- */
+/* Finds the number of a task in the output, and emits the task the first time. 0: the task's definition was lost. */
 static bool emit_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
 {
     struct event event = { .kind = EVENT_TASK, .task = tables_task(merge->from, task)->task };

@@ -77,8 +77,7 @@ void asyncio_search(struct asyncio *a)
 
 /* ---- a tick ---- */
 
-/* Makes the first copy. If it shows a task that runs and is in no plan, plans this task and makes the first copy again.
- */
+/* Makes the first copy. If a task that runs in this copy is in no plan, plans the task and makes the copy again. */
 static bool copy_first(struct asyncio *a)
 {
     for (int i = 0; i < FIRST_COPIES; i++) {

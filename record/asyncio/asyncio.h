@@ -71,8 +71,8 @@ struct asyncio {
     struct codes *codes;
     bool ready; /* the program has imported asyncio, and `tasks` is open */
     struct asyncio_searched searched;
-    uint64_t search_due_ns,
-        search_wait_ns; /* when the next search is due (monotonic), and the wait after that search */
+    uint64_t search_due_ns;  /* when the next search is due (monotonic), ... */
+    uint64_t search_wait_ns; /* ... and the wait after that search */
 
     /* The first round of a tick copies the tasks that the last ticks used. A task is calm when it is in the plan of
      * COPY_CALM. That plan stays for many ticks. The other used tasks are busy, and the plan of COPY_BUSY is made
@@ -119,11 +119,11 @@ bool asyncio_possible(const struct layout *layout, struct fault *why);
 /* Prepares to read tasks. The thread list must be open. The thread list, its target and `codes` must live as long as
  * `asyncio`. */
 void asyncio_open(struct asyncio *asyncio, struct thread_list *thread_list, struct codes *codes);
+
 /* Frees everything but the fields that the caller set. */
 void asyncio_close(struct asyncio *asyncio);
 
-/* Searches the program for asyncio, if a search is due and asyncio was not found yet. Waits longer after each search.
- */
+/* Searches the program for asyncio, if a search is due and asyncio was not found yet. */
 void asyncio_search(struct asyncio *asyncio);
 
 /* Reads the threads and the tasks of a tick; replaces thread_list_read(). `now_ns` is the monotonic clock, `time_ns` is

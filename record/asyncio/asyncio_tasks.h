@@ -129,6 +129,7 @@ struct tasks {
 /* Starts without tasks. The target and `codes` must live as long; the offsets are copied. */
 void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
                         const struct asyncio_layout *offsets);
+
 /* Frees everything but the entries of the tasks. */
 void asyncio_tasks_close(struct tasks *tasks);
 

@@ -151,8 +151,8 @@ static bool is_confirmed(const struct looking *k, struct code *code)
     return true;
 }
 
-/* Finds the code object that a frame executes. The look is LOOK_CHANGED when the code object was read after the copies.
- */
+/* Finds the code object that a frame executes. A code object that was read after the copies makes the look
+ * LOOK_CHANGED, because the copies do not prove that it is the right one. */
 static struct code *find_code(struct looking *k, struct executed executed)
 {
     struct codes *codes = k->tasks->codes;

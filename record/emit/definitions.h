@@ -60,8 +60,7 @@ struct definitions {
     size_t pushed_room;
 };
 
-/* Each function returns the index of the definition, and adds the definition if it is new. Bytes of texts are copied.
- */
+/* Each function returns the index of a definition, and adds the definition if it is new. Texts are copied. */
 uint32_t definitions_string(struct definitions *definitions, struct text text);
 uint32_t definitions_function(struct definitions *definitions, struct text name, uint32_t file, uint32_t first_line);
 uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);

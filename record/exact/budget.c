@@ -44,8 +44,7 @@ static uint32_t group_size(const struct budget *budget)
     return size < 1 ? 1 : size < BUDGET_GROUP ? (uint32_t)size : BUDGET_GROUP;
 }
 
-/* Draws the moments of a group, in rising order, with a least distance between two moments: the time of a cheap tick.
- */
+/* Draws the moments of a group, in rising order. The least distance between two moments has room for a cheap tick. */
 static void draw_moments(struct budget *budget, struct group *group)
 {
     const uint64_t gap_ns = group->length_ns / GAP_PART < GAP_NS ? group->length_ns / GAP_PART : GAP_NS;

@@ -14,8 +14,7 @@
  *
  * The recorder measures the time that ticks take from the program. When this time exceeds the limit, the intervals get
  * longer, and each sample stands for a longer time, so that totals stay right. The length follows from the mean cost of
- * recent ticks, never from what the program does at the moment. So no tick is left out because of what it would show.
- */
+ * recent ticks, never from what the program does at the moment. So no tick is left out for what it would show. */
 #ifndef PYREEL_RECORD_EXACT_BUDGET_H
 #define PYREEL_RECORD_EXACT_BUDGET_H
 

@@ -283,9 +283,7 @@ static void reap_ended(struct freeze *freeze)
     }
 }
 
-/* Waits until a thread has stopped, or runs no more code of its program before it stops. False when that takes too
- * long.
- */
+/* Waits until a thread has stopped, or will run no code of its program before it stops. False after `give_up_ns`. */
 static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_ns)
 {
     for (;;) {

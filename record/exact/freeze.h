@@ -40,7 +40,7 @@ struct freeze {
     uint64_t patience_ns; /* how long the threads may take to stop; 0: a default */
 
     pid_t pid;     /* 0: not open */
-    bool child;    /* the process is our child: its end is left for the rest of the recorder to reap */
+    bool child;    /* the process is a child of the recorder: command_wait() reaps it */
     DIR *tasks;    /* /proc/PID/task */
     bool timed;    /* `timer` exists */
     timer_t timer; /* interrupts the wait for a thread that does not stop */
@@ -68,8 +68,7 @@ void freeze_end(struct freeze *freeze);
  * that is left will stop, and stands still until the next call. */
 bool freeze_settle(struct freeze *freeze);
 
-/* Prints on standard error in how many of the `ticks` the freeze was incomplete, or a signal had stopped the process.
- */
+/* Prints on standard error in how many of the `ticks` a freeze was incomplete, or a signal had stopped the process. */
 void freeze_report(const struct freeze *freeze, uint64_t ticks);
 
 /* Frees everything. Safe on a zeroed or closed struct. The kernel releases threads that have not settled when the
