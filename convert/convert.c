@@ -86,7 +86,7 @@ static void end_progress(struct run *run)
 /* ---- events ---- */
 
 /* The output without the mode filter. */
-static struct sink whole_output(const struct run *run)
+static struct sink unfiltered_output(const struct run *run)
 {
     return (struct sink){ .take = run->converter->take, .self = run->self };
 }
@@ -95,7 +95,7 @@ static struct sink whole_output(const struct run *run)
 static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = whole_output(run);
+    const struct sink output = unfiltered_output(run);
     return mode_filter_take(&run->mode_filter, &run->conversion.tables, event, &output, why);
 }
 
@@ -335,7 +335,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? whole_output(run)
+        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? unfiltered_output(run)
                                                                 : (struct sink){ .take = take_kept, .self = run };
     }
     const size_t read_before = run->read;
@@ -362,7 +362,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (conversion->settings.selection.threads && !run->merge.found)
         return fault(why, "no thread of %s matches --threads %s; pyreel-info lists the threads",
                      conversion->settings.input, conversion->settings.selection.threads);
-    const struct sink sink = whole_output(run);
+    const struct sink sink = unfiltered_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
         return false;

@@ -57,7 +57,7 @@ static size_t common_folders(const struct inputs *inputs)
     return common;
 }
 
-static bool have_names_of_their_own(const struct inputs *inputs)
+static bool have_distinct_names(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         for (size_t other = 0; other < i; other++)
@@ -71,7 +71,7 @@ static bool have_names_of_their_own(const struct inputs *inputs)
  * UTF-8. */
 static void name_inputs(struct inputs *inputs)
 {
-    const bool distinct = have_names_of_their_own(inputs);
+    const bool distinct = have_distinct_names(inputs);
     const size_t common = common_folders(inputs);
     for (size_t i = 0; i < inputs->count; i++) {
         const char *path = inputs->rows[i].path;
@@ -136,7 +136,7 @@ static void look_at_events(struct look *look, struct source *source, const struc
     }
 }
 
-static void look_at(struct look *look, int fd)
+static void look_at_file(struct look *look, int fd)
 {
     struct source source;
     const struct source_options options = { .without_status = true, .without_stands = true };
@@ -150,7 +150,7 @@ static void look_at(struct look *look, int fd)
     source_close(&source);
 }
 
-static void add_to_all(struct inputs *inputs, const struct input *input)
+static void note_start_and_interval(struct inputs *inputs, const struct input *input)
 {
     if (!input->known)
         return;
@@ -171,7 +171,7 @@ static const struct input *find_twin(const struct inputs *inputs, const struct i
 }
 
 /* Makes the first pass over a recording. A pipe cannot be read twice, so it has no first pass and stays unknown. */
-static bool look_into(struct inputs *inputs, struct input *input, struct look *look, struct fault *why)
+static bool look_at_input(struct inputs *inputs, struct input *input, struct look *look, struct fault *why)
 {
     struct stat there;
     uint64_t bytes;
@@ -189,20 +189,20 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const int fd = inputs_open_file(input->path, &bytes, why);
     if (fd < 0)
         return false;
-    look_at(look, fd);
+    look_at_file(look, fd);
     inputs_close_file(fd);
-    add_to_all(inputs, input);
+    note_start_and_interval(inputs, input);
     return true;
 }
 
-static bool look_into_all(struct inputs *inputs, const struct selection *selection, struct fault *why)
+static bool make_first_pass(struct inputs *inputs, const struct selection *selection, struct fault *why)
 {
     struct text mode = { 0 }; /* a copy of the first known recording's mode */
     bool good = true;
     for (size_t i = 0; i < inputs->count && good; i++) {
         struct input *input = &inputs->rows[i];
         struct look look = { .input = input, .selection = selection };
-        good = look_into(inputs, input, &look, why);
+        good = look_at_input(inputs, input, &look, why);
         const struct text own = look.tables.recording.mode;
         inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);
         if (input->known && !mode.bytes)
@@ -220,8 +220,8 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
-    const bool worth_it = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
-    return !worth_it || look_into_all(inputs, selection, why);
+    const bool needs_first_pass = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
+    return !needs_first_pass || make_first_pass(inputs, selection, why);
 }
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)

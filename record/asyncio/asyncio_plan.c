@@ -124,7 +124,7 @@ void asyncio_plan_tick(struct asyncio *a)
 
 /* Looks at a task and at all tasks that wait for it, directly or over other tasks, to find their spans. Puts the
  * waiting tasks into a->chain. */
-static void learn(struct asyncio *a, uint32_t row)
+static void find_waiters(struct asyncio *a, uint32_t row)
 {
     struct tasks *tasks = &a->tasks;
     a->chains++;
@@ -150,7 +150,7 @@ void asyncio_plan_again(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
     for (size_t i = 0; i < a->again_count; i++)
-        learn(a, a->again[i]);
+        find_waiters(a, a->again[i]);
     asyncio_tasks_turn(tasks);
     /* A further round makes both copies anew. Also, a copy that was made during a change must not serve the next tick
      * as first copy: the second copy may be inconsistent in the same way, and then both are equal. */
@@ -159,7 +159,7 @@ void asyncio_plan_again(struct asyncio *a)
     plan_owners(a, COPY_AGAIN);
     tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
     for (size_t i = 0; i < a->again_count; i++) {
-        learn(a, a->again[i]); /* the looks are made already: only fills the chain */
+        find_waiters(a, a->again[i]); /* the looks are made already: only fills the chain */
         for (size_t k = 0; k <= a->chain_count; k++) {
             struct known_task *task = &tasks->rows[k == 0 ? a->again[i] : a->chain[k - 1]];
             if (task->planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])

@@ -33,18 +33,18 @@ static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, u
 
 /* Fills in the pieces to read the lock, and the processor on which the thread with this pointer last ran. find_holder()
  * reads them, and each look reads them first and last, as its witness. Returns the number of pieces. */
-static size_t both(const struct exact *exact, uint64_t pointer, unsigned char *into, struct piece *pieces)
+static size_t lock_and_processor(const struct exact *exact, uint64_t pointer, unsigned char *into, struct piece *pieces)
 {
     pieces[0] = (struct piece){ exact->target->interpreters[0].gil_at, LAYOUT_GIL_SIZE, into };
     pieces[1] = (struct piece){ pointer + (uint64_t)exact->rseq + RSEQ_CPU_ID, 4, into + LAYOUT_GIL_SIZE };
     return pointer && exact->rseq ? 2 : 1;
 }
 
-static bool read_both(struct exact *exact, uint64_t pointer, struct gil *gil, uint32_t *processor)
+static bool read_lock_and_processor(struct exact *exact, uint64_t pointer, struct gil *gil, uint32_t *processor)
 {
     unsigned char bytes[WITNESS_ROOM];
     struct piece pieces[WITNESS_PIECES];
-    const size_t count = both(exact, pointer, bytes, pieces);
+    const size_t count = lock_and_processor(exact, pointer, bytes, pieces);
     if (remote_read_pieces(&exact->target->remote, pieces, count, NULL) != REMOTE_READ)
         return false;
     *gil = target_gil(bytes);
@@ -72,14 +72,14 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     const struct holder last = exact->holder;
     struct gil gil;
     *holder = (struct holder){ .pointer = thread_list_pointer(exact->thread_list, last.thread), .processor = NOWHERE };
-    const bool there = read_both(exact, holder->pointer, &gil, &holder->processor);
-    if (!there && !read_both(exact, 0, &gil, &holder->processor))
+    const bool there = read_lock_and_processor(exact, holder->pointer, &gil, &holder->processor);
+    if (!there && !read_lock_and_processor(exact, 0, &gil, &holder->processor))
         return false;
     if (gil.holder != last.thread || holder->pointer == 0 || !there) {
         const uint64_t thread = gil.holder;
         holder->processor = NOWHERE;
         const bool found = find_pointer(exact, thread, there, &holder->pointer) &&
-                           read_both(exact, holder->pointer, &gil, &holder->processor);
+                           read_lock_and_processor(exact, holder->pointer, &gil, &holder->processor);
         holder->pointer = found ? holder->pointer : 0;
         if (gil.holder != thread || (!found && gil.locked))
             return false;
@@ -194,7 +194,7 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     struct unwinder *unwinder = &exact->thread_list->unwinder;
     struct witness *witness = &unwinder->witness;
     *witness = (struct witness){ 0 };
-    witness->count = both(exact, holder->pointer, NULL, witness->pieces);
+    witness->count = lock_and_processor(exact, holder->pointer, NULL, witness->pieces);
     unwinder->still = true;
     unwinder->untold = false;
     exact->work.state = exact->work.look(exact->work.self, now_ns);
