@@ -23,9 +23,8 @@
 struct run {
     const struct converter *converter;
     struct conversion conversion;
-    void *self; /* state of the output */
-    struct sink
-        output; /* the output, or with --mode the mode filter in front. .take NULL: the output takes no events */
+    void *self;         /* state of the output */
+    struct sink output; /* the output, or the mode filter in front; .take NULL: the output takes no events */
     struct mode_filter mode_filter;
     struct inputs inputs;
     const struct input *input; /* the recording that is being read, ... */

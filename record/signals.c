@@ -10,8 +10,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* Two signals within this time count as one: timeout(1) signals its child and, at once after that, the process group.
- */
+/* Two signals within this time count as one: timeout(1) signals its child, and then the process group. */
 #define ONE_SIGNAL_NS 500000u
 
 static volatile sig_atomic_t stop_signal;

@@ -4,8 +4,8 @@
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
 
-#define ROUNDS_BY_ITSELF                                                                                               \
-    4 /* rounds after which a coroutine that runs without a task is taken to be outside all tasks */
+/* After so many rounds, a coroutine that runs without a task is taken to be outside all tasks. */
+#define ROUNDS_BY_ITSELF 4
 
 static struct thread_task *thread_at(struct asyncio *a, uint32_t index)
 {

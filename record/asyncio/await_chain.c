@@ -232,8 +232,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
 
 void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
 {
-    /* A wrapper's first field after the object header is the wrapped object. The last word of the header is the type.
-     */
+    /* The wrapped object is the first field after the header of the wrapper. The header ends with the type. */
     const uint32_t wrapped = k->tasks->target->runtime.layout.object_type + 8;
     uint64_t next = coroutine, passed = 0;
     *runs = false;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_BETWEEN                                                                                                 \
-    3 /* rounds after which a task that runs and is on no stack is taken to be starting or ending                      \
-       */
+/* After so many rounds, a task that runs and is on no stack is taken to be starting or ending. */
+#define ROUNDS_BETWEEN 3
+
 #define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
 #define CHAIN_LIMIT     65536 /* most tasks per chain */
 
@@ -230,8 +230,7 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
     for (size_t i = a->chain_count; i > 0; i--) {
         struct known_task *task = &a->tasks.rows[a->chain[i - 1]];
         uint32_t above;
-        /* A waiting task that runs has no frames of its own here: only its coroutine's frame is taken from the thread.
-         */
+        /* For a waiting task that runs, the stack shows the frame of its coroutine only. */
         const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? thread_of(a, task, &above) : NULL;
         push(stack, label_of(a, task));
         for (size_t k = 0; !task->runs && k < task->frames_count; k++)
@@ -284,8 +283,7 @@ enum look await_graph_stack(struct asyncio *a, struct frames *stack)
     if (a->rounds < ROUNDS_BETWEEN && !waiters_are_located(a))
         return LOOK_CHANGED;
     const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
-    /* Above this task, the stack has a coroutine of no known task: a task may have begun and ended between the copies.
-     */
+    /* A task that is not known runs on top of this task. It may have begun and ended between the copies. */
     if (member && a->carried && await_graph_drives(a, &member->walk, above + 1, end))
         return LOOK_CHANGED;
     stack->count = 0;
