@@ -10,10 +10,9 @@
 #include <string.h>
 
 /* Times in a recording are multiples of a unit. */
-#define TIME_UNITS 4 /* most units per interval */
-#define TIME_UNIT_LEAST_NS                                                                                             \
-    100000u /* shortest unit, because ticks are not more punctual; a shorter interval is one unit */
-#define TIME_UNIT_MOST_NS 250000u /* longest unit */
+#define TIME_UNITS         4       /* most units per interval */
+#define TIME_UNIT_LEAST_NS 100000u /* ticks are not more punctual. A shorter interval is one unit */
+#define TIME_UNIT_MOST_NS  250000u /* longest unit */
 
 /* The unit for an interval: a whole fraction of the interval, if that is a whole number of nanoseconds. */
 static uint64_t time_unit_ns(uint64_t interval_ns)
