@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define USED_TICKS    8     /* ticks for which a task stays planned after it last ran */
-#define BUSY_LEAST    24    /* busy tasks: with more than this number, ... */
-#define BUSY_PART     8     /* ... and more than this part of the calm tasks, all tasks become calm */
+#define BUSY_LEAST    24    /* with more busy tasks than this, ... */
+#define BUSY_PART     8     /* ... and more than 1/8 of the calm tasks, all tasks become calm */
 #define TRIM_TICKS    4096  /* tasks that were not used for so many ticks are removed */
 #define CLOSURE_LIMIT 65536 /* most tasks that are planned because they wait for one task */
 
