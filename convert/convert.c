@@ -23,21 +23,21 @@
 struct run {
     const struct converter *converter;
     struct conversion conversion;
-    void *self;         /* the output's state */
-    struct sink output; /* the output; where a mode is wanted, what keeps samples from it. NULL: it takes nothing */
+    void *self;         /* state of the output */
+    struct sink output; /* the output, or the mode filter in front; .take NULL: the output takes no events */
     struct mode_filter mode_filter;
     struct inputs inputs;
-    const struct input *input; /* that is being read, ... */
+    const struct input *input; /* the recording that is being read, ... */
     uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
     struct source source;
-    bool merging;       /* there are several recordings, or a part is wanted: */
-    struct merge merge; /* events go through it, ... */
-    struct tables own;  /* ... and before that through tables of the recording that is being read */
+    bool merging;       /* several recordings, or a part of one: events go through `merge` */
+    struct merge merge; /* used when merging */
+    struct tables own;  /* used when merging: the tables of the recording that is being read */
     bool refused;       /* the tables refused an event: the recording contradicts itself */
-    bool stopped;       /* the output did: no recording can be converted */
-    bool whole;         /* so far nothing was missing */
-    size_t read;        /* recordings that could be read */
-    uint64_t lost;      /* samples of the recording that was read last */
+    bool stopped;       /* the output refused an event: no recording can be converted */
+    bool whole;         /* nothing was missing so far */
+    size_t read;        /* number of recordings that could be read */
+    uint64_t lost;      /* lost samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
     int64_t progress_due_ns;
@@ -56,7 +56,7 @@ static const struct tables *tables_of(const struct run *run)
     return run->merging ? &run->own : &run->conversion.tables;
 }
 
-/* Of the recording: also those that the output does not get. */
+/* The number of samples read from the recording, with the samples that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
     return tables_of(run)->samples + (run->merging ? 0 : run->mode_filter.dropped);
@@ -84,8 +84,8 @@ static void end_progress(struct run *run)
 
 /* ---- events ---- */
 
-/* The output, which takes all. */
-static struct sink whole_output(const struct run *run)
+/* The output without the mode filter. */
+static struct sink unfiltered_output(const struct run *run)
 {
     return (struct sink){ .take = run->converter->take, .self = run->self };
 }
@@ -94,25 +94,25 @@ static struct sink whole_output(const struct run *run)
 static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = whole_output(run);
+    const struct sink output = unfiltered_output(run);
     return mode_filter_take(&run->mode_filter, &run->conversion.tables, event, &output, why);
 }
 
-/* Gives an event that the tables of the output have accepted on. */
+/* Gives an event to the output, after the tables of the output have accepted it. */
 static bool give(struct run *run, struct event *event, struct fault *why)
 {
     const bool lost = event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST;
     return lost || !run->output.take || sink_take(&run->output, event, why);
 }
 
-/* Takes what has become of an event of one of the recordings. */
+/* Takes an event that the merge has made from an event of a recording. */
 static bool take_merged(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     return tables_take(&run->conversion.tables, event, why) && give(run, event, why);
 }
 
-/* Its header is known. */
+/* Prepares for a recording whose EVENT_RECORDING has been read. */
 static bool begin_recording(struct run *run, struct event *event, struct fault *why)
 {
     if (!mode_filter_fits(&run->mode_filter, &event->recording, why))
@@ -153,7 +153,8 @@ static bool take_event(void *self, struct event *event, struct fault *why)
     return !run->stopped;
 }
 
-/* What the tables refuse is damage, where a source has such: the block ends there, the next one is tried. */
+/* Counts an event that the tables refused as damage. True: the source drops the rest of the block and goes on with the
+ * next block. False: the tables refused nothing, or files of this kind cannot be damaged. */
 static bool forgive_refusal(struct run *run, struct fault *why)
 {
     if (!run->refused || !source_forgive(&run->source, why->text))
@@ -195,7 +196,7 @@ static void warn_of_loss(const struct run *run)
         fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", run->lost, tables_of(run)->end.samples);
 }
 
-/* A part of it is bad. How many samples that cost is known when its end tells how many there were. */
+/* Warns that a part of the recording is damaged. */
 static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
@@ -208,7 +209,7 @@ static void warn_of_damage(const struct run *run)
     fprintf(stderr, "\n");
 }
 
-/* It goes only so far. */
+/* Warns that the end of the recording is missing. */
 static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
@@ -219,13 +220,13 @@ static void warn_of_ending(const struct run *run)
     fprintf(stderr, "\n");
 }
 
-/* Says what is missing. Returns whether nothing is. */
+/* Warns of everything that is missing. Returns whether nothing is missing. */
 static bool check_whole(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->report.damage;
     const struct tables *tables = tables_of(run);
-    /* The bytes of a block that the file ends in are told with the missing end. */
+    /* If the file ends in the middle of a block, warn_of_ending() reports the bytes of this block. */
     const bool only_cut = damage->cut && !conversion->report.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
     const bool short_of = conversion->report.complete && samples_read(run) != tables->end.samples;
@@ -236,7 +237,8 @@ static bool check_whole(const struct run *run)
     return conversion->report.complete && !damaged && !short_of;
 }
 
-/* Samples that did not say what the mode asks for were left out: with some of them that is a doubt, not a failure. */
+/* Warns of samples that were left out because they lack the status that the mode needs. mode_filter_finish() fails when
+ * all samples lack it. */
 static void warn_of_unknown(const struct run *run)
 {
     if (run->mode_filter.unknown > 0)
@@ -270,9 +272,9 @@ static void report(const struct run *run, const char *path, uint64_t written)
             run->conversion.tables.samples, written);
 }
 
-/* ---- the whole ---- */
+/* ---- all recordings ---- */
 
-/* Of several recordings one that can't be read is left out. False when there is but this one, or nothing can be. */
+/* Leaves out a recording that cannot be read. False with the reason if there is no other one, or the output failed. */
 static bool leave_out(struct run *run, struct fault *why)
 {
     const struct fault cause = *why;
@@ -287,7 +289,7 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
-/* Whether the mode or the output may ask what threads did. */
+/* Whether the mode or the output needs the status of samples. */
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
@@ -332,7 +334,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? whole_output(run)
+        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? unfiltered_output(run)
                                                                 : (struct sink){ .take = take_kept, .self = run };
     }
     const size_t read_before = run->read;
@@ -359,7 +361,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (conversion->settings.selection.threads && !run->merge.found)
         return fault(why, "no thread of %s matches --threads %s; pyreel-info lists the threads",
                      conversion->settings.input, conversion->settings.selection.threads);
-    const struct sink sink = whole_output(run);
+    const struct sink sink = unfiltered_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
         return false;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The main that all converters share: reads the options, opens the recordings, passes each event through the tables to
- * the output (by way of convert/filters/merge.h when there are several, or a part of one is wanted), shows progress,
- * and reports what was missing. A converter is one row: its name, what it takes, and the functions that make its
- * output. */
+/* The main function that all converters share. It reads the options, opens the recordings, passes each event to the
+ * output, shows progress, and reports lost samples. A converter is one struct: its name, its options, and the functions
+ * that make its output.
+ *
+ *     one recording:        source → tables → mode filter → converter
+ *     several, or a part:   source → tables → merge → tables → mode filter → converter */
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
@@ -16,23 +18,23 @@
 
 /* What the user asked for. */
 struct settings {
-    const char *input; /* the one that is being read; in the end all of them, for a message */
+    const char *input; /* for messages: the recording that is being read; at the end, all of them */
     char **inputs;
     size_t inputs_count;
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
-    bool strict;       /* damage is a failure */
-    bool functions;    /* leave lines out: a frame is its function */
+    bool strict;       /* fail when the recording is damaged */
+    bool functions;    /* leave out lines: a frame shows its function only */
     bool no_threads;   /* collapsed: merge the threads */
-    bool full_paths;   /* collapsed: do not shorten files */
+    bool full_paths;   /* collapsed: do not shorten paths of files */
     bool opcodes;      /* show instructions */
-    bool json, verify; /* info */
+    bool json, verify; /* pyreel-info only */
     enum kept_mode mode;
     enum collapsed_weight weight; /* collapsed */
 };
 
-/* Options that only some converters take; --help, --version, -q, -v, -o and --strict belong to all. */
+/* Options that only some converters take. All converters take --help, --version, -q, -v, -o and --strict. */
 enum option_set {
     TAKES_FUNCTIONS = 1 << 0,
     TAKES_THREADS = 1 << 1,
@@ -44,35 +46,39 @@ enum option_set {
     TAKES_SELECTION = 1 << 7, /* and several recordings */
 };
 
-enum packing { PACK_NEVER, PACK_ALWAYS, PACK_BY_NAME /* gzip when the output's name ends in .gz */ };
+enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the output's name ends in .gz */ };
 
 /* What a converter works with while it runs. */
 struct conversion {
     struct settings settings;
     struct tables tables;
-    struct source_report report; /* on the recording that was read last */
+    struct source_report report; /* of the recording that was read last */
     struct output output;
 };
 
 struct converter {
-    const char *name;   /* of the program */
-    const char *makes;  /* one line for --help */
-    const char *suffix; /* of the default output's name; NULL: standard output */
-    bool binary;        /* not for a terminal */
+    const char *name;   /* name of the program */
+    const char *makes;  /* what the program makes: one line for --help */
+    const char *suffix; /* suffix of the default output's name; NULL: standard output */
+    bool binary;        /* the output must not go to a terminal */
     enum packing packing;
-    unsigned takes; /* option_set */
-    bool runs;      /* it counts samples, and takes many at once: those with `more` */
-    /* Whether it looks at the status or CPU time of samples. NULL: it does. */
+    unsigned takes; /* options: bits of enum option_set */
+    bool runs;      /* `take` accepts a run of equal samples as one event (sample.more) */
+
+    /* Whether the output depends on the status or CPU time of samples. NULL: yes. */
     bool (*needs_status)(const struct settings *settings);
-    /* Whether it only counts samples, however long they stand for. NULL: it does not. */
+
+    /* Whether the output counts samples, and ignores how long they stand for. NULL: no. */
     bool (*only_counts)(const struct settings *settings);
 
-    /* Makes the state of the output. It may keep `conversion`, whose tables see each event first. */
+    /* Makes the state of the output. The state may keep `conversion`, whose tables get each event before `take`. */
     void *(*start)(struct conversion *conversion);
-    /* Takes an event that the tables have accepted and the mode keeps. Samples with stack STACK_LOST never come here.
-     * NULL: not needed, and then it takes no --mode. */
+
+    /* Takes an event that the tables have accepted and the mode keeps. Never gets samples with stack STACK_LOST. NULL:
+     * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
-    /* Writes what is left. False with the reason when it could not. */
+
+    /* Writes the rest of the output. False with the reason on failure. */
     bool (*finish)(void *self, struct fault *why);
     /* Frees the state. */
     void (*drop)(void *self);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pyreel-info: what is in a recording, and whether it is whole. */
+/* pyreel-info: shows what is in a recording, and whether the recording is complete. */
 #include "convert/convert.h"
 
 #include "convert/info_tasks.h"
@@ -57,13 +57,13 @@ static json_t *json_seconds(uint64_t ns)
     return json_real((double)(ns / 1000) / 1e6);
 }
 
-/* When it ended if it did, else null. */
+/* The time of an end; null when there was none. */
 static json_t *json_end(uint64_t end_ns)
 {
     return end_ns ? json_seconds(end_ns) : json_null();
 }
 
-/* To a ten-thousandth; null when it is not known. */
+/* Rounds to 1/10000; null when the value is not known. */
 static json_t *json_known(double value)
 {
     if (value < 0)
@@ -104,11 +104,11 @@ static json_t *json_count(uint64_t count)
     return json_integer((json_int_t)(count <= INT64_MAX ? count : INT64_MAX));
 }
 
-static json_t *figures_json(const struct counters *figures)
+static json_t *counters_json(const struct counters *counters)
 {
     json_t *all = json_object();
-    for (size_t i = 0; i < figures->count; i++)
-        json_object_set_new(all, figures->rows[i].name.bytes, json_count(figures->rows[i].value));
+    for (size_t i = 0; i < counters->count; i++)
+        json_object_set_new(all, counters->rows[i].name.bytes, json_count(counters->rows[i].value));
     return all;
 }
 
@@ -127,13 +127,13 @@ static const char *start_text(char *room, size_t size, uint64_t unix_ns)
     struct tm utc;
     room[0] = '\0';
     if (unix_ns == 0)
-        return room; /* not told */
+        return room; /* not known */
     gmtime_r(&whole, &utc);
     strftime(room, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return room;
 }
 
-/* What a shell would tell of the command; -1 when it was not ours or had not ended. */
+/* The exit code that a shell would give for the command. -1: there was no command, or it had not ended. */
 static int exit_code(const struct end *end)
 {
     if (end->reason == 0 || end->wait_status < 0)
@@ -196,7 +196,7 @@ static json_t *info_json(const struct info *info)
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
     if (tables->counters.count > 0)
-        json_object_set_new(all, "figures", figures_json(&tables->counters));
+        json_object_set_new(all, "figures", counters_json(&tables->counters));
     return all;
 }
 
@@ -214,7 +214,7 @@ static void print_json(const struct info *info)
     json_decref(all);
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_line(struct output *to, const char *label, struct text text)
 {
@@ -223,7 +223,7 @@ static void print_line(struct output *to, const char *label, struct text text)
     output_string(to, "\n");
 }
 
-/* A process that became another program, or that is not the only one. */
+/* Prints a line for each process. A process that executes another program counts as a further process. */
 static void print_processes(struct output *to, const struct tables *tables)
 {
     for (size_t i = 1; i < tables->processes_count; i++) {
@@ -296,7 +296,7 @@ static void print_damage(struct output *to, const struct info *info)
     output_string(to, "\n");
 }
 
-/* How often it was looked at, how well, and how often not. */
+/* Prints the numbers of ticks and samples, how many samples are exact, and how many are missing. */
 static void print_exactness(struct output *to, const struct tables *tables)
 {
     static const struct {
@@ -340,13 +340,13 @@ static void print_totals(struct output *to, const struct info *info)
     print_damage(to, info);
 }
 
-/* What the recorder counted of its own work. */
-static void print_figures(struct output *to, const struct counters *figures)
+/* Prints the counters of the recorder. */
+static void print_counters(struct output *to, const struct counters *counters)
 {
-    if (figures->count > 0)
+    if (counters->count > 0)
         output_string(to, "\ncounters\n");
-    for (size_t i = 0; i < figures->count; i++) {
-        char *line = counters_line(figures, i);
+    for (size_t i = 0; i < counters->count; i++) {
+        char *line = counters_line(counters, i);
         output_format(to, "  %s\n", line);
         free(line);
     }
@@ -365,7 +365,7 @@ static bool finish(void *self, struct fault *why)
     print_totals(to, info);
     info_threads_print(to, &info->threads, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);
-    print_figures(to, &info->conversion->tables.counters);
+    print_counters(to, &info->conversion->tables.counters);
     return true;
 }
 

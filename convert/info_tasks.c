@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define PRINTED 20 /* tasks; --json has all */
+#define PRINTED 20 /* most tasks in the table; --json has all */
 
 uint64_t info_tasks_count(const struct tables *tables)
 {
@@ -17,7 +17,7 @@ uint64_t info_tasks_count(const struct tables *tables)
     return count;
 }
 
-/* The thread that had the latest sample of a task, or whose loop owns it; NULL when that is not known. */
+/* The thread of the task's latest sample, or the thread whose event loop owns the task; NULL: not known. */
 static const struct thread *thread_of(const struct tables *tables, const struct task_row *row)
 {
     const struct thread *thread = row->thread ? &tables->threads[row->thread].thread : NULL;
@@ -51,7 +51,7 @@ json_t *info_tasks_json(const struct tables *tables)
     return list;
 }
 
-/* Most samples first, then as they came. */
+/* Orders tasks by their number of samples, most samples first; equal tasks by their number. */
 static int by_samples(const void *left, const void *right)
 {
     const struct task_row *a = *(const struct task_row *const *)left, *b = *(const struct task_row *const *)right;

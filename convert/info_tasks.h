@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pyreel-info tells of asyncio tasks: which there were, on which thread, and in how many samples. */
+/* The asyncio tasks that pyreel-info shows: their names, their threads, and their numbers of samples. */
 #ifndef PYREEL_CONVERT_INFO_TASKS_H
 #define PYREEL_CONVERT_INFO_TASKS_H
 
@@ -8,11 +8,13 @@
 
 #include <jansson.h>
 
-/* How many tasks the recording defines. */
+/* The number of tasks that the recording defines. */
 uint64_t info_tasks_count(const struct tables *tables);
 
-/* A list of objects, all tasks; a table for people, of those with most samples. */
+/* All tasks as a JSON list of objects. The caller owns the list. */
 json_t *info_tasks_json(const struct tables *tables);
+
+/* Prints a table of the tasks that have the most samples. */
 void info_tasks_print(struct output *to, const struct tables *tables);
 
 #endif

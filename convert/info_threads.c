@@ -48,7 +48,7 @@ static json_t *json_seconds(uint64_t ns)
     return json_real((double)(ns / 1000) / 1e6);
 }
 
-/* To a hundredth of a percent; null when nothing is known. */
+/* A share in percent, rounded to 1/100; null when nothing is known. */
 static json_t *json_percent(double part, double whole)
 {
     return whole > 0 ? json_real((double)(uint64_t)(part * 10000 / whole + 0.5) / 100) : json_null();
@@ -86,7 +86,7 @@ static json_t *thread_json(const struct tables *tables, size_t number, const str
     return all;
 }
 
-/* Entries that stand for a task are no threads. */
+/* Whether the number belongs to a thread, not to an entry that stands for a task. */
 static bool is_thread(const struct tables *tables, size_t number)
 {
     const struct thread *thread = &tables->threads[number].thread;
@@ -104,7 +104,7 @@ json_t *info_threads_json(const struct info_threads *threads, const struct table
     return list;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_percent(struct output *to, double part, double whole)
 {
@@ -146,7 +146,7 @@ static void print_thread(struct output *to, const struct info_threads *threads, 
     output_string(to, "\n");
 }
 
-/* A recording of tasks alone has none. */
+/* Whether there are threads. A recording with --async all has tasks only. */
 static bool has_threads(const struct tables *tables)
 {
     for (size_t i = 1; i < tables->threads_count; i++)
@@ -160,9 +160,7 @@ static void print_titles(struct output *to)
     output_format(to, " %9s", "CPU s");
     for (size_t i = 0; i < countof(columns); i++)
         output_format(to, " %6s", columns[i].title);
-}
-
-/* Columns of which nothing is known are left away. */
+} /* A column without any known value is left out. */
 void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables)
 {
     if (!has_threads(tables))

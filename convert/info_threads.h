@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What pyreel-info tells of each thread (not of entries that stand for a task, see info_tasks.h): who it is, how often
- * it was sampled, and what its samples found it doing. */
+/* The threads that pyreel-info shows: name and numbers, number of samples, and how much of the time each thread had
+ * each status. Entries that stand for a task are in info_tasks.h. */
 #ifndef PYREEL_CONVERT_INFO_THREADS_H
 #define PYREEL_CONVERT_INFO_THREADS_H
 
@@ -10,24 +10,29 @@
 
 #include <jansson.h>
 
-/* What a thread did, in nanoseconds: how long its samples stand for that say something of a state, and how long those
- * that say that the thread was so. Amounts are in the tables. */
+/* Times of a thread, in nanoseconds: for each state, the time that samples with a known state stand for, and the part
+ * of that time in which the thread was in the state. Amounts are in the tables. */
 struct doing {
     double known[ATTRIBUTES], was[ATTRIBUTES];
 };
 
-/* By thread. `= {0}` is empty. */
+/* A row for each thread, by number. `= {0}` is empty. */
 struct info_threads {
     struct doing *rows;
     size_t room;
-    bool known; /* of some thread */
+    bool known; /* at least one sample had a known status */
 };
 
+/* Adds a sample to the times of its thread. */
 void info_threads_take(struct info_threads *threads, const struct sample *sample);
 
-/* A list of objects; a table for people. */
+/* All threads as a JSON list of objects. The caller owns the list. */
 json_t *info_threads_json(const struct info_threads *threads, const struct tables *tables);
+
+/* Prints a table of all threads. */
 void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables);
+
+/* Frees the rows. */
 
 void info_threads_free(struct info_threads *threads);
 

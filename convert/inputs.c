@@ -46,7 +46,7 @@ static struct text file_name(const char *path)
     return (struct text){ name, dot && dot > name ? (size_t)(dot - name) : strlen(name) };
 }
 
-/* Where the paths of all begin to differ: behind a slash, or at the front. */
+/* The length of the folders that all paths have in common, with the last slash; 0: none. */
 static size_t common_folders(const struct inputs *inputs)
 {
     const char *first = inputs->rows[0].path;
@@ -57,7 +57,7 @@ static size_t common_folders(const struct inputs *inputs)
     return common;
 }
 
-static bool have_names_of_their_own(const struct inputs *inputs)
+static bool have_distinct_names(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         for (size_t other = 0; other < i; other++)
@@ -66,10 +66,12 @@ static bool have_names_of_their_own(const struct inputs *inputs)
     return true;
 }
 
-/* Shards often have the same file in a folder each. Names of files may be any bytes, what outputs say is UTF-8. */
+/* Names each recording by its file name. If two file names are equal, names all by their paths without the common
+ * folders: run/a/x.pyreel and run/b/x.pyreel → a/x.pyreel and b/x.pyreel. File names may be any bytes, and outputs need
+ * UTF-8. */
 static void name_inputs(struct inputs *inputs)
 {
-    const bool distinct = have_names_of_their_own(inputs);
+    const bool distinct = have_distinct_names(inputs);
     const size_t common = common_folders(inputs);
     for (size_t i = 0; i < inputs->count; i++) {
         const char *path = inputs->rows[i].path;
@@ -78,13 +80,15 @@ static void name_inputs(struct inputs *inputs)
     }
 }
 
-/* ---- looking ---- */
+/* ---- the first pass ---- */
+
+/* The first pass over one recording. */
 
 struct look {
     struct input *input;
     const struct selection *selection;
-    struct tables tables; /* of processes, tasks and threads only */
-    bool refused;
+    struct tables tables; /* processes, tasks and threads only */
+    bool refused;         /* the tables refused the last event */
 };
 
 static void look_at_thread(struct look *look, uint32_t thread)
@@ -97,8 +101,8 @@ static void look_at_thread(struct look *look, uint32_t thread)
     input->wanted[thread] = true;
 }
 
-/* What the tables refuse the reader must not take for known: it ends the block, as when the recording is read, which is
- * when it is told. */
+/* Takes an event of the first pass. An event that the tables refuse ends its block, as in the second pass. Only the
+ * second pass reports this damage. */
 static bool take(void *self, struct event *event, struct fault *why)
 {
     struct look *look = self;
@@ -121,7 +125,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return !look->refused;
 }
 
-/* Reads all that can be read. */
+/* Reads the events to the end, past damaged blocks. */
 static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
 {
     enum source_state state = SOURCE_MORE;
@@ -132,7 +136,7 @@ static void look_at_events(struct look *look, struct source *source, const struc
     }
 }
 
-static void look_at(struct look *look, int fd)
+static void look_at_file(struct look *look, int fd)
 {
     struct source source;
     const struct source_options options = { .without_status = true, .without_stands = true };
@@ -146,18 +150,18 @@ static void look_at(struct look *look, int fd)
     source_close(&source);
 }
 
-static void add_to_all(struct inputs *inputs, const struct input *input)
+static void note_start_and_interval(struct inputs *inputs, const struct input *input)
 {
     if (!input->known)
         return;
-    const uint64_t start_ns = input->start_unix_ns; /* 0: it does not say */
+    const uint64_t start_ns = input->start_unix_ns; /* 0: not known */
     if (inputs->start_unix_ns == 0 || (start_ns && start_ns < inputs->start_unix_ns))
         inputs->start_unix_ns = start_ns;
     if (inputs->interval_ns == 0 || input->interval_ns < inputs->interval_ns)
         inputs->interval_ns = input->interval_ns;
 }
 
-/* The input of lower number that is the same file. NULL: none is. */
+/* An earlier input that is the same file; NULL: none. */
 static const struct input *find_twin(const struct inputs *inputs, const struct input *input)
 {
     for (const struct input *twin = inputs->rows; twin < input; twin++)
@@ -166,8 +170,8 @@ static const struct input *find_twin(const struct inputs *inputs, const struct i
     return NULL;
 }
 
-/* What is no file can't be read twice: it is not known. */
-static bool look_into(struct inputs *inputs, struct input *input, struct look *look, struct fault *why)
+/* Makes the first pass over a recording. A pipe cannot be read twice, so it has no first pass and stays unknown. */
+static bool look_at_input(struct inputs *inputs, struct input *input, struct look *look, struct fault *why)
 {
     struct stat there;
     uint64_t bytes;
@@ -185,20 +189,20 @@ static bool look_into(struct inputs *inputs, struct input *input, struct look *l
     const int fd = inputs_open_file(input->path, &bytes, why);
     if (fd < 0)
         return false;
-    look_at(look, fd);
+    look_at_file(look, fd);
     inputs_close_file(fd);
-    add_to_all(inputs, input);
+    note_start_and_interval(inputs, input);
     return true;
 }
 
-static bool look_into_all(struct inputs *inputs, const struct selection *selection, struct fault *why)
+static bool make_first_pass(struct inputs *inputs, const struct selection *selection, struct fault *why)
 {
-    struct text mode = { 0 }; /* of the first; ours */
+    struct text mode = { 0 }; /* a copy of the first known recording's mode */
     bool good = true;
     for (size_t i = 0; i < inputs->count && good; i++) {
         struct input *input = &inputs->rows[i];
         struct look look = { .input = input, .selection = selection };
-        good = look_into(inputs, input, &look, why);
+        good = look_at_input(inputs, input, &look, why);
         const struct text own = look.tables.recording.mode;
         inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);
         if (input->known && !mode.bytes)
@@ -216,15 +220,15 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
-    const bool worth_it = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
-    return !worth_it || look_into_all(inputs, selection, why);
+    const bool needs_first_pass = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
+    return !needs_first_pass || make_first_pass(inputs, selection, why);
 }
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)
 {
     const uint64_t start_ns = inputs->start_unix_ns;
     struct recording whole = *first;
-    if (whole.start_unix_ns == 0 && start_ns) { /* what it tells of a clock has no date */
+    if (whole.start_unix_ns == 0 && start_ns) { /* the monotonic start of a recording without a date is useless */
         whole.start_unix_ns = start_ns;
         whole.start_monotonic_ns = 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The recordings to convert. Of several, and where names of threads decide what is wanted, each is looked at before it
- * is read: all begin at some time of the same clock, and a thread's name may come after its first samples. */
+/* The recordings to convert. A first pass over the recordings is needed in two cases: with several recordings, to find
+ * their start times on one clock; and with --threads, because a thread's name may come after its first samples. */
 #ifndef PYREEL_CONVERT_INPUTS_H
 #define PYREEL_CONVERT_INPUTS_H
 
@@ -10,40 +10,46 @@
 #include <sys/types.h>
 
 struct input {
-    const char *path; /* "-" for standard input, which can't be looked at */
-    dev_t device;     /* which file it is; 0 where it was not looked for */
+    const char *path; /* "-": standard input, which has no first pass */
+    dev_t device;     /* identify the file; 0: not known */
     ino_t inode;
-    struct text name; /* what tells it from the others: that of the file, or its path when names are the same; UTF-8 */
-    bool known;       /* it was looked at, and is a recording */
+    struct text name; /* file name, or path if file names are equal; UTF-8 */
+    bool known;       /* the first pass has read the recording, and the fields below are valid */
     uint64_t start_unix_ns, interval_ns;
-    bool *wanted; /* by number of a thread: it has, at some time, a name that is wanted */
+    bool *wanted; /* by number of a thread: one of the thread's names is in --threads */
     size_t wanted_room;
 };
 
 struct inputs {
     struct input *rows;
     size_t count;
-    uint64_t start_unix_ns; /* of the first to begin */
-    uint64_t interval_ns;   /* the least of all */
-    bool modes_differ;
+    uint64_t start_unix_ns; /* the earliest start of the known recordings; 0: none is known */
+    uint64_t interval_ns;   /* the shortest interval */
+    bool modes_differ;      /* the recordings were made with different modes */
 };
 
-/* Takes `paths`, and looks at them if need be. False with the reason when one can't be opened; one that is damaged is
- * not known. */
+/* Adds all `paths`, and makes the first pass if it is needed. False with the reason when a file cannot be opened. A
+ * damaged file is accepted, and its `known` stays false. */
 bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
                  struct fault *why);
+
+/* Frees all rows. */
 void inputs_close(struct inputs *inputs);
 
-/* How the whole is described: as the first one that is read, but for what is not the same in all, and from when the
- * first of them began on, as far as they could be looked at. It begins then. */
+/* The description of the merged recording. It is the description of `first`, the recording that is read first, with
+ * these changes: the start is the earliest known start, the interval is the shortest one, and the mode is empty when
+ * the modes differ. */
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first);
 
-/* How much later than the whole one begins; `start_unix_ns` 0: nobody knows, so with it. The first date that comes up
- * is that of the whole, if it has none. */
+/* How much later than the merged recording a recording begins, in nanoseconds. `start_unix_ns` 0: not known, returns 0.
+ * The first known start becomes the start of the merged recording, if that has none. */
 uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns);
 
-/* Opens a file to read a recording from; *bytes is its size, 0 when it is no regular file. -1 with the reason. */
+/* Opens a recording for reading. *bytes is the size of the file, or 0 when it is no regular file. Returns -1 with the
+ * reason on failure. */
 int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why);
+
+/* Closes the file. Does not close standard input. */
 void inputs_close_file(int fd);
 
 #endif

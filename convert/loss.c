@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/loss.h"
 
-/* Ticks that were due in a gap of so many intervals. In a weighted recording there is one in several. */
+/* Estimates the number of ticks in a gap of `intervals` intervals. In a weighted recording, a tick may stand for
+ * several intervals, so the estimate uses the mean rate of the readable part. */
 static double ticks_in(const struct tables *tables, uint64_t intervals)
 {
     const double gap_ns = (double)intervals * (double)tables->recording.interval_ns;
@@ -11,7 +12,8 @@ static double ticks_in(const struct tables *tables, uint64_t intervals)
     return gap_ns / good_ns * (double)tables->ticks;
 }
 
-/* A lost tick had as many samples as the others have, and so have the bytes at the end. */
+/* Estimates the number of lost samples. A lost tick counts as many samples as the mean readable tick. A lost byte at
+ * the end counts as many samples as the mean readable byte. */
 static uint64_t estimate(const struct source_report *report, const struct tables *tables, uint64_t samples)
 {
     const double all = (double)(samples + tables->lost_samples);

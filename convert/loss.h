@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How many samples of a recording are missing. */
+/* Counts the samples that damage removed from a recording. */
 #ifndef PYREEL_CONVERT_LOSS_H
 #define PYREEL_CONVERT_LOSS_H
 
 #include "formats/model/source_kind.h"
 #include "formats/model/tables.h"
 
-/* Of a recording that was read as far as it goes, `samples` of it. Where its end was read, that tells how many there
- * were; else it is an estimate. */
+/* The number of lost samples of a recording that was read to its end and gave `samples` samples. The number is exact
+ * when the recording's end event was read, because that event has the total. Otherwise it is an estimate. */
 uint64_t loss_of(const struct source_report *report, const struct tables *tables, uint64_t samples);
 
 #endif

@@ -70,7 +70,7 @@ static int misuse(const struct converter *converter)
     return EXIT_MISUSE;
 }
 
-/* Applies one option. False when its value is not one that it takes. */
+/* Applies one option. False when the option does not accept the value. */
 static bool apply(struct settings *settings, enum option_number number)
 {
     switch (number) {
@@ -123,7 +123,7 @@ static bool apply(struct settings *settings, enum option_number number)
     return true;
 }
 
-/* What is wrong with the options together; NULL: nothing. */
+/* Why the options cannot be used together; NULL: they can. */
 static const char *problem_of(const struct settings *settings, const struct converter *converter)
 {
     const struct selection *selection = &settings->selection;

@@ -5,8 +5,8 @@
 
 #include "convert/convert.h"
 
-/* Fills the settings from the command line. False when the program is to end at once with *exit_code, because the
- * help or the version was asked for and printed (0) or the command line is wrong and that was said (2). */
+/* Fills the settings from the command line. False when the program must end at once with *exit_code: 0 after printing
+ * the help or the version, 2 after reporting a wrong command line. */
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code);
 
 #endif

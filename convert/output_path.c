@@ -23,7 +23,7 @@ static bool ends_in(const char *string, const char *end)
     return size >= strlen(end) && strcmp(string + size - strlen(end), end) == 0;
 }
 
-/* Whether the output would be written over a recording. */
+/* Whether the output is the same file as one of the recordings. */
 static bool is_input(const struct inputs *inputs, const struct stat *output)
 {
     for (size_t i = 0; i < inputs->count && S_ISREG(output->st_mode); i++) {
@@ -47,6 +47,7 @@ bool output_path_open(struct conversion *conversion, const struct converter *con
         return fault(
             why,
             "the output is binary and standard output is a terminal: name a file with -o, or redirect standard output");
-    const bool gzip = converter->packing == PACK_ALWAYS || (converter->packing == PACK_BY_NAME && ends_in(path, ".gz"));
+    const bool gzip = converter->packing == PACKING_ALWAYS ||
+                      (converter->packing == PACKING_BY_NAME && ends_in(path, ".gz"));
     return output_open(&conversion->output, path, gzip, why);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the output of a converter goes. */
+/* Chooses the path of a converter's output, and opens the output. */
 #ifndef PYREEL_CONVERT_OUTPUT_PATH_H
 #define PYREEL_CONVERT_OUTPUT_PATH_H
 
 #include "convert/convert.h"
 #include "convert/inputs.h"
 
-/* The output that was asked for, or INPUT.suffix; what comes from standard input goes to standard output. The caller
- * frees it. */
+/* The path of the output: the -o option, or INPUT.suffix, or standard output for a recording from standard input. The
+ * caller frees the path. */
 char *output_path_make(const struct settings *settings, const struct converter *converter);
 
-/* Opens the output at `path`, which must live as long. Not over a recording, and nothing binary on a terminal. */
+/* Opens the output at `path`, which must live as long as the output. False with the reason when the file cannot be
+ * opened, is one of the recordings, or is a terminal and the output is binary. */
 bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
                       const char *path, struct fault *why);
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD_ROOM ((size_t)64 << 10) /* bytes read at once, of which a kind needs SOURCE_HEAD */
+#define HEAD_ROOM ((size_t)64 << 10) /* most bytes of the first read; SOURCE_HEAD bytes are enough to find the kind */
 
-/* A new kind of file is a row here. */
+/* All kinds of files that can be read. */
 static const struct source_kind *const kinds[] = { &stream_read_kind, &tachyon_read_kind };
 
 const struct source_kind *source_kind_of(struct text head)
@@ -23,7 +23,8 @@ const struct source_kind *source_kind_of(struct text head)
     return NULL;
 }
 
-/* Reads the first bytes into `room`: SOURCE_HEAD at least, unless the file ends before. -1 with the reason. */
+/* Reads the first bytes of the file into `room`: at least SOURCE_HEAD bytes, unless the file is shorter. Returns the
+ * number of bytes, or -1 with the reason. */
 static ssize_t read_head(int fd, char *room, struct fault *why)
 {
     size_t size = 0;

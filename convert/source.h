@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the events of a recording come from: a file of any kind that has a row in the table of source.c, recognised by
- * its first bytes. A source gives events to a sink, and at any time a report that has all that a converter or
- * pyreel-info shows of the file. Nobody else knows which kind of file it is. */
+/* Reads the events of a recording, from a file of any kind in the table of source.c. The first bytes of the file show
+ * its kind. A source gives events to a sink, and at any time a report for converters and pyreel-info. No code outside
+ * source.c depends on the kind of a file. */
 #ifndef PYREEL_CONVERT_SOURCE_H
 #define PYREEL_CONVERT_SOURCE_H
 
@@ -10,35 +10,36 @@
 /* `= {0}` is closed. */
 struct source {
     const struct source_kind *kind;
-    void *reader;                /* the kind's */
-    const struct damage *damage; /* of the reader; NULL: there can be none */
+    void *reader;                /* state of the kind's reader */
+    const struct damage *damage; /* damage that the reader has found; NULL: the kind has no damage */
 };
 
 /* The kind of a file that begins with `head`; NULL: none. */
 const struct source_kind *source_kind_of(struct text head);
 
-/* Starts reading from `fd`, which stays the caller's, and gives EVENT_RECORDING to the sink. False, with the reason,
- * when the file is of no known kind, is too new, or the sink refused. Close the source in any case, and before `fd`. */
+/* Starts reading from `fd`, and gives EVENT_RECORDING to the sink. The caller keeps `fd`. False with the reason when
+ * the file is of no known kind, is too new, or the sink refused. The caller closes the source in both cases, before
+ * `fd`. */
 bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
                  struct fault *why);
 
-/* Gives some of the events. SOURCE_STOPPED, with the reason, when the file cannot be read or the sink refused. */
+/* Gives the next events to the sink. SOURCE_STOPPED with the reason if the file cannot be read or the sink refused. */
 enum source_state source_read(struct source *source, const struct sink *to, struct fault *why);
 
-/* The sink stopped because an event contradicts others. True: the source counts that as damage, and source_read() goes
- * on behind it. False: a file of this kind is good or is refused. */
+/* Call this when the sink refused an event that contradicts earlier events. True: the source counts the event as
+ * damage, and source_read() goes on after it. False: files of this kind cannot be damaged, so the caller gives up. */
 bool source_forgive(struct source *source, const char *what);
 
-/* Whether definitions may be missing in what follows. */
+/* Whether the file is damaged so far: then definitions may be missing. */
 static inline bool source_is_damaged(const struct source *source)
 {
     return source->damage && (source->damage->bytes > 0 || source->damage->blocks > 0);
 }
 
-/* What is known of the file so far. It stays valid when the source is closed. */
+/* The report on the file, as far as it was read. The report stays valid after source_close(). */
 struct source_report source_report(const struct source *source);
 
-/* Safe on a source that is closed. */
+/* Frees the reader. Safe on a closed source. */
 void source_close(struct source *source);
 
 #endif

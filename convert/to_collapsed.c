@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pyreel-collapsed: a recording as collapsed stacks, for flame graphs and text tools. */
+/* pyreel-collapsed: converts a recording to collapsed stacks, for flame graphs and text tools. */
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
@@ -40,7 +40,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-/* Whether the recording says what the lines are to count. */
+/* Whether the recording has the values that --weight sums up. */
 static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
@@ -89,7 +89,7 @@ static const struct converter to_collapsed = {
     .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
     .suffix = NULL,
     .binary = false,
-    .packing = PACK_NEVER,
+    .packing = PACKING_NEVER,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS |
              TAKES_OPCODES,
     .runs = true,

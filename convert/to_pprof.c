@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pyreel-pprof: a recording for `go tool pprof`. */
+/* pyreel-pprof: converts a recording for `go tool pprof`. */
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* From here on pprof itself needs minutes and gigabytes. */
+/* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
 #define MANY_STACKS 200000
 
 struct to_pprof {
@@ -64,7 +64,7 @@ static const struct converter to_pprof = {
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .suffix = ".pb.gz",
     .binary = true,
-    .packing = PACK_ALWAYS,
+    .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_FUNCTIONS | TAKES_OPCODES,
     .runs = true,
     .start = start,

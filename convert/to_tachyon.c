@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pyreel-tachyon: a recording for `python3.15 -m profiling.sampling replay`. */
+/* pyreel-tachyon: converts a recording for `python3.15 -m profiling.sampling replay`. */
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
@@ -15,7 +15,7 @@ struct to_tachyon {
     struct tachyon_writer *writer;
 };
 
-/* What --mode leaves is as if it had been recorded so. */
+/* With --mode, the output names the mode as if the recording had been made with it. */
 static const struct text modes[] = {
     [KEPT_CPU] = { "cpu", 3 },
     [KEPT_GIL] = { "gil", 3 },
@@ -62,7 +62,7 @@ static const struct converter to_tachyon = {
     .makes = "Writes a file for " TACHYON_REPLAY ".",
     .suffix = ".bin",
     .binary = true,
-    .packing = PACK_NEVER,
+    .packing = PACKING_NEVER,
     .takes = TAKES_MODE,
     .start = start,
     .take = take,

@@ -14,7 +14,7 @@
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
-#define LOOK_AGAIN_NS       1000000u /* at a command that stopped and has not ended */
+#define LOOK_AGAIN_NS       1000000u /* pause between two checks of a command that stopped and has not ended */
 
 static void run_child(char **arguments, int gate, int verdict, bool to_stderr)
 {
@@ -52,7 +52,7 @@ bool command_prepare(struct command *command, char **arguments, bool to_stderr, 
 static void open_gate(struct command *command)
 {
     const ssize_t done = write(command->gate, "g", 1);
-    (void)done; /* when it can't be written the child is gone, which its verdict or end will tell */
+    (void)done; /* a failed write means that the child is gone: reading its verdict, or waiting, then shows that */
     close(command->gate);
     command->gate = -1;
 }
@@ -68,7 +68,7 @@ int command_run(struct command *command, char **arguments, struct fault *why)
     close(command->verdict);
     command->verdict = -1;
     if (got != sizeof(cause))
-        return 0; /* it was closed by a successful exec */
+        return 0; /* a successful exec closed the pipe */
     command_wait(command);
     fault(why, "cannot run %s: %s", arguments[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
@@ -78,7 +78,7 @@ void command_cancel(struct command *command)
 {
     if (command->pid == 0 || command->ended)
         return;
-    close(command->gate); /* it ends when it sees that nobody will open it */
+    close(command->gate); /* the child ends when the pipe closes without a byte */
     close(command->verdict);
     command->gate = command->verdict = -1;
     command_wait(command);
@@ -89,8 +89,8 @@ static bool is_end(const siginfo_t *info)
     return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
 }
 
-/* Whether it has ended. A child that we trace is waited for when it stops, too, whether asked for or not: that is no
- * end. Its number is free for others once it is reaped: signals must not be passed on to it any more then. */
+/* Whether the command has ended; reaps it then. waitid() also returns when a traced child stops, which is not the end.
+ * After the reaping, another process may get the number, so signals are not passed on any more. */
 static bool wait_for(struct command *command, int options)
 {
     siginfo_t info = { 0 };

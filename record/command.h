@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that pyreel-record starts: prepared as a process that waits, so that its number is known before it runs;
- * then run, waited for, and its exit code told. */
+/* The command that pyreel-record starts. command_prepare() makes a process that waits, so that its number is known.
+ * command_run() lets this process run the command, and command_wait() waits for its end. */
 #ifndef PYREEL_RECORD_COMMAND_H
 #define PYREEL_RECORD_COMMAND_H
 
@@ -8,33 +8,34 @@
 
 #include <sys/types.h>
 
-#define EXIT_OURS 125 /* pyreel-record itself failed, as timeout(1) and env(1) say it */
+#define EXIT_OURS 125 /* exit code when pyreel-record itself failed, the same as that of timeout(1) and env(1) */
 
 struct command {
-    pid_t pid;   /* 0: there is none */
-    int gate;    /* it waits for a byte here before it runs; -1 once open */
-    int verdict; /* it says here why it could not run; -1 once read */
-    bool ended;
-    int wait_status; /* as waitpid() gave it, once ended */
+    pid_t pid;       /* 0: there is no command */
+    int gate;        /* pipe: the process waits for a byte here before it runs the command; -1 afterwards */
+    int verdict;     /* pipe: the process writes the error here if it cannot run the command; -1 once read */
+    bool ended;      /* the process was reaped, ... */
+    int wait_status; /* ... and waitpid() gave this status */
 };
 
-/* Starts a process that will run the command once command_run() says so. `to_stderr`: its standard output goes to
- * standard error, as ours is taken by the recording. False when no process could be made. */
+/* Starts a process that will run the command. `to_stderr`: its standard output goes to standard error, because the
+ * recording goes to standard output. False with the reason when no process could be made. */
 bool command_prepare(struct command *command, char **arguments, bool to_stderr, struct fault *why);
 
-/* Lets it run. 0 when it does; else the exit code for us, 126 (not executable) or 127 (not found), with the reason. */
+/* Lets the prepared process run the command. Returns 0, or with the reason the exit code for pyreel-record: 126 (not
+ * executable) or 127 (not found). */
 int command_run(struct command *command, char **arguments, struct fault *why);
 
-/* Ends a process that was prepared and never ran. */
+/* Ends a process that was prepared and did not run the command. */
 void command_cancel(struct command *command);
 
-/* Whether the command has ended; looks without waiting. */
+/* Whether the command has ended. Does not wait. */
 bool command_ended(struct command *command);
 
-/* Waits for its end. */
+/* Waits for the end of the command. */
 void command_wait(struct command *command);
 
-/* The exit code a shell would give for it: its own, or 128 + N for signal N. */
+/* The exit code that a shell would give for the ended command: its exit code, or 128 + N for signal N. */
 int command_exit_code(const struct command *command);
 
 #endif

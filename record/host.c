@@ -17,7 +17,7 @@ static struct text text_of(const char *string)
     return (struct text){ cleaned, size };
 }
 
-/* Its name on x86; other architectures name it elsewhere or not at all. */
+/* The name of the processor, from /proc/cpuinfo on x86. Empty on other architectures. */
 static struct text processor_name(void)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");

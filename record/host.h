@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the recording says of the machine it was made on. */
+/* Describes the machine on which a recording is made. */
 #ifndef PYREEL_RECORD_HOST_H
 #define PYREEL_RECORD_HOST_H
 
 #include "formats/model/event.h"
 
-/* Fills host, kernel, machine, processor, processors and memory. */
+/* Fills the fields host, kernel, machine, processor, processors and memory. host_forget() frees the texts. */
 void host_describe(struct recording *recording);
 
 /* Frees the texts that host_describe() made. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pyreel-record: starts a program or takes hold of a running one, samples it until it ends or we are asked to stop,
- * and leaves a whole file. */
+/* pyreel-record: starts a program or attaches to a running one, samples the program until it ends or the user stops the
+ * recording, and completes the file. */
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 #include "formats/stream/stream_write.h"
@@ -24,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BECOME_PYTHON_NS 1000000000u /* a process that we attach to may be just about to become a Python */
-#define NAP_MOST_NS      100000000u  /* a sleep is no longer, so that the end of the target is noticed */
-#define SETTLE_NS        1000000u    /* the same while the target has a thread that waits for us */
-#define BLOCKING_LIMIT   0.5         /* of the program's time that --blocking may take */
+#define BECOME_PYTHON_NS 1000000000u /* with --pid: how long the process may take to become a Python */
+#define NAP_MOST_NS      100000000u  /* longest sleep: afterwards the recorder checks whether the target has ended */
+#define SETTLE_NS        1000000u    /* longest sleep while sampler_settle() has threads left */
+#define BLOCKING_LIMIT   0.5         /* part of the program's time that --blocking may take */
 
 /* One run of the program. */
 struct session {
@@ -39,12 +39,12 @@ struct session {
     struct budget budget;
     enum priority priority;
     struct progress progress;
-    struct watched *program; /* the process that was asked for; the sampler's */
-    uint64_t deadline_ns;    /* monotonic, when the duration is over; UINT64_MAX: never */
-    uint64_t missed_ns;      /* the intervals of ticks that were missed */
-    uint32_t blocks;         /* written when the file was looked at last */
+    struct watched *program; /* the process that the user asked for; owned by the sampler */
+    uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
+    uint64_t missed_ns;      /* total length of the intervals of missed ticks */
+    uint32_t blocks;         /* number of blocks at the last check of the file */
     enum end_reason reason;
-    struct fault why; /* of END_ERROR */
+    struct fault why; /* the reason of END_ERROR */
 };
 
 static void say(const struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -61,25 +61,25 @@ static void say(const struct session *session, const char *format, ...)
     va_end(values);
 }
 
-static struct figures figures_of(const struct session *session)
+static struct progress_totals totals_of(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
     const struct emitter *emitter = &sampler->emitter;
-    return (struct figures){ .elapsed_ns = clock_now_ns() - sampler->options.start_ns,
-                             .ticks = emitter->ticks,
-                             .left_out = budget_left_out(&session->budget),
-                             .samples = emitter->samples,
-                             .missed = sampler->missed,
-                             .missed_ns = session->missed_ns,
-                             .failed = emitter->failed,
-                             .taken_ns = sampler_taken_ns(sampler),
-                             .limit = session->budget.limit,
-                             .asked_hz = 1e9 / (double)session->budget.asked_ns,
-                             .blocking = session->options.blocking,
-                             .refusal = session->program->exact.refusal,
-                             .punctual = session->priority == PRIORITY_REAL_TIME,
-                             .bytes = session->writer.blocks.written,
-                             .threads = emitter->last_thread };
+    return (struct progress_totals){ .elapsed_ns = clock_now_ns() - sampler->options.start_ns,
+                                     .ticks = emitter->ticks,
+                                     .left_out = budget_left_out(&session->budget),
+                                     .samples = emitter->samples,
+                                     .missed = sampler->missed,
+                                     .missed_ns = session->missed_ns,
+                                     .failed = emitter->failed,
+                                     .taken_ns = sampler_taken_ns(sampler),
+                                     .limit = session->budget.limit,
+                                     .asked_hz = 1e9 / (double)session->budget.asked_ns,
+                                     .blocking = session->options.blocking,
+                                     .refusal = session->program->exact.refusal,
+                                     .punctual = session->priority == PRIORITY_REAL_TIME,
+                                     .bytes = session->writer.blocks.written,
+                                     .threads = emitter->last_thread };
 }
 
 /* ---- when to stop ---- */
@@ -90,7 +90,7 @@ static bool stop(struct session *session, enum end_reason reason)
     return true;
 }
 
-/* Whether something other than the target's end asks us to stop. */
+/* Whether the recording must stop for a reason other than the target's end. */
 static bool asked_to_stop(struct session *session)
 {
     if (signals_stop())
@@ -105,7 +105,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Sleeps until `wake_ns` in naps. False when we are to stop. */
+/* Sleeps until `wake_ns`, in short sleeps with checks between them. False when the recording must stop. */
 static bool sleep_until(struct session *session, uint64_t wake_ns)
 {
     for (uint64_t now; (now = clock_now_ns()) < wake_ns;) {
@@ -120,7 +120,7 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
     return !asked_to_stop(session);
 }
 
-/* Waits for the end of the command, which must not wait for us meanwhile. */
+/* Waits for the end of the command. Calls sampler_settle() meanwhile, so that no thread of the command stays frozen. */
 static void wait_for_command(struct session *session)
 {
     while (sampler_settle(&session->sampler) && !command_ended(&session->command))
@@ -130,8 +130,8 @@ static void wait_for_command(struct session *session)
 
 /* ---- finding the target ---- */
 
-/* Looks at the process until it is a Python that runs, or until it is certain that it won't be; then session->why says
- * why. */
+/* Waits until the process is a running Python, or until it is certain that it will not be one. Then session->why has
+ * the reason. */
 static enum target_state find_python(struct session *session, uint64_t give_up_ns)
 {
     struct watched *program = session->program;
@@ -150,7 +150,7 @@ static enum target_state find_python(struct session *session, uint64_t give_up_n
 
 /* ---- sampling ---- */
 
-/* Whether the file has room for more, and is there. Looked at when a block was written, which is once a second. */
+/* Whether the file is below the size limit, and still in its folder. Checked after each block, about once a second. */
 static bool goes_on(struct session *session)
 {
     if (session->blocks == session->writer.blocks.sequence && !session->writer.blocks.full)
@@ -161,8 +161,8 @@ static bool goes_on(struct session *session)
     return !recording_file_removed(&session->file, &session->why) || !stop(session, END_ERROR);
 }
 
-/* Ticks that fell into a look which waited for the lock of the target's memory: what the look found right after is what
- * the target did all the time, since it is the target that held the lock. */
+/* Emits the ticks whose moments were while a look waited for the lock of the target's memory. The target itself held
+ * this lock, so what the look found is what the target did all the time. */
 static bool tick_again(struct session *session, uint64_t ticks)
 {
     const uint64_t stands_ns = session->budget.skipped_ns / ticks;
@@ -170,7 +170,7 @@ static bool tick_again(struct session *session, uint64_t ticks)
     return sampler_ticks_again(&session->sampler, ticks, &session->why);
 }
 
-/* Samples the attached process until it is lost. False when that is the end of the recording. */
+/* Samples the attached process until it is lost. False when the recording must stop. */
 static bool sample_process(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
@@ -182,7 +182,7 @@ static bool sample_process(struct session *session)
         const bool appointed = sampler_appoint(sampler, &moments);
         if (!sleep_until(session, moments.due_ns + (appointed ? STAND_LATE_NS : 0)))
             return false;
-        if (clock_now_ns() < moments.due_ns) /* the target has ended, and no post need wait for the moment */
+        if (clock_now_ns() < moments.due_ns) /* the target has ended: no post has to wait for the moment */
             sampler_cancel(sampler);
         const uint64_t taken_ns = sampler_taken_ns(sampler);
         sampler->emitter.stands_ns = budget_stands_ns(budget);
@@ -194,7 +194,7 @@ static bool sample_process(struct session *session)
         case SAMPLER_STUCK:
             return !stop(session, END_ERROR);
         }
-        const bool stood_still = signals_continued(); /* we did, and did not wait */
+        const bool stood_still = signals_continued(); /* a signal stopped the recorder: the time is no wait */
         const bool waited = sampler_waited(sampler) && !stood_still;
         missed = budget_pass(budget, sampler_taken_ns(sampler) - taken_ns, clock_now_ns(), waited);
         if (missed > 0 && waited) {
@@ -204,14 +204,14 @@ static bool sample_process(struct session *session)
         } else if (missed > 0) {
             session->missed_ns += budget->skipped_ns;
         }
-        const struct figures figures = figures_of(session);
-        progress_update(&session->progress, &figures);
+        const struct progress_totals totals = totals_of(session);
+        progress_update(&session->progress, &totals);
         if (!goes_on(session))
             return false;
     }
 }
 
-/* Samples one program after the other: a process may become another by execve. */
+/* Samples the programs of the process, one after the other: execve starts another program. */
 static void sample(struct session *session)
 {
     struct watched *program = session->program;
@@ -243,7 +243,7 @@ static void sample(struct session *session)
 
 /* ---- the file ---- */
 
-/* What there is to sample, and how. */
+/* Opens the sampler with the options, for one process. */
 static void open_sampler(struct session *session, pid_t pid)
 {
     const struct options *options = &session->options;
@@ -268,7 +268,7 @@ static void open_sampler(struct session *session, pid_t pid)
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
-    clock_be_punctual(); /* not earlier: a command that we started would inherit it */
+    clock_be_punctual(); /* only now, because the command would inherit the setting */
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
@@ -312,7 +312,7 @@ static bool end_recording(struct session *session)
 
 static void summarise(const struct session *session, const char *path)
 {
-    struct figures f = figures_of(session);
+    struct progress_totals f = totals_of(session);
     if (session->options.quiet)
         return;
     f.exact = sampler_counters(&session->sampler).exact; /* the status line does not need it */
@@ -320,7 +320,7 @@ static void summarise(const struct session *session, const char *path)
     freeze_report(&session->program->freeze, f.ticks);
 }
 
-/* Ends the file and reports. Returns whether all is well. */
+/* Completes the file, and prints the summary. Returns whether the recording is good. */
 static bool finish(struct session *session)
 {
     const bool had_error = session->reason == END_ERROR;
@@ -420,7 +420,7 @@ static int record_command(struct session *session, char **argv)
         return fail(session, refused);
     }
     if (!begin_recording(session, argv)) {
-        fail(session, EXIT_OURS); /* it runs, so it is left to run to its end */
+        fail(session, EXIT_OURS); /* the command runs, so the recorder waits for its end */
         recording_file_discard(&session->file);
         command_wait(command);
         return EXIT_OURS;

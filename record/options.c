@@ -17,7 +17,7 @@
 #define DURATION_LIMIT_S 1e8
 #define LEVEL_LIMIT      19
 #define DEPTH_LEAST      100
-#define SIZE_LEAST       16e3 /* what is told at the beginning and the end has room in it, and some samples */
+#define SIZE_LEAST       16e3 /* smallest --max-size: room for the description, the end and some samples */
 #define SIZE_MOST        1e18
 
 enum option_number {
@@ -104,7 +104,7 @@ struct unit {
     double factor;
 };
 
-/* A number with one of these units behind it, in the first one's terms. */
+/* Parses a number with a unit: "2m" with the units s, m → 120. */
 static bool parse_number(const char *text, const struct unit *units, size_t count, double *number)
 {
     char *end;
@@ -138,7 +138,7 @@ bool options_parse_duration(const char *text, uint64_t *duration_ns)
     return *duration_ns > 0;
 }
 
-/* "1", "0.5", "3%" → the part of a whole. */
+/* Parses percents: "1", "3%" → 0.01, 0.03. */
 static bool parse_percent(const char *text, double *part)
 {
     static const struct unit units[] = { { "", 0.01 }, { "%", 0.01 } };
@@ -173,7 +173,7 @@ static bool one_of(const char *text, const char *const *names, size_t count, siz
 
 static const char *const codec_names[] = { "none", "zstd" };
 
-/* Applies an option's value. False when the value is not one it takes. */
+/* Applies an option. False when the option does not accept the value. */
 static bool apply(struct options *options, enum option_number number, const char *value)
 {
     size_t which = 0;
@@ -268,7 +268,7 @@ static int misuse(const char *text, const char *about)
     return EXIT_MISUSE;
 }
 
-/* What the options mean together. */
+/* Checks the options together, and sets the defaults that depend on other options. */
 static bool check(struct options *options, int argc, char **argv, int *exit_code)
 {
     options->command = optind < argc ? argv + optind : NULL;

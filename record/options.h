@@ -23,31 +23,33 @@ struct options {
     enum async async;
     bool native;    /* mark C code between Python frames */
     bool gc;        /* mark garbage collection */
-    uint32_t depth; /* frames of a stack that are kept; of a deeper one, those nearest the root and the leaf */
-    bool anew;      /* take nothing from earlier samples */
-    bool stats;     /* print figures at the end */
+    uint32_t depth; /* most frames per stack. A deeper stack keeps the frames nearest the root and nearest the leaf */
+    bool anew;      /* read each stack completely; reuse nothing from earlier samples */
+    bool stats;     /* print counters at the end */
     bool force;     /* replace a file that is no recording */
-    bool kill;      /* end the command when the recording ends before it */
+    bool kill;      /* end the command when the recording ends before the command */
     bool opcodes;   /* record the instruction of each frame */
     bool blocking;  /* stop the target while it is read */
-    double disturb; /* the part of a processor's time that may be taken from the target; 0: never touch it */
-    bool jitter;    /* draw each tick within its interval */
-    bool priority;  /* raise our own */
+    double disturb; /* the part of a processor's time that may be taken from the target; 0: never touch the target */
+    bool jitter;    /* draw the moments of ticks at random */
+    bool priority;  /* raise the priority of the recorder */
     enum stream_codec codec;
-    int level; /* 0: by need */
+    int level; /* compression level; 0: chosen by load */
     bool quiet, verbose;
 };
 
-/* False when the program is to end at once with *exit_code: help or version was printed (0), or misuse was told (2). */
+/* Reads the command line. False when the program must end at once with *exit_code: 0 after printing the help or the
+ * version, 2 after reporting a wrong command line. */
 bool options_read(struct options *options, int argc, char **argv, int *exit_code);
 
-/* "1000", "10k", "5khz", "0.5" → the time between two samples. False when it is no rate from 0.01 to 1,000,000. */
+/* Parses a rate: "1000", "10k", "5khz", "0.5" → the time between two samples. False when the text is no rate from 0.01
+ * to 1,000,000 Hz. */
 bool options_parse_rate(const char *text, uint64_t *interval_ns);
 
-/* "30", "1.5s", "5m", "1h", "200ms". */
+/* Parses a duration: "30", "1.5s", "5m", "1h", "200ms". False when the text is no duration. */
 bool options_parse_duration(const char *text, uint64_t *duration_ns);
 
-/* "20000", "500k", "1.5G" → bytes. False when it is no size from 16k on. */
+/* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size, or a size below 16k. */
 bool options_parse_size(const char *text, uint64_t *bytes);
 
 #endif

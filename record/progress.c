@@ -25,14 +25,14 @@ const char *progress_size_text(char *room, uint64_t bytes)
     return room;
 }
 
-/* What fits on a line of the terminal: a longer one would leave its first half behind at each update. */
+/* The most characters of the status line. A longer line would wrap, and an update would leave its first part behind. */
 static int line_width(void)
 {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
-void progress_update(struct progress *progress, const struct figures *f)
+void progress_update(struct progress *progress, const struct progress_totals *f)
 {
     if (!progress->shown || f->elapsed_ns < progress->due_ns)
         return;
@@ -48,8 +48,8 @@ void progress_update(struct progress *progress, const struct figures *f)
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
-/* How true the samples are, and what they took. */
-static void summarise_exactness(const struct figures *f)
+/* Prints how many samples are exact, and how much time the ticks took from the program. */
+static void summarise_exactness(const struct progress_totals *f)
 {
     const double seconds = (double)f->elapsed_ns / 1e9;
     if (f->samples == 0 || seconds <= 0)
@@ -60,7 +60,7 @@ static void summarise_exactness(const struct figures *f)
             stderr,
             "pyreel-record: %.1f %% of the samples are exact (one proven moment); sampling took %.2f %% of a processor "
             "from the program\n",
-            floor(1000 * (double)f->exact / (double)f->samples) / 10, taken); /* what is not all is not 100 */
+            floor(1000 * (double)f->exact / (double)f->samples) / 10, taken); /* 99.96 % must not print as 100 % */
     else
         fprintf(stderr, "pyreel-record: the program was read while it ran: shares of functions that last a few "
                         "microseconds are approximate (see --disturb)\n");
@@ -74,9 +74,9 @@ static void summarise_exactness(const struct figures *f)
                 f->blocking ? "" : " (raise the limit with --disturb)");
 }
 
-/* Ticks that nobody looked at are not random: a program that computes takes the processor, one that sleeps leaves it.
- */
-static void summarise_missed(const struct figures *f)
+/* Warns of missed ticks. They bias the profile: a program that computes keeps the processor from the recorder, and a
+ * program that sleeps does not. */
+static void summarise_missed(const struct progress_totals *f)
 {
     if (f->missed_ns <= f->elapsed_ns / 50)
         return;
@@ -87,7 +87,7 @@ static void summarise_missed(const struct figures *f)
                 : "other programs used the processors; run as root or with CAP_SYS_NICE to get a higher priority");
 }
 
-void progress_summary(const struct figures *f, const char *path, enum end_reason reason)
+void progress_summary(const struct progress_totals *f, const char *path, enum end_reason reason)
 {
     char size[32];
     fprintf(stderr,

@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* What pyreel-record shows of its work: a line that is kept up to date on a terminal, and a summary at the end. */
+/* What pyreel-record shows while it works: a status line on a terminal, and a summary at the end. */
 #ifndef PYREEL_RECORD_PROGRESS_H
 #define PYREEL_RECORD_PROGRESS_H
 
 #include "formats/model/event.h"
 
 struct progress {
-    bool shown; /* standard error is a terminal and we are not to be quiet */
-    bool drawn; /* a line stands there now */
-    uint64_t due_ns;
+    bool shown;      /* the status line is wanted: standard error is a terminal, and not --quiet */
+    bool drawn;      /* the status line is on the terminal now */
+    uint64_t due_ns; /* when the line is drawn next (monotonic) */
 };
 
-struct figures {
+/* The state of the recording so far. */
+struct progress_totals {
     uint64_t elapsed_ns;
-    uint64_t ticks, samples, missed, failed;
-    uint64_t missed_ns; /* the intervals of the missed ticks */
-    uint64_t exact;     /* samples that were one proven moment */
-    uint64_t left_out;  /* ticks that were asked for and left out */
-    uint64_t taken_ns;  /* from the program */
-    double limit;       /* the part of its time that may be taken; 0: the program is never touched */
-    double asked_hz;
-    bool blocking;
-    bool punctual;       /* we have real time */
-    const char *refusal; /* why samples were not one moment, in words; NULL: not known */
-    uint64_t bytes;      /* written so far */
-    uint64_t threads;
+    uint64_t ticks, samples, missed, failed; /* missed: ticks; failed: samples */
+    uint64_t missed_ns;                      /* total length of the intervals of the missed ticks */
+    uint64_t exact;                          /* samples that are one proven moment */
+    uint64_t left_out;                       /* see budget_left_out() */
+    uint64_t taken_ns;                       /* time that ticks took from the program */
+    double limit;        /* the part of the program's time that ticks may take; 0: the program is never touched */
+    double asked_hz;     /* the rate that the user asked for */
+    bool blocking;       /* the program is stopped while it is read */
+    bool punctual;       /* the recorder has a real-time priority */
+    const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
+    uint64_t bytes;      /* size of the recording so far */
+    uint64_t threads;    /* number of threads seen so far */
 };
 
+/* Decides whether the status line is shown. */
 void progress_start(struct progress *progress, bool quiet);
 
-/* Draws the line anew when it is time to. */
-void progress_update(struct progress *progress, const struct figures *figures);
+/* Draws the status line again if an update is due. */
+void progress_update(struct progress *progress, const struct progress_totals *totals);
 
-/* Takes the line away, so that other text can follow. */
+/* Removes the status line, so that other text can follow. */
 void progress_clear(struct progress *progress);
 
-/* Says what was recorded, and what ended it. */
-void progress_summary(const struct figures *figures, const char *path, enum end_reason reason);
+/* Prints what was recorded, and what ended the recording. */
+void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason);
 
-/* "12.3 MB" in `room`, which has 32 bytes. */
+/* Writes a size like "12.3 MB" into `room`, which has 32 bytes. Returns `room`. */
 const char *progress_size_text(char *room, uint64_t bytes);
 
 #endif

@@ -33,7 +33,7 @@ bool recording_file_is_for_terminal(const char *path)
 static bool holds_recording(int fd)
 {
     char path[64], bytes[STREAM_MAGIC_SIZE];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* the very file that we have open for writing */
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* the file that is open, whatever its path names by now */
     const int readable = open(path, O_RDONLY | O_CLOEXEC);
     if (readable < 0)
         return false;
@@ -42,7 +42,7 @@ static bool holds_recording(int fd)
     return size > 0 && block_read_recognised(bytes, (size_t)size);
 }
 
-/* Whether the open file, which was there before us, may be used. */
+/* Whether an existing file, which is open now, may be replaced by the recording. */
 static bool may_replace(const struct recording_file *file, bool shared, bool force, struct fault *why)
 {
     struct stat there;
@@ -59,7 +59,8 @@ static bool may_replace(const struct recording_file *file, bool shared, bool for
                  file->path);
 }
 
-/* Two recorders in one file would destroy each other's blocks. Where there are no locks we go without. */
+/* Locks the file, because two recorders would destroy each other's blocks. False when another recorder has the lock.
+ * File systems without locks are accepted. */
 static bool lock(const struct recording_file *file, struct fault *why)
 {
     struct stat there;
@@ -99,7 +100,7 @@ static bool open_named(struct recording_file *file, bool may_be_there, bool forc
                  may_be_there ? "" : "; name a file with -o");
 }
 
-/* Standard output may be a file that never had a name, or has none any more. */
+/* Whether the open file is a regular file with a name. Standard output may be a file that was removed. */
 static bool has_name(int fd)
 {
     struct stat there;

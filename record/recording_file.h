@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that a recording goes to. */
+/* The file to which a recording is written. Protects other files of the user from being overwritten. */
 #ifndef PYREEL_RECORD_RECORDING_FILE_H
 #define PYREEL_RECORD_RECORDING_FILE_H
 
@@ -11,32 +11,32 @@
 struct recording_file {
     char *path; /* "-" for standard output */
     int fd;
-    bool created; /* by us: there was no such file before */
-    bool named;   /* it is a file of a folder, and would be lost if it were removed */
+    bool created; /* there was no such file before */
+    bool named;   /* a regular file with a name in a folder: the recording is lost if somebody removes the name */
 };
 
-/* Opens `path`, without touching what is in it yet; NULL means NAME-PID.pyreel in the current folder, where NAME is
- * what `command` runs (see formats/model/program_name.h). False with the reason.
+/* Opens `path`, and leaves the contents of the file as they are. NULL means NAME-PID.pyreel in the current folder,
+ * where NAME is the program that `command` runs (formats/model/program_name.h). False with the reason.
  *
- * What is there already is spared, unless `force` says otherwise: any file of the default name, and one of another name
- * that holds something else than a recording. Never used, whatever `force` says: a file that another recorder is
- * writing; and in a folder where everyone may make files, a link, or a file of somebody else. */
+ * Without `force`, the function refuses an existing file that has the default name, and an existing file of another
+ * name that is no recording. With or without `force`, it refuses a file that another recorder is writing, and, in a
+ * folder where everyone may make files, a link or a file of another user. */
 bool recording_file_open(struct recording_file *file, const char *path, bool force, pid_t pid, struct text command,
                          struct fault *why);
 
-/* Empties a regular file: from now on it is the recording. */
+/* Empties a regular file, before the recording is written. False with the reason when that fails. */
 bool recording_file_begin(struct recording_file *file, struct fault *why);
 
-/* There will be no recording: closes the file, and removes it if it was created for that. */
+/* Closes the file when there will be no recording. Removes the file if recording_file_open() created it. */
 void recording_file_discard(struct recording_file *file);
 
-/* Whether it has been removed from its folder meanwhile: nobody will find what is written to it. */
+/* Whether somebody has removed the file from its folder: then nobody will find the recording. Sets the reason if so. */
 bool recording_file_removed(const struct recording_file *file, struct fault *why);
 
-/* Whether recordings can't go there: standard output that is a terminal. */
+/* Whether the recording would go to a terminal: the path is "-", and standard output is a terminal. */
 bool recording_file_is_for_terminal(const char *path);
 
-/* False when what was written could not be kept, or was removed. */
+/* Closes the file. False with the reason when the recording was not written completely, or the file was removed. */
 bool recording_file_close(struct recording_file *file, struct fault *why);
 
 #endif

@@ -9,11 +9,12 @@
 
 #include <string.h>
 
-#define TIME_UNITS         4       /* to the interval at most: what a sample's time is rounded down to */
-#define TIME_UNIT_LEAST_NS 100000u /* however fast the rate: we do not wake up more punctually, ... */
-#define TIME_UNIT_MOST_NS  250000u /* ... and however slow */
+/* Times in a recording are multiples of a unit. */
+#define TIME_UNITS         4       /* most units per interval */
+#define TIME_UNIT_LEAST_NS 100000u /* ticks are not more punctual. A shorter interval is one unit */
+#define TIME_UNIT_MOST_NS  250000u /* longest unit */
 
-/* An interval is a whole number of units if it is a whole number of nanoseconds for each. */
+/* The unit for an interval: a whole fraction of the interval, if that is a whole number of nanoseconds. */
 static uint64_t time_unit_ns(uint64_t interval_ns)
 {
     const uint64_t fitting = interval_ns / TIME_UNIT_LEAST_NS, units = fitting < TIME_UNITS ? fitting : TIME_UNITS;

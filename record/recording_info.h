@@ -6,11 +6,12 @@
 #include "formats/model/event.h"
 #include "record/options.h"
 
-/* The description of a recording that starts now, `start_ns` on the monotonic clock. `argv` is our command line. */
+/* Fills in the description of a recording that starts now. `start_ns` is the monotonic clock, `argv` the command line
+ * of pyreel-record. recording_info_forget() frees the texts. */
 void recording_info_describe(struct recording *recording, const struct options *options, char **argv,
                              uint64_t start_ns);
 
-/* Frees its texts. */
+/* Frees the texts that recording_info_describe() made. */
 void recording_info_forget(struct recording *recording);
 
 #endif

@@ -27,7 +27,7 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
     return watched;
 }
 
-/* The next attached process behind number `from`, from 0 on; NULL: there is none. */
+/* The next attached process, from index *from on, and moves *from behind it. NULL: there is none. */
 static struct watched *next_attached(const struct sampler *sampler, size_t *from)
 {
     while (*from < sampler->count) {
@@ -68,7 +68,8 @@ void sampler_cancel(struct sampler *sampler)
             watched_cancel(sampler->watched[i]);
 }
 
-/* The looks of a tick, one after the other. Nothing is emitted before: a look defines tasks itself. */
+/* Makes the looks of a tick, one after the other. Emits no samples yet; looks themselves emit the definitions of tasks.
+ */
 static void look_at_all(struct sampler *sampler, uint64_t now_ns)
 {
     size_t at = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at processes again and again: at each tick, takes the stack of every wanted thread of each, and gives the
- * stacks to the sink.
+/* Samples processes: at each tick, reads the stacks of all wanted threads of each process, and gives the stacks to the
+ * sink.
  *
- * When to look is the caller's business (budget.h). A tick has the time at which it was made; ticks that were slept
- * over are counted as missed, never made up for in a burst. Ticks that fell into a look which had to wait for the
- * process are another matter: what the look found is what the process did meanwhile, see sampler_ticks_again(). */
+ * The caller chooses the moments of ticks (budget.h). Each tick has the time at which it was made. A tick that could
+ * not be made in time counts as missed; later ticks do not make up for it. One exception: while a look waits for the
+ * lock of the process's memory, the process does what the look then finds. So the ticks of this time repeat what the
+ * look found, see sampler_ticks_again(). */
 #ifndef PYREEL_RECORD_SAMPLER_H
 #define PYREEL_RECORD_SAMPLER_H
 
@@ -13,37 +14,38 @@
 struct sampler {
     /* set by the caller, before sampler_open() */
     struct watch_options options;
-    struct synthetic_frames synthetic; /* .native, .gc, .depth (0: as deep as stacks are); the rest is ours */
+    struct synthetic_frames synthetic; /* the caller sets .native, .gc and .depth (0: no limit) only */
 
     struct emitter emitter;
     struct watched **watched; /* every process that sampler_watch() was called for */
     size_t count, room;
-    uint64_t moment_ns; /* of the last tick, monotonic */
-    uint64_t missed;    /* ticks */
-    uint64_t blocked;   /* ticks that fell into a look which waited */
+    uint64_t moment_ns; /* moment of the last tick (monotonic) */
+    uint64_t missed;    /* number of missed ticks */
+    uint64_t blocked;   /* number of ticks whose moment was while a look waited */
 };
 
+/* Starts without processes. The sink must live as long. */
 void sampler_open(struct sampler *sampler, struct sink sink);
 
-/* Watches one more process, see watched_open(). What is returned is the sampler's, and lives until sampler_close(). */
+/* Watches one more process, see watched_open(). The sampler owns the returned struct, until sampler_close(). */
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command);
 
 enum sampler_state {
     SAMPLER_GOING,
-    SAMPLER_LOST,  /* a process is lost, see watched->lost: it is to be detached */
-    SAMPLER_STUCK, /* the sink refused; the reason says why */
+    SAMPLER_LOST,  /* a process is lost (watched->lost): the caller detaches it */
+    SAMPLER_STUCK, /* the sink refused an event, with the reason */
 };
 
-/* Appoints the look of the next tick at the first attached process, if the look can be one moment. The others are
- * looked at right after. True: sampler_tick() is due STAND_LATE_NS behind moments->due_ns, else at that moment. Need
- * not be called. */
+/* Appoints the look of the next tick at the first attached process, if a look can be one moment; the other processes
+ * are looked at right after it. True: the caller calls sampler_tick() STAND_LATE_NS after moments->due_ns. False: at
+ * that moment. Without a call, the next tick is live. */
 bool sampler_appoint(struct sampler *sampler, const struct moments *moments);
 
-/* Calls off the look that was appointed: the next sampler_tick() is live. */
+/* Calls off the appointed look. The next sampler_tick() is live. */
 void sampler_cancel(struct sampler *sampler);
 
-/* One tick of all attached processes: now, or the one that was appointed. `now_ns` is the clock's time. `missed` ticks
- * before it were not looked at. Stays a function of its own, so that tests/bench can count what it takes. */
+/* Makes one tick of all attached processes: now, or the appointed one. `now_ns` is the monotonic clock. `missed` is the
+ * number of ticks missed before this tick. Not inlined, so that tests/bench can measure its cost. */
 __attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed,
                                                           struct fault *why);
 
@@ -51,17 +53,17 @@ __attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sample
  * that fell into the wait are missed ticks: nobody knows what the other processes did. */
 bool sampler_waited(const struct sampler *sampler);
 
-/* `count` more ticks that show what the last tick showed, at even distances from that tick to now: every look waited,
- * and each process stood where its look found it. False when the sink refused. */
+/* Emits `count` more ticks, evenly spaced from the last tick to now. They repeat the samples of the last tick: every
+ * look waited, and each process stood where its look found it. False when the sink refused. */
 bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why);
 
-/* Lets go of threads that had not stopped before the end of a freeze, see freeze_settle(). Whether any are left. */
+/* Calls freeze_settle() for each process. Returns whether threads are left that still have to stop. */
 bool sampler_settle(struct sampler *sampler);
 
 /* The time that looks have taken from all processes so far. */
 uint64_t sampler_taken_ns(const struct sampler *sampler);
 
-/* What was done in all processes, together. */
+/* The sums of the counters of all processes. */
 struct watched_counters sampler_counters(const struct sampler *sampler);
 
 /* Detaches every process, and frees everything. */

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All that is counted. */
+/* The values of all counters. */
 struct counted {
     uint64_t samples, failures[FAILURE_KINDS], blocked;
     struct limits limits;
     struct watched_counters watched;
 };
 
-/* Where each counter is kept. A rare one is emitted only when it is not 0. */
+/* The label of each counter, and the offset of its value. A rare counter is left out when it is 0. */
 static const struct row {
     const char *name;
     size_t offset; /* in struct counted */
@@ -62,7 +62,7 @@ static const struct row {
     { "failed_threads", offsetof(struct counted, failures[FAILURE_THREADS]), true },
 };
 
-/* The caller frees the list. It is empty when there never was a process. */
+/* Makes the list of counters, which the caller frees. The list is empty when the sampler never had a process. */
 static struct counters list_of(const struct sampler *sampler, const struct limits *limits)
 {
     struct counted counted = { .samples = sampler->emitter.samples,

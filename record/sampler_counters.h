@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The counters of the sampler, by the names of formats/model/counters.h: written into the recording and printed for
- * --stats. One table says where each counter is kept. */
+/* Writes the counters of the sampler into the recording, and prints them for --stats. Their labels are in
+ * formats/model/counters.c. A table in sampler_counters.c maps each label to a value. */
 #ifndef PYREEL_RECORD_SAMPLER_COUNTERS_H
 #define PYREEL_RECORD_SAMPLER_COUNTERS_H
 
 #include "formats/stream/block_write.h"
 #include "record/sampler.h"
 
-/* What the sampler does not know: how much it was allowed to take. */
+/* Values that the sampler does not have: the limit on the time that ticks may take. */
 struct limits {
     uint64_t ticks_left_out, limit_ppm; /* see struct budget */
 };
 
-/* Emits the sampler's counters; none when it never had a process. False when the sink refused. */
+/* Emits the counters as events; none when the sampler never had a process. False when the sink refused. */
 bool sampler_counters_emit(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
                            struct fault *why);
 
-/* Prints the same for people on standard error, and what the recording takes. */
+/* Prints the same counters on standard error, as text, with the sizes of the blocks that were written. */
 void sampler_counters_print(const struct sampler *sampler, const struct limits *limits,
                             const struct block_writer *written);
 

@@ -10,16 +10,17 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define ONE_SIGNAL_NS 500000u /* timeout(1) sends its signal to us and, within microseconds, to our group */
+/* Two signals within this time count as one: timeout(1) signals its child, and then the process group. */
+#define ONE_SIGNAL_NS 500000u
 
 static volatile sig_atomic_t stop_signal;
 static volatile sig_atomic_t continued;
 static volatile pid_t passed_on_to;
-static volatile uint64_t stopped_ns; /* when stop_signal came */
+static volatile uint64_t stopped_ns; /* when stop_signal arrived (monotonic) */
 
 static const struct {
     int number;
-    bool stops; /* us; the others are for the command only */
+    bool stops; /* stops pyreel-record; other signals are only passed on to the command */
 } handled[] = {
     { SIGINT, true }, { SIGTERM, true }, { SIGHUP, true }, { SIGQUIT, true }, { SIGUSR1, false }, { SIGUSR2, false },
 };
@@ -51,7 +52,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* Only there so that the end of the command interrupts a sleep. */
+/* Does nothing: with a handler, the end of the command interrupts a sleep. */
 static void on_child(int number)
 {
     (void)number;
@@ -63,7 +64,7 @@ static void on_continue(int number)
     continued = 1;
 }
 
-/* nohup has us ignore the end of the terminal: that stays so. */
+/* Whether nohup(1) made pyreel-record ignore SIGHUP: the signal stays ignored then. */
 static bool under_nohup(void)
 {
     struct sigaction hangup;

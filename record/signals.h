@@ -10,18 +10,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* From now on signals are handled as told above. `with_command`: signals that mean nothing to pyreel-record are handled
- * too, to be passed on. */
+/* Installs the handlers. `with_command`: also handles signals that mean nothing to pyreel-record, to pass them on. */
 void signals_handle(bool with_command);
 
-/* The process that gets the signals that were sent to us; 0: none. A process that ends is taken back before it is
- * reaped: its number is free for other processes then. */
+/* Sets the process to which signals are passed on; 0: none. Call this with 0 before the process is reaped, because its
+ * number may then become that of another process. */
 void signals_pass_on_to(pid_t pid);
 
-/* The signal that asked us to stop; 0: none did. */
+/* The signal that asked pyreel-record to stop; 0: none. */
 int signals_stop(void);
 
-/* Whether we were stopped (SIGSTOP, ^Z) and continued since the last call. */
+/* Whether pyreel-record was stopped (SIGSTOP, ^Z) and continued since the last call. */
 bool signals_continued(void);
 
 #endif

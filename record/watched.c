@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SAME_PROGRAM_NS 1000000   /* how often execve is looked for */
-#define WAIT_LEAST_NS   500000    /* a look that takes less has not waited */
-#define FIND_FIRST_NS   500000u   /* between two looks for a Python that is not there yet; doubles ... */
+#define SAME_PROGRAM_NS 1000000   /* how often to check for an execve */
+#define WAIT_LEAST_NS   500000    /* a look that takes less time has not waited */
+#define FIND_FIRST_NS   500000u   /* wait before the second search for a Python; doubles ... */
 #define FIND_MOST_NS    16000000u /* ... up to this */
-#define BELIEVE_NS      50000000u /* a process that can't be read is looked at again for so long */
+#define BELIEVE_NS      50000000u /* how long a process may refuse to be read before the refusal is final */
 
 /* ---- from a number to a CPython ---- */
 
@@ -47,7 +47,7 @@ void watched_close(struct watched *w)
         close(w->pidfd);
 }
 
-/* A process that has the number of one that ended is another: a pidfd tells, a number does not. */
+/* Uses the pidfd, because another process may have the number of a process that ended. */
 bool watched_ended(struct watched *w)
 {
     if (w->command)
@@ -65,7 +65,7 @@ void watched_seek(struct watched *w)
     w->believe_ns = w->find_due_ns + BELIEVE_NS;
 }
 
-/* Whether a CPython that can be read can be recorded as the options want. */
+/* Whether the options can be fulfilled for this version of CPython. False with the reason. */
 static bool can_be_recorded(struct watched *w, struct fault *why)
 {
     return (!w->options->async || asyncio_possible(&w->target.runtime.layout, why)) &&
@@ -126,7 +126,7 @@ bool watched_same_program(struct watched *w, uint64_t time_ns)
     return true;
 }
 
-/* Reads the threads, or the tasks, unless nothing can have happened since the last look. */
+/* Makes a look (an exact_look): reads the threads and the tasks, unless the process slept since the last look. */
 static enum thread_list_state look_now(void *self, uint64_t now_ns)
 {
     struct watched *w = self;
@@ -156,8 +156,8 @@ void watched_warm_up(struct watched *w)
     w->thread_list.unwinder.counters = (struct unwind_counters){ 0 };
 }
 
-/* Whether a look that began at `began_ns` waited for the lock of the target's memory: that is a wait in the kernel,
- * beside those that are known. */
+/* Whether a look that began at `began_ns` waited for the lock of the target's memory. Then the thread slept more often
+ * than the `known` sleeps since `before`. */
 static bool has_waited(const struct stay *before, uint64_t known, uint64_t began_ns)
 {
     const uint64_t took_ns = clock_now_ns() - began_ns;
@@ -166,7 +166,7 @@ static bool has_waited(const struct stay *before, uint64_t known, uint64_t began
     return stand_stay_now().waits - before->waits > known;
 }
 
-/* What is asked about the target before a look, which must not have to wait for it. */
+/* Makes the checks that precede a look, before the moment of the look. */
 static void prepare(struct watched *w)
 {
     const bool searches = w->options->async && !w->asyncio.ready;
@@ -190,7 +190,7 @@ void watched_cancel(struct watched *w)
     exact_cancel(&w->exact);
 }
 
-/* Reads the threads: stopped, from their processor, or while they run. */
+/* Reads the threads: while they are stopped (--blocking), from their processor, or while they run. */
 static void read_threads(struct watched *w, uint64_t now_ns)
 {
     const bool slept = w->slept;
@@ -208,8 +208,8 @@ static void read_threads(struct watched *w, uint64_t now_ns)
         w->one_moment = w->exact.proven || w->slept;
     w->waited = !w->options->freezes &&
                 (w->exact.waited || has_waited(&before, w->exact.stand.waits - waits, w->moment_ns));
-    /* A look at a program that sleeps takes nothing from the program. The kernel tells the time of a look at the next
-     * one. */
+    /* A look while the program sleeps takes no time from the program. The kernel reports the time of a look only at the
+     * next look. */
     w->idle_ns += slept && w->slept ? stand_taken_ns(&w->exact.stand) - taken_ns : 0;
 }
 
@@ -222,7 +222,7 @@ void watched_look(struct watched *w, uint64_t now_ns)
     read_threads(w, now_ns);
     if (w->state == THREAD_LIST_READ && w->thread_list.rests)
         w->state = thread_list_rest(&w->thread_list, clock_now_ns());
-    /* What failed says nothing of the ticks that fell into the wait. */
+    /* A failed look cannot stand for the ticks of the wait. */
     w->waited &= w->state == THREAD_LIST_READ && w->thread_list.failed == 0;
     w->counters.idle_ticks += w->slept;
     /* Only a tick without failures can be repeated. */
@@ -233,7 +233,7 @@ void watched_look(struct watched *w, uint64_t now_ns)
 
 /* ---- samples ---- */
 
-/* The samples of a tick. */
+/* Counts the samples of a tick as exact or live. */
 static void count_exact(struct watched *w, uint64_t samples)
 {
     const uint64_t moved = w->thread_list.moved < samples ? w->thread_list.moved : samples;
@@ -246,7 +246,7 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const uint64_t samples = w->emitter->samples;
     w->tick++;
-    /* What looks like a torn list may be another program's memory. */
+    /* A list that looks torn may be the memory of another program, after an execve. */
     w->lost = w->state == THREAD_LIST_GONE || (w->state == THREAD_LIST_TORN && !target_same_program(&w->target));
     const bool good = w->state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
                                                    : w->lost || watched_threads_emit_unread(w, time_ns, why);
@@ -285,7 +285,7 @@ uint64_t watched_taken_ns(const struct watched *w)
     return w->frozen_ns + stand_taken_ns(&w->exact.stand) - w->idle_ns;
 }
 
-/* Sums structs that have nothing but counters. */
+/* Adds up structs whose fields are all uint64_t. */
 static void add_counters(uint64_t *sums, const uint64_t *counts, size_t size)
 {
     for (size_t i = 0; i < size / sizeof(*sums); i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Leaves out the middle of a very deep stack. */
+/* Leaves out the middle of a stack that is deeper than --depth. */
 static void truncate_middle(struct watched *w, struct frames *stack)
 {
     const size_t depth = w->synthetic->depth, above = depth / 2, below = depth - above;
@@ -17,7 +17,7 @@ static void truncate_middle(struct watched *w, struct frames *stack)
     stack->count = above + 1 + below;
 }
 
-/* Frames nearest the root that two stacks have in common. */
+/* The number of equal frames at the roots of two stacks. */
 static uint32_t common(const struct frames *a, const struct frames *b)
 {
     size_t i = 0;
@@ -26,7 +26,8 @@ static uint32_t common(const struct frames *a, const struct frames *b)
     return (uint32_t)i;
 }
 
-/* The stack becomes the one that was emitted last; `sample` gets the frames in which the two differ. */
+/* Puts the difference between the last emitted stack and `stack` into the sample. Then `stack` becomes the last emitted
+ * stack: the two structs are swapped. */
 static void take_stack(struct frames *stack, struct frames *emitted, struct sample *sample)
 {
     const struct frames before = *emitted;
@@ -87,7 +88,7 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
     struct known_task *task = &w->asyncio.tasks.rows[row];
     struct task_entry *entry = task->entry;
     if (!entry || task->listed == 0)
-        return true; /* it was never known for sure, or has ended in this tick */
+        return true; /* the task never had a sure look, or has ended in this tick */
     if (entry->settled != w->asyncio.tasks.tick)
         return !entry->thread || emitter_failed(w->emitter, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
@@ -105,7 +106,7 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
     } else {
         truncate_middle(w, &entry->stack);
         take_stack(&entry->stack, &entry->emitted, sample);
-        entry->same = true; /* when the tick is repeated */
+        entry->same = true; /* for watched_emit_again() */
     }
     return emitter_sample(w->emitter, &event, why);
 }

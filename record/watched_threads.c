@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_OUT_NS       500000000 /* what was left out is emitted after so long at the latest */
+#define LEFT_OUT_NS       500000000 /* ticks that were left out are emitted after this time at the latest */
 #define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
 #define NAME_WAIT_MOST_NS 8000000000u
 
 /* ---- threads ---- */
 
-/* What was emitted of a member of the thread list. */
+/* The row of what was emitted of a thread, by the thread's index in the thread list. */
 static struct emitted_thread *thread_of(struct watched *w, uint32_t member)
 {
     if (member >= w->threads_count) {
@@ -25,7 +25,7 @@ static struct emitted_thread *thread_of(struct watched *w, uint32_t member)
     return &w->threads[member];
 }
 
-/* Emits the ticks in which the thread was looked at and not sampled. */
+/* Emits EVENT_LEFT_OUT: the ticks that read the thread and, because of the mode, made no sample. */
 static void emit_left_out(struct watched *w, struct emitted_thread *thread)
 {
     struct left_out *left_out = &thread->watch.left_out;
@@ -83,7 +83,7 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
                                                          .name = thread->name } });
 }
 
-/* A thread gets its name when it already runs, and may get another later. */
+/* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time. */
 static void refresh_name(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
     if (time_ns < thread->name_due_ns)
@@ -100,8 +100,8 @@ static void refresh_name(struct watched *w, struct emitted_thread *thread, uint6
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_NAME, .change = { thread->number, time_ns, name } });
 }
 
-/* CPython 3.11 makes a thread's state before the thread, with the id of the one that starts it: until it runs, it is to
- * be left aside, and it may have been listed as the main thread. */
+/* Whether the thread of a thread state does not run yet. CPython 3.11 makes the state first, with the native_id of the
+ * thread that starts the new thread. So the new thread may even look like the main thread. Such states are skipped. */
 static bool is_unborn(const struct watched *w, const struct member *member)
 {
     if (w->options->which == THREADS_MAIN && member->native_id != (uint32_t)w->target.ns_pid)
@@ -119,7 +119,7 @@ static bool is_unborn(const struct watched *w, const struct member *member)
 
 /* ---- samples ---- */
 
-/* The stack of a thread that was read or has not moved. */
+/* Emits the sample of a thread that was read in this tick, or that has not moved. */
 static bool emit_stack(struct watched *w, uint32_t index, bool known, uint32_t status, uint64_t time_ns,
                        struct fault *why)
 {
@@ -173,7 +173,7 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
     return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
 }
 
-/* Threads that are in no list any more have ended; what is remembered of them must not be taken for another's. */
+/* Emits the ends of threads that have left the thread list, and clears their rows: a new thread may get the index. */
 static void end_unlisted(struct watched *w, uint64_t time_ns)
 {
     struct thread_list *thread_list = &w->thread_list;

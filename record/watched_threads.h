@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of watched.c: what is emitted of the threads of a process. A thread state that is new in the list is a new
- * thread, one that left the list has ended, and each that was read is a sample. */
+/* Part of watched.c: emits the threads of a process. A thread state that is new in the thread list gives a new thread.
+ * A thread state that left the list gives the end of a thread. Each thread state that was read gives a sample. */
 #ifndef PYREEL_RECORD_WATCHED_THREADS_H
 #define PYREEL_RECORD_WATCHED_THREADS_H
 
 #include "record/watched.h"
 
-/* The samples of all threads that were asked for, and the ends of threads that are no more; with --async all the ends
- * alone. False when the sink refused. */
+/* Emits the samples of all threads that were asked for, and the ends of threads that have ended. With --async all,
+ * emits only the ends. False when the sink refused. */
 bool watched_threads_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
 
-/* The same when the lists could not be read to their end: the threads that were not reached are failed samples. */
+/* Like watched_threads_emit(), for a tick in which the thread list could not be read to its end. The threads that were
+ * not reached give failed samples. */
 bool watched_threads_emit_unread(struct watched *watched, uint64_t time_ns, struct fault *why);
 
-/* All threads have ended for the sink; frees what was known of them. */
+/* Emits the ends of all threads, and frees their rows. */
 void watched_threads_end(struct watched *watched, uint64_t time_ns);
 
 #endif

@@ -6,39 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool tell(struct merge *merge, struct event *event, struct fault *why)
+static bool emit(struct merge *merge, struct event *event, struct fault *why)
 {
     return sink_take(&merge->to, event, why);
 }
 
 /* ---- definitions ---- */
 
-/* A definition is the same when all its numbers are. */
+/* Number of fields that identify a function, a frame. Two definitions are the same when these fields are equal. */
 #define FUNCTION_KEY 3
 #define FRAME_KEY    7
 
-static bool tell_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
+static bool emit_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
 {
     const struct text text = tables_string(merge->from, string);
     bool added = false;
     *number = string ? intern_number(&merge->strings, text.bytes, text.size, &added) : 0;
     struct event event = { .kind = EVENT_STRING, .string = { *number, text } };
-    return !added || tell(merge, &event, why);
+    return !added || emit(merge, &event, why);
 }
 
-static bool tell_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)
+static bool emit_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)
 {
     struct event event = { .kind = EVENT_FUNCTION, .function = merge->from->functions[function] };
-    struct function *told = &event.function;
-    if (!tell_string(merge, told->name, &told->name, why) || !tell_string(merge, told->file, &told->file, why))
+    struct function *emitted = &event.function;
+    if (!emit_string(merge, emitted->name, &emitted->name, why) ||
+        !emit_string(merge, emitted->file, &emitted->file, why))
         return false;
-    const uint32_t key[FUNCTION_KEY] = { told->name, told->file, told->first_line };
+    const uint32_t key[FUNCTION_KEY] = { emitted->name, emitted->file, emitted->first_line };
     bool added;
-    *number = told->number = intern_number(&merge->functions, key, sizeof(key), &added);
-    return !added || tell(merge, &event, why);
+    *number = emitted->number = intern_number(&merge->functions, key, sizeof(key), &added);
+    return !added || emit(merge, &event, why);
 }
 
-static bool tell_frame(struct merge *merge, uint32_t frame, uint32_t *number, struct fault *why)
+static bool emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, struct fault *why)
 {
     merge->frame_numbers = alloc_grow(merge->frame_numbers, &merge->frame_numbers_room, (size_t)frame + 1,
                                       sizeof(*merge->frame_numbers));
@@ -46,22 +47,25 @@ static bool tell_frame(struct merge *merge, uint32_t frame, uint32_t *number, st
     if (*number)
         return true;
     struct event event = { .kind = EVENT_FRAME, .frame = merge->from->frames[frame] };
-    struct frame *told = &event.frame;
-    if (!tell_function(merge, told->function, &told->function, why) ||
-        !tell_string(merge, told->instruction, &told->instruction, why) ||
-        !tell_string(merge, told->base, &told->base, why))
+    struct frame *emitted = &event.frame;
+    if (!emit_function(merge, emitted->function, &emitted->function, why) ||
+        !emit_string(merge, emitted->instruction, &emitted->instruction, why) ||
+        !emit_string(merge, emitted->base, &emitted->base, why))
         return false;
-    const uint32_t key[FRAME_KEY] = {
-        told->function,    told->line, told->end_line, (uint32_t)told->column, (uint32_t)told->end_column,
-        told->instruction, told->base
-    };
+    const uint32_t key[FRAME_KEY] = { emitted->function,
+                                      emitted->line,
+                                      emitted->end_line,
+                                      (uint32_t)emitted->column,
+                                      (uint32_t)emitted->end_column,
+                                      emitted->instruction,
+                                      emitted->base };
     bool added;
-    *number = told->number = intern_number(&merge->frames, key, sizeof(key), &added);
+    *number = emitted->number = intern_number(&merge->frames, key, sizeof(key), &added);
     merge->frame_numbers[frame] = *number;
-    return !added || tell(merge, &event, why);
+    return !added || emit(merge, &event, why);
 }
 
-static bool tell_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
+static bool emit_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
 {
     merge->process_numbers = alloc_grow(merge->process_numbers, &merge->process_numbers_room, (size_t)process + 1,
                                         sizeof(*merge->process_numbers));
@@ -72,15 +76,15 @@ static bool tell_process(struct merge *merge, uint32_t process, uint32_t *number
     struct event event = { .kind = EVENT_PROCESS, .process = merge->from->processes[process].process };
     event.process.number = *number;
     event.process.start_ns += merge->offset_ns;
-    if (!tell(merge, &event, why))
+    if (!emit(merge, &event, why))
         return false;
     event = (struct event){ .kind = EVENT_ORIGIN,
                             .origin = { *number, merge->name, merge->from->recording.interval_ns } };
-    return merge->name.size == 0 || tell(merge, &event, why);
+    return merge->name.size == 0 || emit(merge, &event, why);
 }
 
-/* The number of a task in the whole, 0 for one that was lost; it is told of when it was not yet. */
-static bool tell_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
+/* Finds the number of a task in the output, and emits the task the first time. 0: the task's definition was lost. */
+static bool emit_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
 {
     struct event event = { .kind = EVENT_TASK, .task = tables_task(merge->from, task)->task };
     *number = 0;
@@ -91,11 +95,11 @@ static bool tell_task(struct merge *merge, uint32_t task, uint32_t *number, stru
     *number = merge->task_numbers[task];
     if (*number)
         return true;
-    if (!tell_process(merge, event.task.process, &event.task.process, why))
+    if (!emit_process(merge, event.task.process, &event.task.process, why))
         return false;
     *number = merge->task_numbers[task] = event.task.number = ++merge->last_task;
     event.task.start_ns += merge->offset_ns;
-    return tell(merge, &event, why);
+    return emit(merge, &event, why);
 }
 
 static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
@@ -104,23 +108,24 @@ static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
     return &merge->threads[thread];
 }
 
-/* The thread's number in the whole; it is told of when it is wanted and was not told of yet. 0: it is not wanted. */
-static bool tell_thread(struct merge *merge, uint32_t thread, uint32_t *number, struct fault *why)
+/* Finds the number of a thread in the output, and emits a wanted thread the first time. Number 0: the thread is not
+ * wanted. */
+static bool emit_thread(struct merge *merge, uint32_t thread, uint32_t *number, struct fault *why)
 {
     struct merged_thread *row = thread_row(merge, thread);
     *number = row->number;
     if (*number || !row->wanted)
         return true;
     struct event event = { .kind = EVENT_THREAD, .thread = merge->from->threads[thread].thread };
-    if (!tell_process(merge, event.thread.process, &event.thread.process, why) ||
-        !tell_task(merge, event.thread.task, &event.thread.task, why))
+    if (!emit_process(merge, event.thread.process, &event.thread.process, why) ||
+        !emit_task(merge, event.thread.task, &event.thread.task, why))
         return false;
     *number = row->number = event.thread.number = ++merge->last_thread;
     event.thread.start_ns += merge->offset_ns;
-    return tell(merge, &event, why);
+    return emit(merge, &event, why);
 }
 
-/* Number of a thread or process that was told of; 0: it was not. */
+/* The number of a thread, or of a process, in the output; 0: not emitted. */
 static uint32_t thread_number(const struct merge *merge, uint32_t thread)
 {
     return thread < merge->threads_room ? merge->threads[thread].number : 0;
@@ -138,24 +143,26 @@ static bool is_wanted(const struct merge *merge, uint64_t time_ns)
     return selection_has_time(merge->selection, time_ns + merge->offset_ns);
 }
 
-/* Puts the frames of a stack from `keep` on into merge->stack. */
-static bool tell_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
+/* Puts the frames of a stack, from depth `keep` on, into merge->stack, as numbers in the output. */
+static bool emit_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
 {
     merge->stack = alloc_grow(merge->stack, &merge->stack_room, depth, sizeof(*merge->stack));
     for (uint32_t at = depth; at > keep; at--) {
-        if (!tell_frame(merge, merge->from->stacks[stack].frame, &merge->stack[at - 1], why))
+        if (!emit_frame(merge, merge->from->stacks[stack].frame, &merge->stack[at - 1], why))
             return false;
         stack = merge->from->stacks[stack].caller;
     }
     return true;
 }
 
-/* Samples between this one and the last one told may have been left out: only frames that none of them changed are
- * kept. */
+/* Emits a sample if it is wanted. The samples since the last emitted sample may have been left out. So the sample keeps
+ * only the frames that none of these samples changed:
+ *
+ *     emitted [a b c], left out [a x], now [a x y]   → keep 1, push x y */
 static bool take_sample(struct merge *merge, struct sample *sample, struct fault *why)
 {
     if (sample->thread >= merge->from->threads_count || !merge->from->threads[sample->thread].thread.number)
-        return true; /* lost */
+        return true; /* the thread's definition was lost */
     struct merged_thread *row = thread_row(merge, sample->thread);
     if (row->common > sample->keep)
         row->common = sample->keep;
@@ -163,16 +170,16 @@ static bool take_sample(struct merge *merge, struct sample *sample, struct fault
         return true;
     const uint32_t depth = merge->from->threads[sample->thread].depth, keep = row->common;
     struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
-    if (!tell_thread(merge, sample->thread, &event.sample.thread, why) ||
-        !tell_task(merge, sample->task, &event.sample.task, why) ||
-        !tell_frames(merge, sample->stack, keep, depth, why))
+    if (!emit_thread(merge, sample->thread, &event.sample.thread, why) ||
+        !emit_task(merge, sample->task, &event.sample.task, why) ||
+        !emit_frames(merge, sample->stack, keep, depth, why))
         return false;
     merge->threads[sample->thread].common = depth;
     event.sample.keep = keep;
     event.sample.pushed = depth - keep;
     event.sample.frames = depth > keep ? merge->stack + keep : NULL;
     event.sample.time_ns += merge->offset_ns;
-    return tell(merge, &event, why);
+    return emit(merge, &event, why);
 }
 
 static bool take_failed(struct merge *merge, struct event *event, struct fault *why)
@@ -183,7 +190,7 @@ static bool take_failed(struct merge *merge, struct event *event, struct fault *
     failed->time_ns += merge->offset_ns;
     const uint32_t thread = failed->thread;
     failed->thread = thread_number(merge, thread);
-    return (thread && !failed->thread) || tell(merge, event, why);
+    return (thread && !failed->thread) || emit(merge, event, why);
 }
 
 static bool take_left_out(struct merge *merge, struct event *event, struct fault *why)
@@ -193,20 +200,20 @@ static bool take_left_out(struct merge *merge, struct event *event, struct fault
         !merge->from->threads[left_out->thread].thread.number)
         return true;
     left_out->time_ns += merge->offset_ns;
-    return tell_thread(merge, left_out->thread, &left_out->thread, why) &&
-           (!left_out->thread || tell(merge, event, why));
+    return emit_thread(merge, left_out->thread, &left_out->thread, why) &&
+           (!left_out->thread || emit(merge, event, why));
 }
 
-/* ---- news ---- */
+/* ---- changes of threads and processes ---- */
 
 static bool take_change(struct merge *merge, struct event *event, uint32_t number, struct fault *why)
 {
     event->change.number = number;
     event->change.time_ns += merge->offset_ns;
-    return !number || tell(merge, event, why);
+    return !number || emit(merge, event, why);
 }
 
-/* Its name decides; one that it had before counts. */
+/* Marks a thread as wanted if its name or number is wanted. The mark stays when the thread gets another name. */
 static void look_at_name(struct merge *merge, uint32_t thread)
 {
     if (thread < merge->from->threads_count && merge->from->threads[thread].thread.number &&
@@ -234,25 +241,25 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
     case EVENT_LEFT_OUT:
         return take_left_out(merge, event, why);
     case EVENT_MISSED:
-        return !is_wanted(merge, merge->from->last_ns) || tell(merge, event, why);
+        return !is_wanted(merge, merge->from->last_ns) || emit(merge, event, why);
     case EVENT_TICK:
         if (!is_wanted(merge, event->tick_ns))
             return true;
         event->tick_ns += merge->offset_ns;
-        return tell(merge, event, why);
+        return emit(merge, event, why);
     default:
-        return true; /* definitions wait for a sample; the ends are told once, for the whole */
+        return true; /* definitions are emitted with a sample; merge_finish() emits one end for all recordings */
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the merged recording ---- */
 
 bool merge_open(struct merge *merge, const struct recording *recording, struct fault *why)
 {
     struct event event = { .kind = EVENT_RECORDING, .recording = *recording };
     event.recording.from_ns = merge->selection->from_ns;
     merge->opened = true;
-    return tell(merge, &event, why);
+    return emit(merge, &event, why);
 }
 
 static void forget(void *rows, size_t size)
@@ -278,7 +285,7 @@ void merge_want(struct merge *merge, uint32_t thread)
     merge->found = true;
 }
 
-/* The whole ends with the last one, and as it did. */
+/* The merged recording has the end event of the recording that ended last. */
 void merge_end_recording(struct merge *merge)
 {
     const struct tables *from = merge->from;
@@ -292,17 +299,17 @@ void merge_end_recording(struct merge *merge)
     merge->end.time_ns += merge->offset_ns;
 }
 
-/* An end says that nothing is missing before it. */
+/* Emits the end event, unless a recording had none: an end event promises that nothing is missing before it. */
 bool merge_finish(struct merge *merge, struct fault *why)
 {
     struct event event = { .kind = EVENT_END, .end = merge->end };
     if (merge->cut || !merge->end.reason)
         return true;
-    if (event.end.time_ns < merge->last_ns) /* of one that does not tell its end */
+    if (event.end.time_ns < merge->last_ns) /* a recording without an end reason may last longer */
         event.end.time_ns = merge->last_ns;
     if (merge->selection->to_ns && event.end.time_ns > merge->selection->to_ns)
         event.end.time_ns = merge->selection->to_ns;
-    return tell(merge, &event, why);
+    return emit(merge, &event, why);
 }
 
 void merge_free(struct merge *merge)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The modes that keep the samples of one state. */
+/* The state whose samples each mode keeps. */
 static const struct {
     const char *name;
     enum attribute state;
@@ -44,8 +44,8 @@ bool mode_filter_fits(const struct mode_filter *filter, const struct recording *
                  modes[recorded].name, wanted, wanted);
 }
 
-/* Tells what was left out of a thread so far. */
-static bool tell(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
+/* Emits the EVENT_LEFT_OUT of a thread, if samples of the thread were left out since the last one. */
+static bool emit(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
 {
     if (thread >= filter->room || filter->left_out[thread].ticks == 0)
         return true;
@@ -54,10 +54,10 @@ static bool tell(struct mode_filter *filter, uint32_t thread, const struct sink 
     return sink_take(output, &event, why);
 }
 
-static bool tell_all(struct mode_filter *filter, const struct sink *output, struct fault *why)
+static bool emit_all(struct mode_filter *filter, const struct sink *output, struct fault *why)
 {
     for (uint32_t thread = 1; thread < filter->room; thread++)
-        if (!tell(filter, thread, output, why))
+        if (!emit(filter, thread, output, why))
             return false;
     return true;
 }
@@ -107,8 +107,8 @@ bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct 
         thread = event->left_out.thread;
     else if (event->kind == EVENT_THREAD_END)
         thread = event->change.number;
-    const bool told = event->kind == EVENT_END ? tell_all(filter, output, why) : tell(filter, thread, output, why);
-    return told && sink_take(output, event, why);
+    const bool emitted = event->kind == EVENT_END ? emit_all(filter, output, why) : emit(filter, thread, output, why);
+    return emitted && sink_take(output, event, why);
 }
 
 bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
@@ -119,7 +119,7 @@ bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables,
         return fault(why, "its samples do not say %s; for --mode %s, record again with pyreel-record -m %s",
                      attributes[modes[filter->mode].state].question, name, name);
     }
-    return tell_all(filter, output, why);
+    return emit_all(filter, output, why);
 }
 
 void mode_filter_free(struct mode_filter *filter)

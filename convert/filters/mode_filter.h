@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which samples of a recording the output gets: --mode. It stands between the tables, which see every sample, and the
- * output, which sees those that the mode keeps. In the place of the others it is told EVENT_LEFT_OUT, as if the
- * recorder had left them out: before the thread's next sample, its end, or the end of all.
+/* Selects the samples that the output gets: --mode. The tables get every sample, and the output gets the samples that
+ * the mode keeps. For the other samples the output gets EVENT_LEFT_OUT, as if the recorder had left them out. This
+ * event comes before the thread's next sample, before the thread's end, or at the end of the recording.
  *
  *     sample 1 (CPU), sample 2, sample 3, sample 4 (CPU)     -> --mode cpu ->     sample 1, left out 2, sample 4
  */
@@ -13,31 +13,34 @@
 
 enum kept_mode { KEPT_AS_RECORDED, KEPT_WALL, KEPT_CPU, KEPT_GIL, KEPT_EXCEPTION };
 
-/* The mode of this name; KEPT_AS_RECORDED when there is none. */
+/* The mode with this name; KEPT_AS_RECORDED: there is no such mode. */
 enum kept_mode mode_filter_named(struct text name);
 
 /* Set `mode`; the rest starts as zeros. */
 struct mode_filter {
     enum kept_mode mode;
-    struct left_out *left_out; /* by thread: not told yet */
+    struct left_out *left_out; /* by thread: samples that were left out since the last EVENT_LEFT_OUT */
     size_t room;
-    uint64_t dropped; /* samples */
-    uint64_t unknown; /* of all samples, those that do not say what the mode asks for */
+    uint64_t dropped; /* number of samples that were left out */
+    uint64_t unknown; /* number of samples without the status that the mode needs */
 };
 
-/* Whether a recording may have the samples of the mode: not one that was made for another. */
+/* Whether the recording can have the samples of the mode. False with the reason when the recording was made with
+ * another mode. */
 bool mode_filter_fits(const struct mode_filter *filter, const struct recording *recording, struct fault *why);
 
-/* Hands an event that the tables have accepted to the output, or leaves it out. A sample that is left out counts as
- * that in the tables, too, and no longer as a sample. */
+/* Gives an event to the output, or leaves it out. The tables have accepted the event. When the filter leaves out a
+ * sample, it also changes the tables' counts: the sample counts as left out. False with the reason when the output
+ * refused. */
 bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
                       struct fault *why);
 
-/* At the end: tells what was left out and not told yet. False with the reason when no sample said what the mode asks
- * for. */
+/* Emits the EVENT_LEFT_OUT events that are still due at the end. False with the reason when no sample has the status
+ * that the mode needs, or the output refused. */
 bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
                         struct fault *why);
 
+/* Frees the memory. */
 void mode_filter_free(struct mode_filter *filter);
 
 #endif

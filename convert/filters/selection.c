@@ -17,7 +17,7 @@ bool selection_has_time(const struct selection *selection, uint64_t time_ns)
     return time_ns >= selection->from_ns && (selection->to_ns == 0 || time_ns < selection->to_ns);
 }
 
-/* A word of the list is a thread's number, or its name; blanks around it are not part of it. */
+/* Whether a word of --threads means this thread, by number or by name. Blanks around the word are ignored. */
 static bool is_meant(const char *word, size_t size, const struct thread *thread, struct text name)
 {
     while (size > 0 && *word == ' ') {

@@ -8,14 +8,14 @@
 
 #include <stdlib.h>
 
-#define SEARCH_FIRST_NS 30000000 /* asyncio is looked for again after this, then after twice as long */
-#define SEARCH_MOST_NS  1000000000
-#define ROUNDS          24     /* of a tick */
-#define FIRST_COPIES    3      /* of a round, as the tasks that run are not known before */
-#define FRESH_NS        200000 /* another task may run after so long: those that do are looked for first */
-#define SLOW_NS         100000 /* a round takes longer only when it was interrupted; and so much more ... */
-#define SLOW_PIECE_NS   2000   /* ... for each piece */
-#define READS_LIMIT     20000  /* places that are read one by one in a tick */
+#define SEARCH_FIRST_NS 30000000   /* wait before the second search for asyncio; doubles ... */
+#define SEARCH_MOST_NS  1000000000 /* ... up to this */
+#define ROUNDS          24         /* most rounds per tick */
+#define FIRST_COPIES    3          /* most first copies per round: a first copy may show tasks that no plan has */
+#define FRESH_NS        200000     /* an older copy is not carried: by then other tasks run */
+#define SLOW_NS         100000     /* a carried round may take this time, ... */
+#define SLOW_PIECE_NS   2000       /* ... and this time per piece; a longer round was interrupted */
+#define READS_LIMIT     20000      /* most direct reads per tick */
 
 const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 
@@ -60,7 +60,7 @@ void asyncio_close(struct asyncio *a)
     *a = kept;
 }
 
-/* A program imports asyncio when it likes. */
+/* A program may import asyncio at any time, so the search goes on until asyncio is found. */
 void asyncio_search(struct asyncio *a)
 {
     struct asyncio_layout offsets;
@@ -77,7 +77,7 @@ void asyncio_search(struct asyncio *a)
 
 /* ---- a tick ---- */
 
-/* The first copy. A task that runs and is not planned yet is learned of before it counts. */
+/* Makes the first copy. If a task that runs in this copy is in no plan, plans the task and makes the copy again. */
 static bool copy_first(struct asyncio *a)
 {
     for (int i = 0; i < FIRST_COPIES; i++) {
@@ -99,15 +99,15 @@ static void drop_copies(struct asyncio *a)
     a->carried = false;
 }
 
-/* What was copied in the tick before may have changed and changed back since, when a round takes long: a task may have
- * come and gone meanwhile, and another taken its place. */
+/* Whether a round with a carried first copy took too long. A long time after this copy, memory may have changed and
+ * changed back: a task may have ended, and a new task may use its memory. */
 static bool was_slow(struct asyncio *a, const struct remote *before, uint64_t begin_ns)
 {
     const uint64_t most_ns = SLOW_NS + SLOW_PIECE_NS * (a->target->remote.pieces - before->pieces);
     return a->carried && clock_now_ns() > begin_ns + most_ns;
 }
 
-/* One round. *left: what could not be told. */
+/* Makes one round. *left: the number of threads or tasks that failed; at least 1 when the copies were dropped. */
 static enum thread_list_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
 {
     const struct remote before = a->target->remote;
@@ -123,7 +123,7 @@ static enum thread_list_state read_round(struct asyncio *a, uint64_t now_ns, boo
     if (!asyncio_plan_copy(a, true))
         return THREAD_LIST_GONE;
     if (a->list != a->thread_list->list)
-        return THREAD_LIST_READ; /* the copies are of other threads and interpreters */
+        return THREAD_LIST_READ; /* the thread list has changed: the copies belong to the old list */
     if (was_slow(a, &before, now_ns)) {
         drop_copies(a);
         return THREAD_LIST_READ;
@@ -174,16 +174,16 @@ enum thread_list_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t
     return read_rounds(a, now_ns);
 }
 
-const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t place)
+const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t index)
 {
-    const struct thread_task *thread = place < a->threads_room ? &a->threads[place] : NULL;
+    const struct thread_task *thread = index < a->threads_room ? &a->threads[index] : NULL;
     return thread && thread->tick == a->tasks.tick ? thread : NULL;
 }
 
-void asyncio_thread_stack(struct asyncio *a, uint32_t place, struct frames *stack)
+void asyncio_thread_stack(struct asyncio *a, uint32_t index, struct frames *stack)
 {
-    const struct member *member = &a->thread_list->members[place];
-    const struct thread_task *thread = asyncio_thread(a, place);
+    const struct member *member = &a->thread_list->members[index];
+    const struct thread_task *thread = asyncio_thread(a, index);
     const bool runs = thread && thread->task;
     const uint32_t depth = member->walk.depth;
     stack->count = 0;

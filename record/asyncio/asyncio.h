@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* asyncio tasks and those that wait for them → stacks. The program runs while we read, so a tick goes in rounds:
+/* Turns asyncio tasks into stacks. The program may run while the recorder reads tasks, so each tick has rounds:
  *
  *     first copy: tasks │ stacks of the threads (thread_list.h) │ second copy: tasks
  *
- * What was the same in both copies was so when the stacks were taken (double_read.h). The second copy of a tick is the
- * first one of the next, so that most is read once in a tick. A stack of a task is one round's: the task itself and all
- * that wait for it were looked at in that round, each for sure. What changed meanwhile is looked at again in the next
- * round, with those that wait for it; what still changes in the last one is a failed sample.
+ * Memory that is equal in both copies had this value when the stacks were taken (double_read.h). The second copy of a
+ * tick is the first copy of the next tick, so most memory is read once per tick. The stack of a task comes from one
+ * round: the task and each task that waits for it gave a sure look (LOOK_SURE) in this round. A task that changed
+ * between the copies is looked at again in the next round, together with the tasks that wait for it. A task that still
+ * changes in the last round is a failed sample.
  *
- * Which task a thread runs is told by its stack: the frame of the task's coroutine is on it. A stack of a task is, root
- * first, a frame <task NAME> and the task's frames for each of those that wait for it, then for itself. Where several
- * wait for one, the one with the smallest number is shown, and the frame <task NAME> says how many there are. */
+ * A thread runs a task when the frame of the task's coroutine is on the thread's stack. The stack of a task shows the
+ * waiting tasks first. Here main() awaits a task "get", which runs fetch():
+ *
+ *     <task main>  main()  <task get>  fetch()
+ *
+ * Where several tasks wait for one task, the stack shows the waiter with the smallest number, and the label says how
+ * many there are: <task get (2 parents)>. */
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 
@@ -21,102 +26,118 @@
 
 enum async {
     ASYNC_NONE,
-    ASYNC_RUNNING, /* the tasks that threads run */
-    ASYNC_ALL,     /* all tasks, in place of threads */
+    ASYNC_RUNNING, /* threads, each with the task that it runs */
+    ASYNC_ALL,     /* all tasks, instead of threads */
     ASYNC_KINDS
 };
 extern const char *const async_names[ASYNC_KINDS];
 
-/* Frames, root first: indexes of the definitions. */
+/* A stack, root first. Each frame is an index of struct definitions. */
 struct frames {
     uint32_t *frames;
     size_t count, room;
 };
 
-/* What a thread runs. */
+/* The task that a thread runs. */
 struct thread_task {
-    uint32_t quiet; /* rounds of the tick in which it ran a coroutine, and no task before and after */
-    uint64_t tick;  /* the one that it was found out in */
-    uint32_t task;  /* its place in tasks.rows + 1; 0: none */
-    uint32_t above; /* links of the thread's stack above its coroutine's frame */
-    bool failed;    /* that could not be found out */
+    uint32_t quiet; /* rounds of this tick in which the thread ran a coroutine, and both copies showed no task */
+    uint64_t tick;  /* the tick to which this row belongs */
+    uint32_t task;  /* row of the task in tasks.rows + 1; 0: the thread runs no task */
+    uint32_t above; /* number of links of the thread's stack that are callers of the coroutine's frame */
+    bool failed;    /* the task could not be determined */
 };
 
-/* What was emitted of a task: its entry among the threads. */
+/* What was emitted of a task. The stream shows a task as an entry among the threads. */
 struct task_entry {
-    uint32_t thread; /* the number of the entry; 0: not emitted yet */
-    uint32_t number; /* the task's, in that entry */
-    uint32_t owner;
-    struct frames stack, emitted; /* of this tick if it is another than the last; of the last sample */
-    bool same;                    /* as the last sample */
-    uint64_t settled;             /* the tick for which that holds */
-    enum failure cause;           /* when it does not hold for this tick */
+    uint32_t thread;       /* number of the entry; 0: not emitted yet */
+    uint32_t number;       /* number of the task to which the entry belongs */
+    uint32_t owner;        /* known_task.owner when the entry was emitted */
+    struct frames stack;   /* the stack of this tick; not set when `same` */
+    struct frames emitted; /* the stack of the last sample */
+    bool same;             /* the stack of this tick equals the stack of the last sample */
+    uint64_t settled;      /* the tick for which `stack` and `same` are valid */
+    enum failure cause;    /* why the sample of this tick failed; valid when `settled` is an earlier tick */
 };
 
 struct asyncio {
-    enum async which; /* set by the caller before asyncio_open(), and these: */
+    /* set by the caller before asyncio_open() */
+    enum async which;
     struct synthetic_frames *synthetic;
     struct emitter *emitter;
-    uint32_t process; /* its number */
+    uint32_t process; /* number of the process, as emitted */
 
     struct thread_list *thread_list;
     struct target *target;
     struct codes *codes;
-    bool ready; /* asyncio is there */
+    bool ready; /* the program has imported asyncio, and `tasks` is open */
     struct asyncio_searched searched;
-    uint64_t search_due_ns, search_wait_ns;
+    uint64_t search_due_ns;  /* when the next search is due (monotonic), ... */
+    uint64_t search_wait_ns; /* ... and the wait after that search */
 
+    /* The first round of a tick copies the tasks that the last ticks used. A task is calm when it is in the plan of
+     * COPY_CALM. That plan stays for many ticks. The other used tasks are busy, and the plan of COPY_BUSY is made
+     * again whenever one of them moves. */
     struct tasks tasks;
-    bool moved;                    /* copies for the busy tasks have to be planned anew */
-    uint64_t calm_plan, busy_plan; /* plans for the first round; 0: none yet */
-    size_t calm,
-        strange;         /* tasks that are planned as calm ones; of those that were used in the last tick, the others */
-    uint64_t list;       /* of the thread list, that the copies are for */
-    size_t front;        /* the copy that begins with places that are of no task */
-    size_t words;        /* so many of them: */
-    size_t interpreters; /* words of interpreters ... */
-    uint32_t *owners;    /* ... followed by those of these members */
+    bool moved;          /* COPY_BUSY has to be planned again */
+    uint64_t calm_plan;  /* number of the plan of COPY_CALM; 0: none yet */
+    uint64_t busy_plan;  /* number of the plan of COPY_BUSY; 0: none yet */
+    size_t calm_count;   /* number of tasks in the plan of COPY_CALM */
+    size_t busy_count;   /* number of tasks in the plan of COPY_BUSY */
+    uint64_t list;       /* thread_list->list when the owners were planned: the copies belong to this thread list */
+    size_t front;        /* the copy that begins with the words of the interpreters and threads */
+    size_t words;        /* number of ranges at the beginning of that copy that belong to no task: */
+    size_t interpreters; /* one per interpreter, ... */
+    uint32_t *owners;    /* ... then one per thread; indexes of thread_list->members */
     size_t owners_count, owners_room;
 
-    uint32_t *listed; /* places of tasks: all that are in lists */
+    /* Each list has rows of `tasks`. */
+    uint32_t *listed; /* all tasks that are in the program's lists of tasks */
     size_t listed_count, listed_room;
-    uint32_t *again; /* those that have to be looked at again */
+    uint32_t *again; /* tasks that the next round looks at again */
     size_t again_count, again_room;
-    uint32_t *chain; /* from a task to those that wait for it */
+    uint32_t *chain; /* a task, then its waiter, then the waiter of that task, ... */
     size_t chain_room, chain_count;
-    uint64_t chains, list_walk;
-    uint32_t *running; /* tasks whose coroutine is on a stack, as far as was looked at */
+    uint64_t chains;    /* number of chains so far, for known_task.chained */
+    uint64_t list_walk; /* number of walks along a list so far, for known_task.walk */
+    uint32_t *running;  /* tasks that run in this round, among the tasks looked at so far */
     size_t running_count, running_room;
-    struct thread_task *threads; /* by place of the thread list's members */
+
+    struct thread_task *threads; /* by index in thread_list->members */
     size_t threads_room;
-    uint64_t time_ns;               /* of the tick */
-    uint64_t read_ns;               /* when the last tick was read */
-    bool carried;                   /* the first copy of this round is the second one of the tick before */
-    bool taken;                     /* something was taken from the copies of this round */
-    uint32_t rounds, rounds_before; /* of this tick, so far; of the one before */
-    uint64_t failed;                /* in this tick */
+    uint64_t time_ns;       /* time of the tick since the start of the recording */
+    uint64_t read_ns;       /* when the last tick was read (monotonic) */
+    bool carried;           /* the first copy of this round is the second copy of the tick before */
+    bool taken;             /* this round used its copies; else they were dropped */
+    uint32_t rounds;        /* rounds of this tick so far */
+    uint32_t rounds_before; /* rounds of the tick before */
+    uint64_t failed;        /* tasks (ASYNC_ALL) or threads (ASYNC_RUNNING) that failed in this tick */
 };
 
-/* Whether tasks of this version can be read. */
+/* Whether the recorder can read the tasks of this version of CPython. False with the reason. */
 bool asyncio_possible(const struct layout *layout, struct fault *why);
 
-/* The thread list must be open, and it and its target live as long. */
+/* Prepares to read tasks. The thread list must be open. The thread list, its target and `codes` must live as long as
+ * `asyncio`. */
 void asyncio_open(struct asyncio *asyncio, struct thread_list *thread_list, struct codes *codes);
+
+/* Frees everything but the fields that the caller set. */
 void asyncio_close(struct asyncio *asyncio);
 
-/* Looks for asyncio now and then, as long as it is not there. */
+/* Searches the program for asyncio, if a search is due and asyncio was not found yet. */
 void asyncio_search(struct asyncio *asyncio);
 
-/* A tick, in the place of thread_list_read(). `time_ns` is that of the recording. */
+/* Reads the threads and the tasks of a tick; replaces thread_list_read(). `now_ns` is the monotonic clock, `time_ns` is
+ * the time since the start of the recording. */
 enum thread_list_state asyncio_read(struct asyncio *asyncio, uint64_t now_ns, uint64_t time_ns);
 
-/* Frees the entry of a task. */
+/* Frees `task->entry`. */
 void asyncio_forget_entry(struct known_task *task);
 
-/* The task that a member of the thread list runs in this tick; NULL: none. */
-const struct thread_task *asyncio_thread(const struct asyncio *asyncio, uint32_t place);
+/* What the thread at this index of thread_list->members runs in this tick. NULL: the thread was not asked for. */
+const struct thread_task *asyncio_thread(const struct asyncio *asyncio, uint32_t index);
 
-/* The stack of a thread that runs a task. */
-void asyncio_thread_stack(struct asyncio *asyncio, uint32_t place, struct frames *stack);
+/* Makes the stack of a thread. If the thread runs a task, the label of the task and the tasks that wait for it are
+ * inserted before the frame of the task's coroutine. */
+void asyncio_thread_stack(struct asyncio *asyncio, uint32_t index, struct frames *stack);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#define LIST_ATTEMPTS 3
-#define LIST_LIMIT    (1u << 18) /* tasks of a list */
+#define LIST_ATTEMPTS 3          /* walks along a list, until one reaches the end */
+#define LIST_LIMIT    (1u << 18) /* most tasks per list */
 
 static enum failure cause_of(enum look look)
 {
@@ -16,7 +16,7 @@ static enum failure cause_of(enum look look)
     return look == LOOK_TOO_DEEP ? FAILURE_DEPTH : FAILURE_CHANGED;
 }
 
-/* Takes a task into the list of those that are there. */
+/* Adds a task to the list of all tasks. */
 static void list_task(struct asyncio *a, struct known_task *task, size_t interpreter, uint32_t owner)
 {
     task->interpreter = interpreter;
@@ -29,18 +29,18 @@ static void list_task(struct asyncio *a, struct known_task *task, size_t interpr
     a->listed[a->listed_count++] = (uint32_t)(task - a->tasks.rows);
 }
 
-/* Follows a list from its head. False when it changes on the way. */
-static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now, size_t interpreter, uint32_t owner)
+/* Follows a list from its head, in the copies or directly (`now`). False when the list changes on the way. */
+static bool follow_list(struct asyncio *a, uint64_t head, size_t index, bool now, size_t interpreter, uint32_t owner)
 {
     struct tasks *tasks = &a->tasks;
     struct double_read *copy = &tasks->copies[a->front];
     uint64_t links[2], previous = head;
     size_t steps = 0;
-    if (!now && double_read_same(copy, place))
-        memcpy(links, double_read_at(copy, place), sizeof(links));
+    if (!now && double_read_same(copy, index))
+        memcpy(links, double_read_at(copy, index), sizeof(links));
     else if (remote_read(&tasks->target->remote, head, links, sizeof(links)) != REMOTE_READ)
         return false;
-    /* A thread whose list was never begun has none. */
+    /* The head of a thread without any task has null links. */
     for (uint64_t at = links[0]; at && at != head;) {
         struct known_task *task = asyncio_tasks_at(tasks, at - tasks->offsets.task_node);
         if (!task || !asyncio_tasks_neighbours(tasks, task, now, links))
@@ -58,17 +58,17 @@ static bool follow_list(struct asyncio *a, uint64_t head, size_t place, bool now
     return true;
 }
 
-static bool follow(struct asyncio *a, uint64_t head, size_t place, size_t interpreter, uint32_t owner)
+static bool follow(struct asyncio *a, uint64_t head, size_t index, size_t interpreter, uint32_t owner)
 {
     bool whole = false;
     for (int i = 0; i < LIST_ATTEMPTS && !whole; i++) {
         a->list_walk++;
-        whole = follow_list(a, head, place, i > 0, interpreter, owner);
+        whole = follow_list(a, head, index, i > 0, interpreter, owner);
     }
     return whole;
 }
 
-/* Finds all tasks. When a list can't be followed to its end, those that were there in the tick before are, too. */
+/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before. */
 static void list_tasks(struct asyncio *a)
 {
     const struct asyncio_layout *o = &a->tasks.offsets;
@@ -87,11 +87,11 @@ static void list_tasks(struct asyncio *a)
             list_task(a, &a->tasks.rows[i], a->tasks.rows[i].interpreter, a->tasks.rows[i].owner);
 }
 
-/* Takes a task's stack if it can be told in this round. */
-static enum look settle(struct asyncio *a, uint32_t place)
+/* Makes the stack of a task, if this round shows it. */
+static enum look settle(struct asyncio *a, uint32_t row)
 {
-    const enum look looked = await_graph_chain(a, place);
-    struct known_task *task = &a->tasks.rows[place];
+    const enum look looked = await_graph_chain(a, row);
+    struct known_task *task = &a->tasks.rows[row];
     if (looked != LOOK_SURE)
         return looked;
     if (!task->entry)
@@ -104,7 +104,7 @@ static enum look settle(struct asyncio *a, uint32_t place)
     return done;
 }
 
-/* Whether a task that was in a list is in none any more. */
+/* Whether a task has left its list. */
 static bool has_left(struct asyncio *a, const struct known_task *task)
 {
     uint64_t neighbours[2];
@@ -118,13 +118,13 @@ void asyncio_all_take(struct asyncio *a, bool first)
         list_tasks(a);
     const size_t all = first ? a->listed_count : count;
     a->again_count = 0;
-    /* Which tasks run has to be known first. */
+    /* Stacks depend on which tasks run, so all looks come first. */
     for (size_t i = 0; i < all; i++)
         await_graph_look(a, first ? a->listed[i] : a->again[i]);
     for (size_t i = 0; i < all; i++) {
-        const uint32_t place = first ? a->listed[i] : a->again[i];
-        const enum look done = settle(a, place);
-        struct known_task *task = &a->tasks.rows[place];
+        const uint32_t row = first ? a->listed[i] : a->again[i];
+        const enum look done = settle(a, row);
+        struct known_task *task = &a->tasks.rows[row];
         if (done == LOOK_SURE || done == LOOK_NO_TASK)
             continue;
         if (has_left(a, task)) {
@@ -133,6 +133,6 @@ void asyncio_all_take(struct asyncio *a, bool first)
         }
         if (task->entry)
             task->entry->cause = cause_of(done);
-        asyncio_plan_look_again(a, place);
+        asyncio_plan_look_again(a, row);
     }
 }

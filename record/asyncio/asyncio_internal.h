@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of asyncio.c: what is read in a round, and what is taken from it. */
+/* Parts of asyncio.c: plans what a round reads, and makes stacks from the copies of the round. */
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_INTERNAL_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_INTERNAL_H
 
 #include "record/asyncio/asyncio.h"
 
-/* asyncio_plan.c: the first round of a tick, by what was used in the last ticks. */
+/* ---- asyncio_plan.c ---- */
+
+/* Plans the first round of a tick: the tasks that the last ticks used. */
 void asyncio_plan_tick(struct asyncio *asyncio);
-/* A round for other threads than were known before; the calm tasks stay planned. */
+
+/* Plans COPY_BUSY again: the words of interpreters and threads, and the used tasks that are not calm. */
 void asyncio_plan_busy(struct asyncio *asyncio);
-/* A round for what has to be looked at again, with those that wait for it, which are learned of here. */
+
+/* Plans a further round: the tasks in asyncio->again, and all tasks that wait for them. Finds these waiters first. */
 void asyncio_plan_again(struct asyncio *asyncio);
-void asyncio_plan_look_again(struct asyncio *asyncio, uint32_t place);
-/* The first copy of a round, or the second one. False when the process is gone. */
+
+/* Adds a task, by its row, to the tasks that the next round looks at again. */
+void asyncio_plan_look_again(struct asyncio *asyncio, uint32_t row);
+
+/* Makes the first or the second copy of a round. False when the process is gone. */
 bool asyncio_plan_copy(struct asyncio *asyncio, bool second);
 
-/* asyncio_all.c: takes the stacks of all tasks, or, after the first round, of those that had to be looked at again.
- * Those that changed are to be looked at again now. */
+/* ---- asyncio_all.c ---- */
+
+/* Makes the stacks of all tasks (`first`), or of the tasks in asyncio->again. Afterwards asyncio->again has the tasks
+ * that changed between the copies. */
 void asyncio_all_take(struct asyncio *asyncio, bool first);
 
-/* asyncio_running.c: takes what threads run. Returns how many could not be taken: then all are to be taken again. */
+/* ---- asyncio_running.c ---- */
+
+/* Finds the task that each thread runs. Returns the number of threads that failed. If there is one, the caller makes
+ * another round for all threads. */
 size_t asyncio_running_take(struct asyncio *asyncio);
-/* Whether all tasks that run by the first copy are planned; else they are to be looked at again. */
+
+/* Whether the copies of this round have each task that runs in the first copy. If not, the next round has to look at
+ * these tasks; asyncio->again has them in any case. */
 bool asyncio_running_known(struct asyncio *asyncio);
 
 #endif

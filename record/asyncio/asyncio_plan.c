@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#define USED_TICKS    8  /* a running task is read for so many ticks after its last */
-#define STRANGE_LEAST 24 /* tasks that are not planned as calm ones: more, and more than a part, are too many */
-#define STRANGE_PART  8
-#define TRIM_TICKS    4096  /* tasks that were not used for so long are forgotten */
-#define CLOSURE_LIMIT 65536 /* tasks that are planned because others wait for them */
+#define USED_TICKS    8     /* ticks for which a task stays planned after it last ran */
+#define BUSY_LEAST    24    /* with more busy tasks than this, ... */
+#define BUSY_PART     8     /* ... and more than 1/8 of the calm tasks, all tasks become calm */
+#define TRIM_TICKS    4096  /* tasks that were not used for so many ticks are removed */
+#define CLOSURE_LIMIT 65536 /* most tasks that are planned because they wait for one task */
 
 static void begin_plan(struct asyncio *a, size_t copy)
 {
@@ -18,7 +18,9 @@ static void begin_plan(struct asyncio *a, size_t copy)
     double_read_clear(&a->tasks.copies[copy]);
 }
 
-/* The words of interpreters and threads, at the front of a copy. */
+/* Starts the plan of a copy with words of the interpreters and threads: each interpreter's count of freed code objects,
+ * then each thread's current task (ASYNC_RUNNING) or list of tasks (ASYNC_ALL), then each interpreter's list of tasks
+ * (ASYNC_ALL). */
 static void plan_owners(struct asyncio *a, size_t front)
 {
     const struct thread_list *thread_list = a->thread_list;
@@ -60,19 +62,19 @@ static bool is_calm(const struct asyncio *a, const struct known_task *task)
     return a->tasks.plans[COPY_CALM] && task->planned[COPY_CALM].plan == a->tasks.plans[COPY_CALM];
 }
 
-/* All that is used now is taken for calm; what moves will be busy. */
+/* Plans COPY_CALM: all tasks that are used now. A task that moves later becomes busy. */
 static void plan_calm(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
     begin_plan(a, COPY_CALM);
     a->calm_plan = tasks->plans[COPY_CALM];
-    a->calm = 0;
+    a->calm_count = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         struct known_task *task = &tasks->rows[i];
         if (!is_used(a, task))
             continue;
         asyncio_tasks_plan(tasks, task, COPY_CALM);
-        a->calm++;
+        a->calm_count++;
     }
 }
 
@@ -81,16 +83,16 @@ void asyncio_plan_busy(struct asyncio *a)
     struct tasks *tasks = &a->tasks;
     plan_owners(a, COPY_BUSY);
     a->busy_plan = tasks->plans[COPY_BUSY];
-    a->strange = 0;
+    a->busy_count = 0;
     for (size_t i = 0; i < tasks->count; i++) {
         if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
             continue;
         asyncio_tasks_plan(tasks, &tasks->rows[i], COPY_BUSY);
-        a->strange++;
+        a->busy_count++;
     }
 }
 
-/* Forgets tasks that are no more. */
+/* Removes tasks that were not used for long. */
 static void trim(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
@@ -112,7 +114,7 @@ void asyncio_plan_tick(struct asyncio *a)
     a->front = COPY_BUSY;
     if (a->moved || a->list != a->thread_list->list) {
         asyncio_plan_busy(a);
-        if (a->strange > STRANGE_LEAST && a->strange > a->calm / STRANGE_PART) {
+        if (a->busy_count > BUSY_LEAST && a->busy_count > a->calm_count / BUSY_PART) {
             plan_calm(a);
             asyncio_plan_busy(a);
         }
@@ -120,15 +122,16 @@ void asyncio_plan_tick(struct asyncio *a)
     a->moved = false;
 }
 
-/* Looks at a task and those that wait for it, so that it is known where they lie. */
-static void learn(struct asyncio *a, uint32_t place)
+/* Looks at a task and at all tasks that wait for it, directly or over other tasks, to find their spans. Puts the
+ * waiting tasks into a->chain. */
+static void find_waiters(struct asyncio *a, uint32_t row)
 {
     struct tasks *tasks = &a->tasks;
     a->chains++;
     a->chain_count = 0;
     for (size_t at = 0; at == 0 || (at <= a->chain_count && at < CLOSURE_LIMIT); at++) {
-        const uint32_t next = at == 0 ? place : a->chain[at - 1];
-        if (!is_used(a, &tasks->rows[next])) /* else it is likely where it was */
+        const uint32_t next = at == 0 ? row : a->chain[at - 1];
+        if (!is_used(a, &tasks->rows[next])) /* the spans of a used task are known */
             await_graph_look(a, next);
         for (size_t i = 0; i < tasks->rows[next].waiters_count; i++) {
             struct known_task *waiter = asyncio_tasks_at(tasks, tasks->rows[next].waiters[i]);
@@ -147,16 +150,16 @@ void asyncio_plan_again(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
     for (size_t i = 0; i < a->again_count; i++)
-        learn(a, a->again[i]);
+        find_waiters(a, a->again[i]);
     asyncio_tasks_turn(tasks);
-    /* A round more is to be surer: it has copies of its own. And what was just copied while something moved is no
-     * witness for the next tick: two copies that are torn alike would agree. */
+    /* A further round makes both copies anew. Also, a copy that was made during a change must not serve the next tick
+     * as first copy: the second copy may be inconsistent in the same way, and then both are equal. */
     for (size_t i = 0; i < COPIES; i++)
         double_read_drop(&tasks->copies[i]);
     plan_owners(a, COPY_AGAIN);
     tasks->plans[COPY_CALM] = tasks->plans[COPY_BUSY] = 0;
     for (size_t i = 0; i < a->again_count; i++) {
-        learn(a, a->again[i]); /* has looked at them already: lists them */
+        find_waiters(a, a->again[i]); /* the looks are made already: only fills the chain */
         for (size_t k = 0; k <= a->chain_count; k++) {
             struct known_task *task = &tasks->rows[k == 0 ? a->again[i] : a->chain[k - 1]];
             if (task->planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
@@ -164,13 +167,13 @@ void asyncio_plan_again(struct asyncio *a)
             a->moved |= task->planned[COPY_CALM].plan != a->calm_plan && task->planned[COPY_BUSY].plan != a->busy_plan;
         }
     }
-    /* Any of those that ran lately may run then. */
+    /* Any task that ran lately may run in the further round. */
     for (size_t i = 0; a->which == ASYNC_RUNNING && i < tasks->count; i++)
         if (is_used(a, &tasks->rows[i]) && tasks->rows[i].planned[COPY_AGAIN].plan != tasks->plans[COPY_AGAIN])
             asyncio_tasks_plan(tasks, &tasks->rows[i], COPY_AGAIN);
 }
 
-/* The copies are to have a task and those that wait for it, as far as is known. */
+/* Selects a task and the tasks that wait for it, as far as they are known, for the next copies. */
 static void want_chain(struct asyncio *a, struct known_task *task)
 {
     while (task->chained != a->chains) {
@@ -182,7 +185,7 @@ static void want_chain(struct asyncio *a, struct known_task *task)
     }
 }
 
-/* Of the tasks that ran lately, only those are read that run by the first copy, as long as that is there. */
+/* Selects only the tasks that run in the first copy. Selects all tasks when there is no first copy yet. */
 static void want_running(struct asyncio *a)
 {
     struct tasks *tasks = &a->tasks;
@@ -223,8 +226,8 @@ bool asyncio_plan_copy(struct asyncio *a, bool second)
     return true;
 }
 
-void asyncio_plan_look_again(struct asyncio *a, uint32_t place)
+void asyncio_plan_look_again(struct asyncio *a, uint32_t row)
 {
     a->again = alloc_grow(a->again, &a->again_room, a->again_count + 1, sizeof(*a->again));
-    a->again[a->again_count++] = place;
+    a->again[a->again_count++] = row;
 }

@@ -4,27 +4,28 @@
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
 
-#define ROUNDS_BY_ITSELF 4 /* after so many, a coroutine that is driven in no task is believed */
+/* After so many rounds, a coroutine that runs without a task is taken to be outside all tasks. */
+#define ROUNDS_BY_ITSELF 4
 
-static struct thread_task *thread_at(struct asyncio *a, uint32_t place)
+static struct thread_task *thread_at(struct asyncio *a, uint32_t index)
 {
-    a->threads = alloc_grow(a->threads, &a->threads_room, (size_t)place + 1, sizeof(*a->threads));
-    return &a->threads[place];
+    a->threads = alloc_grow(a->threads, &a->threads_room, (size_t)index + 1, sizeof(*a->threads));
+    return &a->threads[index];
 }
 
-/* Whether a thread runs this task: LOOK_NO_TASK when it does not. */
-static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t address, struct thread_task *thread)
+/* Checks whether a thread runs this task. LOOK_NO_TASK: the thread does not. */
+static enum look find_running(struct asyncio *a, uint32_t member_index, uint64_t address, struct thread_task *thread)
 {
-    const struct member *member = &a->thread_list->members[member_place];
+    const struct member *member = &a->thread_list->members[member_index];
     struct known_task *task = address ? asyncio_tasks_at(&a->tasks, address) : NULL;
     if (!task)
         return LOOK_NO_TASK;
-    const uint32_t place = (uint32_t)(task - a->tasks.rows);
+    const uint32_t row = (uint32_t)(task - a->tasks.rows);
     task->interpreter = member->interpreter;
-    task->owner = member_place + 1;
-    asyncio_plan_look_again(a, place); /* in the next round, if there is one */
-    const enum look looked = await_graph_look(a, place);
-    task = &a->tasks.rows[place];
+    task->owner = member_index + 1;
+    asyncio_plan_look_again(a, row); /* for a further round, if there is one */
+    const enum look looked = await_graph_look(a, row);
+    task = &a->tasks.rows[row];
     if (looked != LOOK_SURE)
         return looked;
     uint32_t above;
@@ -32,15 +33,15 @@ static enum look find_running(struct asyncio *a, uint32_t member_place, uint64_t
         return LOOK_NO_TASK;
     if (a->carried && await_graph_drives(a, &member->walk, above + 1, member->walk.depth))
         return LOOK_CHANGED; /* as in await_graph_stack() */
-    const enum look chained = await_graph_chain(a, place);
+    const enum look chained = await_graph_chain(a, row);
     if (chained != LOOK_SURE)
         return chained;
-    task = &a->tasks.rows[place];
-    if (!task->runs && task->frames_count > 0) { /* it did, though it waits in both copies */
+    task = &a->tasks.rows[row];
+    if (!task->runs && task->frames_count > 0) { /* the task ran at the moment, though it waits in both copies */
         task->runs = true;
         task->kept_round = 0;
     }
-    thread->task = place + 1;
+    thread->task = row + 1;
     thread->above = above;
     return LOOK_SURE;
 }
@@ -53,28 +54,28 @@ static const struct known_task *task_of(const struct asyncio *a, uint64_t corout
     return NULL;
 }
 
-/* By the stack: where tasks run for a short time only, the one that ran then is neither the one before nor the one
- * after, or none ran. */
-static enum look find_on_stack(struct asyncio *a, uint32_t member_place, struct thread_task *thread)
+/* Finds the task of a thread from the thread's stack. Where tasks run for a short time, the task of the moment may
+ * differ from the tasks in both copies. */
+static enum look find_on_stack(struct asyncio *a, uint32_t member_index, struct thread_task *thread)
 {
-    const struct walk *walk = &a->thread_list->members[member_place].walk;
+    const struct walk *walk = &a->thread_list->members[member_index].walk;
     uint32_t at = walk->depth;
     if (walk->epoch != a->codes->epoch)
-        return LOOK_CHANGED; /* what its links point to may be others by now */
+        return LOOK_CHANGED; /* code objects were freed: the links may point to other code objects */
     while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
         at--;
     if (at == 0)
         return LOOK_NO_TASK;
     const uint64_t start = a->target->runtime.layout.generator_frame;
     const struct known_task *task = task_of(a, walk->links[at - 1].address - start);
-    return task ? find_running(a, member_place, task->address, thread) : LOOK_CHANGED;
+    return task ? find_running(a, member_index, task->address, thread) : LOOK_CHANGED;
 }
 
 static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
 {
     const struct double_read *copy = &a->tasks.copies[a->front];
-    const size_t place = a->interpreters + i;
-    const unsigned char *first = double_read_first(copy, place), *second = double_read_at(copy, place);
+    const size_t index = a->interpreters + i;
+    const unsigned char *first = double_read_first(copy, index), *second = double_read_at(copy, index);
     if (!first || !second)
         return LOOK_CHANGED;
     const uint64_t before = word_at(first, 0), after = word_at(second, 0);
@@ -84,10 +85,11 @@ static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *th
     const enum look shown = done != LOOK_SURE ? find_on_stack(a, a->owners[i], thread) : LOOK_SURE;
     if (shown == LOOK_SURE || shown == LOOK_NO_TASK)
         done = shown;
-    /* A task that began to run after the first copy and ended before the second has left no other trace. */
+    /* The stack has a coroutine that C code called, but no task of the copies. A task may have begun after the first
+     * copy and ended before the second. */
     const struct walk *walk = &a->thread_list->members[a->owners[i]].walk;
     if (done == LOOK_NO_TASK && await_graph_drives(a, walk, 0, walk->depth)) {
-        /* A program may drive coroutines itself, in no task: then that is so in each round. */
+        /* Or the program itself runs a coroutine outside all tasks. Then each round shows the same. */
         thread->quiet += before == 0 && after == 0;
         if (thread->quiet < ROUNDS_BY_ITSELF || thread->quiet < a->rounds)
             done = LOOK_CHANGED;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_LIMIT 255        /* characters; what is longer is cut with a mark */
-#define SET_LIMIT  (1u << 20) /* slots of a set */
-#define INT_DIGITS 2          /* of a number in a name */
-#define DIGIT_BITS 30
-#define TAG_DIGITS 3 /* the count of digits begins at this bit */
+#define NAME_LIMIT 255        /* most characters of a name; a longer name is cut, with a mark at the end */
+#define SET_LIMIT  (1u << 20) /* most slots of a set */
+#define INT_DIGITS 2          /* most digits of a Python int in a name */
+#define DIGIT_BITS 30         /* bits per digit of a Python int */
+#define TAG_DIGITS 3          /* the first bit of the digit count in the int's tag */
 
 void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
                         const struct asyncio_layout *offsets)
@@ -45,8 +45,8 @@ void asyncio_tasks_close(struct tasks *tasks)
 
 struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t address)
 {
-    const uint32_t place = intern_pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
-    return place ? &tasks->rows[place - 1] : NULL;
+    const uint32_t row = intern_pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
+    return row ? &tasks->rows[row - 1] : NULL;
 }
 
 static struct known_task *add(struct tasks *tasks, struct known_task task)
@@ -69,11 +69,11 @@ void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
 {
     const size_t count = tasks->count;
     tasks->count = 0;
-    intern_pairs_free(&tasks->types); /* a class may be gone, and another be at its address */
+    intern_pairs_free(&tasks->types); /* a class may be freed, and another class be at its address */
     intern_pairs_free(&tasks->addresses);
     for (size_t i = 0; i < count; i++) {
         struct known_task task = tasks->rows[i];
-        task.parent = UINT32_MAX; /* it is at another place now */
+        task.parent = UINT32_MAX; /* the parent may have another row now */
         task.parent_round = 0;
         if (task.used >= since_tick)
             add(tasks, task);
@@ -109,9 +109,9 @@ bool asyncio_tasks_neighbours(struct tasks *tasks, const struct known_task *task
 {
     const size_t size = 2 * sizeof(neighbours[0]);
     const size_t copy = now ? COPIES : asyncio_tasks_copy_of(tasks, task);
-    const size_t place = copy < COPIES ? task->planned[copy].neighbours : 0;
-    if (copy < COPIES && double_read_same(&tasks->copies[copy], place)) {
-        memcpy(neighbours, double_read_at(&tasks->copies[copy], place), size);
+    const size_t index = copy < COPIES ? task->planned[copy].neighbours : 0;
+    if (copy < COPIES && double_read_same(&tasks->copies[copy], index)) {
+        memcpy(neighbours, double_read_at(&tasks->copies[copy], index), size);
         return true;
     }
     const uint64_t address = task->address + tasks->offsets.task_node;
@@ -146,7 +146,7 @@ bool asyncio_tasks_still(struct tasks *tasks, const struct known_task *task, uin
 
 /* ---- a name ---- */
 
-/* Of a task that was not given one: a number, "Task-7". */
+/* Reads the name of a task to which the program gave no name. The task has the int 7, for example: "Task-7". */
 static bool look_at_number(struct looking *k, uint64_t object, struct text *name)
 {
     const struct layout *l = &k->tasks->target->runtime.layout;
@@ -180,7 +180,7 @@ static bool look_at_string(struct looking *k, uint64_t object, struct text *name
     return true;
 }
 
-/* The caller frees it. */
+/* Reads the name of a task. The caller frees the name. */
 static bool look_at_name(struct looking *k, uint64_t object, struct text *name)
 {
     enum object_kind kind;
@@ -192,7 +192,7 @@ static bool look_at_name(struct looking *k, uint64_t object, struct text *name)
     return kind == OBJECT_STR && look_at_string(k, object, name);
 }
 
-/* ---- who waits for it ---- */
+/* ---- the tasks that wait for a task ---- */
 
 static void add_waiter(struct known_task *task, uint64_t waiter)
 {
@@ -200,7 +200,7 @@ static void add_waiter(struct known_task *task, uint64_t waiter)
     task->waiters[task->waiters_count++] = waiter;
 }
 
-/* Slots are {object, hash}; what was taken out has left a hash of -1. */
+/* Reads the waiting tasks from a Python set. A slot is {object, hash}. A removed object leaves a slot with hash -1. */
 static bool look_at_set(struct looking *k, uint64_t set)
 {
     const struct layout *l = &k->tasks->target->runtime.layout;
@@ -221,7 +221,8 @@ static bool look_at_set(struct looking *k, uint64_t set)
 
 /* ---- a task ---- */
 
-/* Gives it its name. Another name or coroutine makes it another task. */
+/* Sets name and coroutine. If one of the two differs, the row now has another task, which gets a new number. Keeps
+ * `name`. */
 static void take_identity(struct known_task *task, uint64_t coroutine, struct text name)
 {
     const bool same = task->coroutine == coroutine && text_equal(task->name, name);
@@ -239,7 +240,7 @@ static void take_frames(struct known_task *task, struct tasks *tasks)
         task->frames[i] = codes_frame(tasks->codes, tasks->links[i].code, tasks->links[i].unit, 0);
 }
 
-/* Looks at all of it. False when something could not be read. */
+/* Looks at all parts of a task. False when a part cannot be read. */
 static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *name, bool *runs)
 {
     const struct asyncio_layout *o = &k->tasks->offsets;
@@ -300,7 +301,7 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
     for (size_t i = 0; task->moved && i < COPIES; i++)
         task->planned[i].plan = 0;
     if (!runs || task->moved)
-        task->spans_count = k.seen; /* else it will likely wait again where it waited */
+        task->spans_count = k.seen; /* else keeps the spans of the time when the task waited */
     task->looked_round = tasks->round;
     task->kept_round = 0;
     if (k.state == LOOK_SURE) {

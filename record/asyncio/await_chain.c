@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#define DEPTH_MOST     100000    /* coroutines of a task */
-#define HEAP_TYPE      (1u << 9) /* Py_TPFLAGS_HEAPTYPE: not one of the interpreter's own */
-#define TYPE_NAME_MOST 32
+#define DEPTH_MOST     100000    /* most coroutines per task */
+#define HEAP_TYPE      (1u << 9) /* Py_TPFLAGS_HEAPTYPE: a type that is not built into the interpreter */
+#define TYPE_NAME_MOST 32        /* bytes that are read of a type's name */
 #define PAGE           4096
 
 /* ---- objects ---- */
@@ -22,7 +22,8 @@ static void note_span(struct looking *k, uint64_t address, uint32_t size)
     task->spans[k->seen++] = span;
 }
 
-/* What is in no copy is only to tell where it leads: what else is wanted of the object is taken from the same read. */
+/* Reads memory directly. Reads more than `size` bytes into the window, because the look likely needs other fields of
+ * the same object. */
 static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void *into)
 {
     struct remote *remote = &tasks->target->remote;
@@ -35,7 +36,7 @@ static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void 
     if (tasks->reads_left == 0)
         return false;
     tasks->reads_left--;
-    const uint32_t page_left = PAGE - (uint32_t)(address % PAGE); /* the next page may not be there */
+    const uint32_t page_left = PAGE - (uint32_t)(address % PAGE); /* the next page may not be mapped */
     const uint32_t wide = page_left < TASKS_WINDOW ? page_left : TASKS_WINDOW;
     if (size > wide)
         return remote_read(remote, address, into, size) == REMOTE_READ;
@@ -49,8 +50,8 @@ static bool read_now(struct tasks *tasks, uint64_t address, uint32_t size, void 
 bool await_chain_look_anyway(struct looking *k, uint64_t address, uint32_t size, void *into, bool *same)
 {
     note_span(k, address, size);
-    const struct place *place = k->next < k->end ? &k->copies->places[k->next] : NULL;
-    if (place && place->address == address && place->size == size) {
+    const struct range *range = k->next < k->end ? &k->copies->ranges[k->next] : NULL;
+    if (range && range->address == address && range->size == size) {
         const size_t at = k->next++;
         const unsigned char *copy = double_read_at(k->copies, at);
         if (copy) {
@@ -59,7 +60,7 @@ bool await_chain_look_anyway(struct looking *k, uint64_t address, uint32_t size,
             return true;
         }
     }
-    k->next = k->end; /* from here on it leads elsewhere */
+    k->next = k->end; /* the look has left the path of the last look, so the remaining ranges do not match */
     k->state = LOOK_CHANGED;
     *same = true;
     return read_now(k->tasks, address, size, into);
@@ -73,8 +74,8 @@ bool await_chain_look(struct looking *k, uint64_t address, uint32_t size, void *
     return read;
 }
 
-/* The interpreter's own types whose objects are followed. Their names alone don't tell: a program's class may have the
- * same. */
+/* The interpreter's own types that a look knows. A class of the program may have the same name, so read_kind() checks
+ * HEAP_TYPE, too. */
 static const struct type_row {
     const char *name;
     enum object_kind kind;
@@ -123,7 +124,7 @@ bool await_chain_look_kind(struct looking *k, uint64_t object, enum object_kind 
         if (!read_kind(k->tasks, type, kind))
             return false;
         known = *kind;
-        /* What is remembered of a type that is seen in passing could be of something else. */
+        /* The type was read directly, not from the copies, so this look is not sure. The next look knows the type. */
         k->state = LOOK_CHANGED;
         if (types->count < TASKS_LIMIT)
             intern_pairs_add(types, (uint32_t)(type >> 32), (uint32_t)type, known);
@@ -139,7 +140,7 @@ static void fail(struct looking *k, enum look why)
     k->state = k->state == LOOK_SURE || why == LOOK_CHANGED ? why : k->state;
 }
 
-/* Whether a code object that was known before the copies is the same one after them. */
+/* Whether a code object that was known before the copies is still the same code object. */
 static bool is_confirmed(const struct looking *k, struct code *code)
 {
     if (k->generation && code->generation == k->generation)
@@ -150,14 +151,15 @@ static bool is_confirmed(const struct looking *k, struct code *code)
     return true;
 }
 
-/* The code object that a frame executes. What is not the one that was known before the copies makes the look unsure. */
+/* Finds the code object that a frame executes. A code object that was read after the copies makes the look
+ * LOOK_CHANGED, because the copies do not prove that it is the right one. */
 static struct code *find_code(struct looking *k, struct executed executed)
 {
     struct codes *codes = k->tasks->codes;
     codes->interpreter = k->tasks->target->interpreters[k->task->interpreter].id;
     struct code *code = codes_find(codes, executed.code, executed.copy);
     if (code && !is_confirmed(k, code))
-        code = NULL; /* and it is forgotten */
+        code = NULL; /* codes_confirm() has removed the code object */
     if (!code)
         code = codes_read(codes, executed.code, executed.copy);
     if (!code)
@@ -180,7 +182,7 @@ static void add_link(struct looking *k, struct code *code, int64_t unit)
     tasks->links[tasks->links_count++] = (struct frame_link){ code, unit };
 }
 
-/* What a generator that is suspended waits for; 0: nothing that is followed. */
+/* The object that a suspended generator awaits; 0: the generator awaits nothing. */
 static uint64_t look_at_awaited(struct looking *k, const struct generator *generator, const struct code *code)
 {
     const struct layout *l = &k->tasks->target->runtime.layout;
@@ -196,7 +198,7 @@ static uint64_t look_at_awaited(struct looking *k, const struct generator *gener
     return await_chain_look(k, at, sizeof(awaited), &awaited) ? awaited & l->executable_mask : 0;
 }
 
-/* A generator's frame; *next is what it waits for. */
+/* Adds the frame of a generator to the links. *next: the object that the generator awaits, or 0. */
 static void look_at_generator(struct looking *k, uint64_t address, uint64_t *next, bool *runs)
 {
     const struct layout *l = &k->tasks->target->runtime.layout;
@@ -209,7 +211,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
     }
     k->flickers = !same;
     *runs = generator.state == l->state_runs || !same;
-    /* The frame of one that runs changes all the time: it is that of a thread. */
+    /* The frame of a running generator changes all the time. It is on the stack of a thread. */
     if (*runs || generator.state >= l->state_ended)
         return;
     if (!await_chain_look(k, address + l->generator_frame, l->frame_size, generator.frame)) {
@@ -230,7 +232,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
 
 void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *runs)
 {
-    /* The object that a wrapper is about stands behind the wrapper's head, whose last word is its type. */
+    /* The wrapped object is the first field after the header of the wrapper. The header ends with the type. */
     const uint32_t wrapped = k->tasks->target->runtime.layout.object_type + 8;
     uint64_t next = coroutine, passed = 0;
     *runs = false;
@@ -239,7 +241,7 @@ void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *run
         enum object_kind kind;
         const uint64_t at = next;
         bool inner_runs = false;
-        /* What waits for itself can't be; a ring is found in twice its length (Brent). */
+        /* A coroutine cannot await itself. Brent's algorithm detects such a ring within a few times its length. */
         if (depth == DEPTH_MOST || at == passed) {
             fail(k, LOOK_TOO_DEEP);
             return;

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_BETWEEN  3     /* after so many, a task that runs and is on no stack is believed to be between the two */
+/* After so many rounds, a task that runs and is on no stack is taken to be starting or ending. */
+#define ROUNDS_BETWEEN 3
+
 #define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
-#define CHAIN_LIMIT     65536 /* tasks that wait one for the other */
+#define CHAIN_LIMIT     65536 /* most tasks per chain */
 
 /* ---- looks ---- */
 
@@ -24,26 +26,26 @@ static void define_task(struct asyncio *a, struct known_task *task)
             .task = { .number = task->number, .process = a->process, .name = task->name, .start_ns = a->time_ns } });
 }
 
-static void note_running(struct asyncio *a, uint32_t place)
+static void note_running(struct asyncio *a, uint32_t row)
 {
     a->running = alloc_grow(a->running, &a->running_room, a->running_count + 1, sizeof(*a->running));
-    a->running[a->running_count++] = place;
+    a->running[a->running_count++] = row;
 }
 
-/* The count of freed code objects of an interpreter at the second copy, + 1; 0: not known. */
+/* An interpreter's count of freed code objects in the copies + 1; 0: not known, or the copies differ. */
 static uint64_t generation_of(struct asyncio *a, size_t interpreter)
 {
     struct double_read *copy = &a->tasks.copies[a->front];
-    const size_t place = interpreter;
+    const size_t index = interpreter;
     const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count &&
-                       double_read_same(copy, place);
-    return known ? word_at(double_read_at(copy, place), 0) + 1 : 0;
+                       double_read_same(copy, index);
+    return known ? word_at(double_read_at(copy, index), 0) + 1 : 0;
 }
 
-enum look await_graph_look(struct asyncio *a, uint32_t place)
+enum look await_graph_look(struct asyncio *a, uint32_t row)
 {
     struct tasks *tasks = &a->tasks;
-    struct known_task *task = &tasks->rows[place];
+    struct known_task *task = &tasks->rows[row];
     if (task->looked_round == tasks->round)
         return task->looked;
     const uint64_t generation = generation_of(a, task->interpreter);
@@ -61,29 +63,29 @@ enum look await_graph_look(struct asyncio *a, uint32_t place)
     if (task->number == 0)
         define_task(a, task);
     if (task->runs)
-        note_running(a, place);
+        note_running(a, row);
     return LOOK_SURE;
 }
 
 /* ---- chains ---- */
 
-/* Finds the one to show of those that wait for a task. */
-static enum look find_parent(struct asyncio *a, uint32_t place)
+/* Finds the parent of a task: the waiting task with the smallest number. */
+static enum look find_parent(struct asyncio *a, uint32_t row)
 {
-    struct known_task *task = &a->tasks.rows[place];
+    struct known_task *task = &a->tasks.rows[row];
     const size_t count = task->waiters_count;
     uint32_t parent = 0, parents = 0, number = 0;
     for (size_t i = 0; i < count; i++) {
         const struct known_task *waiter = asyncio_tasks_at(&a->tasks,
-                                                           a->tasks.rows[place].waiters[i]); /* may move all */
+                                                           a->tasks.rows[row].waiters[i]); /* may move the rows */
         if (!waiter)
             continue;
         const uint32_t at = (uint32_t)(waiter - a->tasks.rows);
-        struct known_task *row = &a->tasks.rows[at];
-        row->interpreter = a->tasks.rows[place].interpreter;
-        if (!row->wants_frames)
-            row->looked_round = 0;
-        row->wants_frames = true;
+        struct known_task *other = &a->tasks.rows[at];
+        other->interpreter = a->tasks.rows[row].interpreter;
+        if (!other->wants_frames)
+            other->looked_round = 0;
+        other->wants_frames = true;
         const enum look looked = await_graph_look(a, at);
         if (looked == LOOK_NO_TASK)
             continue;
@@ -95,25 +97,25 @@ static enum look find_parent(struct asyncio *a, uint32_t place)
             number = a->tasks.rows[at].number;
         }
     }
-    task = &a->tasks.rows[place];
+    task = &a->tasks.rows[row];
     task->steady &= task->parent == parent && task->parents == parents;
     task->parent = parent;
     task->parents = parents;
     return LOOK_SURE;
 }
 
-static void add_to_chain(struct asyncio *a, uint32_t place)
+static void add_to_chain(struct asyncio *a, uint32_t row)
 {
     a->chain = alloc_grow(a->chain, &a->chain_room, a->chain_count + 1, sizeof(*a->chain));
-    a->chain[a->chain_count++] = place;
-    a->tasks.rows[place].chained = a->chains;
+    a->chain[a->chain_count++] = row;
+    a->tasks.rows[row].chained = a->chains;
 }
 
-enum look await_graph_chain(struct asyncio *a, uint32_t place)
+enum look await_graph_chain(struct asyncio *a, uint32_t row)
 {
     a->chains++;
     a->chain_count = 0;
-    for (uint32_t at = place;;) {
+    for (uint32_t at = row;;) {
         if (a->chain_count == CHAIN_LIMIT)
             return LOOK_TOO_DEEP;
         enum look looked = await_graph_look(a, at);
@@ -125,11 +127,11 @@ enum look await_graph_chain(struct asyncio *a, uint32_t place)
             return looked;
         add_to_chain(a, at);
         const uint32_t parent = a->tasks.rows[at].parent;
-        /* Tasks can wait for each other in a ring: it is shown once round. */
+        /* Tasks can wait for each other in a ring. The chain then has each task of the ring once. */
         if (!parent || a->tasks.rows[parent - 1].chained == a->chains)
             return LOOK_SURE;
-        /* One that runs has started the other on top of itself: it is on the thread's stack already. One that begins
-         * or ends to run between the copies may wait at the moment. */
+        /* The waiting task runs: it has started the other task on top of itself, and its frames are on the thread's
+         * stack already. If it runs in one copy only, it may wait at the moment. */
         const struct known_task *waiter = &a->tasks.rows[parent - 1];
         if (a->which == ASYNC_RUNNING && waiter->runs)
             return waiter->flickers && a->rounds < ROUNDS_BETWEEN ? LOOK_CHANGED : LOOK_SURE;
@@ -228,7 +230,7 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
     for (size_t i = a->chain_count; i > 0; i--) {
         struct known_task *task = &a->tasks.rows[a->chain[i - 1]];
         uint32_t above;
-        /* A task that runs and is waited for already is above on the thread's stack, or only its coroutine is known. */
+        /* For a waiting task that runs, the stack shows the frame of its coroutine only. */
         const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? thread_of(a, task, &above) : NULL;
         push(stack, label_of(a, task));
         for (size_t k = 0; !task->runs && k < task->frames_count; k++)
@@ -238,7 +240,8 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
     }
 }
 
-/* Where on a thread's stack the next task begins that is run inside another one's. */
+/* The index of the first link of the next task on a thread's stack, which runs inside the task with `above` callers.
+ * The depth of the stack when there is none. */
 static uint32_t end_of_task(const struct asyncio *a, const struct walk *walk, uint32_t above)
 {
     uint32_t end = walk->depth;
@@ -257,9 +260,9 @@ static bool owner_was_read(const struct asyncio *a, const struct known_task *tas
     return member && member->state == UNWIND_DONE && member->tick == a->thread_list->tick;
 }
 
-/* Whether the thread's stack has each task that runs of those that wait. One that begins or ends to run between the
- * copies waited at the moment, and its frames are not known. */
-static bool waiters_are_placed(const struct asyncio *a)
+/* Whether each waiting task that runs is on the stack of its thread. A task that runs in one copy only may have waited
+ * at the moment, and then its frames are not known. */
+static bool waiters_are_located(const struct asyncio *a)
 {
     uint32_t above;
     for (size_t i = 1; i < a->chain_count; i++) {
@@ -277,10 +280,10 @@ enum look await_graph_stack(struct asyncio *a, struct frames *stack)
     const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
     if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
         return LOOK_CHANGED;
-    if (a->rounds < ROUNDS_BETWEEN && !waiters_are_placed(a))
+    if (a->rounds < ROUNDS_BETWEEN && !waiters_are_located(a))
         return LOOK_CHANGED;
     const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
-    /* One that began and ended on top of it, since it was copied first, would have left no other trace. */
+    /* A task that is not known runs on top of this task. It may have begun and ended between the copies. */
     if (member && a->carried && await_graph_drives(a, &member->walk, above + 1, end))
         return LOOK_CHANGED;
     stack->count = 0;

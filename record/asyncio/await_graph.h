@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of asyncio.c: who waits for whom, and the stacks that this gives. */
+/* Part of asyncio.c: finds which task waits for which, and makes stacks from that. */
 #ifndef PYREEL_RECORD_ASYNCIO_AWAIT_GRAPH_H
 #define PYREEL_RECORD_ASYNCIO_AWAIT_GRAPH_H
 
 #include "record/asyncio/asyncio.h"
 
-/* Looks at a task once in a round. */
-enum look await_graph_look(struct asyncio *asyncio, uint32_t place);
+/* Looks at a task, by its row. A second call in the same round returns the result of the first call. */
+enum look await_graph_look(struct asyncio *asyncio, uint32_t row);
 
-/* Follows those that wait for a task, all of which must have been looked at for sure: asyncio->chain is the task, then
- * the one that waits for it, and on. LOOK_CHANGED when that can't be told in this round. */
-enum look await_graph_chain(struct asyncio *asyncio, uint32_t place);
+/* Fills asyncio->chain: the row of the task, then the row of the task that waits for it, and so on. LOOK_SURE when each
+ * of these tasks has a sure look in this round. */
+enum look await_graph_chain(struct asyncio *asyncio, uint32_t row);
 
-/* Whether no task of the chain is other than in the tick before. */
+/* Whether each task of asyncio->chain waits, and is as in the tick before. */
 bool await_graph_steady(struct asyncio *asyncio);
 
-/* Whether a coroutine that C code drives, as a task does, is on a stack from one link up to another. */
+/* Whether C code called a coroutine on this stack, as the event loop does to run a task. Checks the links `from` to
+ * `to` - 1. */
 bool await_graph_drives(const struct asyncio *asyncio, const struct walk *walk, uint32_t from, uint32_t to);
 
-/* How many links of a thread's stack are above the frame of the coroutine; false when it is not there. */
+/* Finds the frame of a coroutine on a thread's stack. *above: the number of links that are callers of this frame. False
+ * when the frame is not on the stack. */
 bool await_graph_find_running(const struct asyncio *asyncio, const struct walk *walk, uint64_t coroutine,
                               uint32_t *above);
 
-/* The stack of the chain's first task into its entry; what runs of it is in the walk of its thread, if it has one. */
+/* Makes the stack of the first task of asyncio->chain. If the task runs, its frames come from the walk of its thread.
+ * LOOK_CHANGED when the stack cannot be determined in this round. */
 enum look await_graph_stack(struct asyncio *asyncio, struct frames *stack);
 
-/* A thread's frames from one link up to another; with the synthetic frames that are wanted. */
+/* Adds the links `from` to `to` - 1 of a thread's stack, and the synthetic frames that the options ask for. */
 void await_graph_add_links(struct asyncio *asyncio, const struct member *member, uint32_t from, uint32_t to,
                            struct frames *stack);
 
-/* The chain's frames, from the outermost task on, to the frames of its first task: those are added only if they wait.
- */
+/* Adds the tasks of asyncio->chain, the last one first: for each its label, and its frames unless the task runs. */
 void await_graph_add_chain(struct asyncio *asyncio, struct frames *stack);
 
 #endif

@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-#define GAP        1536        /* bytes between two places that are read along */
-#define PART_LIMIT (64u << 10) /* bytes of a piece that more places are added to */
-#define SIZE_LIMIT (64u << 20) /* bytes of a copy; places beyond are lost */
+#define GAP        1536        /* most bytes between two ranges of one part */
+#define PART_LIMIT (64u << 10) /* most bytes of a part with several ranges */
+#define SIZE_LIMIT (64u << 20) /* most bytes of a copy; further ranges are not read */
 
 void double_read_free(struct double_read *t)
 {
-    free(t->places);
+    free(t->ranges);
     free(t->order);
     free(t->parts);
     free(t->old_parts);
@@ -28,67 +28,67 @@ void double_read_clear(struct double_read *t)
 
 void double_read_add(struct double_read *t, uint64_t address, uint32_t size)
 {
-    t->places = alloc_grow(t->places, &t->places_room, t->count + 1, sizeof(*t->places));
-    t->places[t->count++] = (struct place){ .address = address, .size = size };
+    t->ranges = alloc_grow(t->ranges, &t->ranges_room, t->count + 1, sizeof(*t->ranges));
+    t->ranges[t->count++] = (struct range){ .address = address, .size = size };
     t->planned = false;
 }
 
 /* ---- the plan ---- */
 
-static int compare_places(const void *a, const void *b, void *places)
+static int compare_ranges(const void *a, const void *b, void *ranges)
 {
-    const struct place *all = places;
+    const struct range *all = ranges;
     const uint64_t first = all[*(const uint32_t *)a].address, second = all[*(const uint32_t *)b].address;
     return first < second ? -1 : first > second;
 }
 
-static void sort_places(struct double_read *t)
+static void sort_ranges(struct double_read *t)
 {
     t->order = alloc_grow(t->order, &t->order_room, t->count, sizeof(*t->order));
     for (size_t i = 0; i < t->count; i++)
         t->order[i] = (uint32_t)i;
     if (t->count > 0)
-        qsort_r(t->order, t->count, sizeof(*t->order), compare_places, t->places);
+        qsort_r(t->order, t->count, sizeof(*t->order), compare_ranges, t->ranges);
 }
 
-/* Puts a place into the last piece if it lies near, else begins another. */
-static void put_place(struct double_read *t, struct place *place)
+/* Adds a range to the last part if the range lies near, else starts a new part. */
+static void put_range(struct double_read *t, struct range *range)
 {
     struct part *last = t->parts_count > 0 ? &t->parts[t->parts_count - 1] : NULL;
-    const uint64_t end = place->address + place->size;
-    const bool near = last && place->address >= last->address && end >= place->address &&
-                      place->address - last->address <= (uint64_t)last->size + GAP && end - last->address <= PART_LIMIT;
+    const uint64_t end = range->address + range->size;
+    const bool near = last && range->address >= last->address && end >= range->address &&
+                      range->address - last->address <= (uint64_t)last->size + GAP && end - last->address <= PART_LIMIT;
     if (!near) {
         t->parts = alloc_grow(t->parts, &t->parts_room, t->parts_count + 1, sizeof(*t->parts));
         last = &t->parts[t->parts_count++];
-        *last = (struct part){ .address = place->address, .at = (uint32_t)t->size, .wanted = true };
+        *last = (struct part){ .address = range->address, .at = (uint32_t)t->size, .wanted = true };
     }
     const uint32_t size = (uint32_t)(end - last->address);
     if (size > last->size) {
         t->size += size - last->size;
         last->size = size;
     }
-    place->part = (uint32_t)(t->parts_count - 1);
-    place->at = last->at + (uint32_t)(place->address - last->address);
+    range->part = (uint32_t)(t->parts_count - 1);
+    range->at = last->at + (uint32_t)(range->address - last->address);
 }
 
-/* Takes a place over from the first copy of the plan before. *from: the old piece that was met last; places come by
- * address. */
-static bool carry_place(const struct double_read *t, const struct place *place, size_t *from, unsigned char *into)
+/* Copies a range from the first copy of the old plan. The calls come in the order of addresses; *from is the old part
+ * that the last call used. False when the old copy does not have the range. */
+static bool carry_range(const struct double_read *t, const struct range *range, size_t *from, unsigned char *into)
 {
-    while (*from + 1 < t->old_count && t->old_parts[*from + 1].address <= place->address)
+    while (*from + 1 < t->old_count && t->old_parts[*from + 1].address <= range->address)
         ++*from;
     if (*from >= t->old_count)
         return false;
     const struct part *old = &t->old_parts[*from];
-    const uint64_t offset = place->address - old->address;
-    if (!old->before || !old->turned || offset > old->size || old->size - offset < place->size)
+    const uint64_t offset = range->address - old->address;
+    if (!old->before || !old->turned || offset > old->size || old->size - offset < range->size)
         return false;
-    memcpy(into + place->at, t->first + old->at + offset, place->size);
+    memcpy(into + range->at, t->first + old->at + offset, range->size);
     return true;
 }
 
-/* What the plan before had, too, need not be read again. */
+/* Takes over all parts whose ranges are in the first copy of the old plan: these parts need not be read again. */
 static void carry(struct double_read *t)
 {
     size_t from = 0;
@@ -96,9 +96,9 @@ static void carry(struct double_read *t)
     for (size_t i = 0; i < t->parts_count; i++)
         t->parts[i].before = t->parts[i].turned = true;
     for (size_t i = 0; i < t->count; i++) {
-        const struct place *place = &t->places[t->order[i]];
-        if (place->part != UINT32_MAX && !carry_place(t, place, &from, t->second))
-            t->parts[place->part].before = t->parts[place->part].turned = false;
+        const struct range *range = &t->ranges[t->order[i]];
+        if (range->part != UINT32_MAX && !carry_range(t, range, &from, t->second))
+            t->parts[range->part].before = t->parts[range->part].turned = false;
     }
 }
 
@@ -130,12 +130,12 @@ static void plan(struct double_read *t)
         return;
     swap_parts(t);
     t->size = 0;
-    sort_places(t);
+    sort_ranges(t);
     for (size_t i = 0; i < t->count; i++) {
-        struct place *place = &t->places[t->order[i]];
-        place->part = UINT32_MAX;
-        if (t->size + place->size <= SIZE_LIMIT)
-            put_place(t, place);
+        struct range *range = &t->ranges[t->order[i]];
+        range->part = UINT32_MAX;
+        if (t->size + range->size <= SIZE_LIMIT)
+            put_range(t, range);
     }
     t->second = alloc_grow(t->second, &t->second_room, t->size + 1, 1);
     carry(t);
@@ -146,10 +146,10 @@ static void plan(struct double_read *t)
 
 /* ---- copies ---- */
 
-void double_read_want(struct double_read *t, size_t place)
+void double_read_want(struct double_read *t, size_t index)
 {
     plan(t);
-    const uint32_t part = t->places[place].part;
+    const uint32_t part = t->ranges[index].part;
     if (part != UINT32_MAX)
         t->parts[part].wanted = true;
 }
@@ -166,7 +166,8 @@ static bool is_due(const struct part *part, bool second)
     return part->wanted && !part->lost && (second || !part->before);
 }
 
-/* The parts of a copy, from one on, that fit in a call; *next is the first one behind them. */
+/* Collects the due parts, from part `at` on, that fit into one system call. *next: the part after them. Returns the
+ * number of pieces. */
 static size_t fill_call(const struct double_read *t, bool second, size_t at, struct piece *pieces, size_t *which,
                         size_t *next)
 {
@@ -202,7 +203,7 @@ enum remote_state double_read_copy(struct double_read *t, struct remote *remote,
         struct part *part = &t->parts[i];
         part->lost &= second;
         part->after = false;
-        part->same = NOT_COMPARED;
+        part->same = COMPARISON_NONE;
     }
     for (size_t at = 0; at < t->parts_count; at = next) {
         size_t good = 0;
@@ -230,7 +231,7 @@ void double_read_turn(struct double_read *t)
         struct part *part = &t->parts[i];
         part->before = part->turned = part->after;
         part->after = false;
-        part->same = NOT_COMPARED;
+        part->same = COMPARISON_NONE;
     }
 }
 
@@ -240,37 +241,38 @@ void double_read_drop(struct double_read *t)
         t->parts[i].before = t->parts[i].turned = false;
 }
 
-const unsigned char *double_read_at(const struct double_read *t, size_t place)
+const unsigned char *double_read_at(const struct double_read *t, size_t index)
 {
-    const struct place *p = &t->places[place];
+    const struct range *p = &t->ranges[index];
     return t->planned && p->part != UINT32_MAX && t->parts[p->part].after ? t->second + p->at : NULL;
 }
 
-const unsigned char *double_read_first(const struct double_read *t, size_t place)
+const unsigned char *double_read_first(const struct double_read *t, size_t index)
 {
-    const struct place *p = &t->places[place];
+    const struct range *p = &t->ranges[index];
     return t->planned && p->part != UINT32_MAX && t->parts[p->part].before ? t->first + p->at : NULL;
 }
 
-/* Most pieces are as they were, and compared once for all their places. */
-static bool is_same(struct double_read *t, const struct place *place)
+/* Whether a range is equal in both copies. Most parts do not change, so a part is compared once for all its ranges. */
+static bool is_same(struct double_read *t, const struct range *range)
 {
-    struct part *part = &t->parts[place->part];
-    if (part->same == NOT_COMPARED)
-        part->same = memcmp(t->first + part->at, t->second + part->at, part->size) == 0 ? THE_SAME : NOT_THE_SAME;
-    return part->same == THE_SAME || memcmp(t->first + place->at, t->second + place->at, place->size) == 0;
+    struct part *part = &t->parts[range->part];
+    if (part->same == COMPARISON_NONE)
+        part->same = memcmp(t->first + part->at, t->second + part->at, part->size) == 0 ? COMPARISON_EQUAL
+                                                                                        : COMPARISON_DIFFERENT;
+    return part->same == COMPARISON_EQUAL || memcmp(t->first + range->at, t->second + range->at, range->size) == 0;
 }
 
 bool double_read_same(struct double_read *t, size_t i)
 {
-    return double_read_first(t, i) && double_read_at(t, i) && is_same(t, &t->places[i]);
+    return double_read_first(t, i) && double_read_at(t, i) && is_same(t, &t->ranges[i]);
 }
 
 bool double_read_still(struct double_read *t, size_t from, size_t end)
 {
     for (size_t i = from; i < end; i++) {
-        const uint32_t part = t->places[i].part;
-        const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == THE_SAME;
+        const uint32_t part = t->ranges[i].part;
+        const bool known = part != UINT32_MAX && t->parts[part].turned && t->parts[part].same == COMPARISON_EQUAL;
         if (!known && !(double_read_same(t, i) && t->parts[part].turned))
             return false;
     }

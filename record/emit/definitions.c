@@ -60,9 +60,9 @@ uint32_t definitions_synthetic_frame(struct definitions *d, struct text name)
     return definitions_frame(d, &frame);
 }
 
-/* ---- emitted ---- */
+/* ---- numbers ---- */
 
-/* Each of these puts the number in the place of the index, and emits the definition the first time. */
+/* Each of these functions replaces an index by the number in the recording, and emits the definition the first time. */
 
 static bool emit_string(struct definitions *d, uint32_t *string, struct fault *why)
 {

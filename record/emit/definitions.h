@@ -16,7 +16,8 @@
 #include "formats/intern/intern.h"
 #include "formats/model/sink.h"
 
-/* A row of each kind, by index; row 0 is unused. `number` is 0 until the row was emitted. */
+/* Rows of the three kinds of definitions. The index of a row is the index of the definition; row 0 is unused. `number`
+ * is the number in the recording, and 0 until the definition is emitted. */
 struct defined_string {
     struct text text; /* the bytes are those of `strings.ids` */
     uint32_t number;
@@ -59,21 +60,21 @@ struct definitions {
     size_t pushed_room;
 };
 
-/* Each returns the index. The bytes of a text are copied. */
+/* Each function returns the index of a definition, and adds the definition if it is new. Texts are copied. */
 uint32_t definitions_string(struct definitions *definitions, struct text text);
 uint32_t definitions_function(struct definitions *definitions, struct text name, uint32_t file, uint32_t first_line);
 uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);
 
-/* The frame that is no Python function, and has nothing but a name: <GC>. */
+/* The index of a synthetic frame, which has a name only: <GC>. */
 uint32_t definitions_synthetic_frame(struct definitions *definitions, struct text name);
 
-/* A number for the function and the line of a frame: frames of the same line have the same. */
+/* A number for the function and line of a frame. Frames with the same function and line have the same number. */
 static inline uint32_t definitions_line(const struct definitions *definitions, uint32_t frame)
 {
     return definitions->lines[frame];
 }
 
-/* The texts of a function, by its index. */
+/* The name and the file of a function, by its index. The file is empty when there is none. */
 static inline struct text definitions_function_name(const struct definitions *definitions, uint32_t function)
 {
     return definitions->strings.rows[definitions->functions.rows[function].name].text;
@@ -85,8 +86,9 @@ static inline struct text definitions_function_file(const struct definitions *de
     return file ? definitions->strings.rows[file].text : (struct text){ 0 };
 }
 
-/* Emits a sample whose frames are indexes, after everything that the sample is the first to need. Puts numbers in the
- * place of the indexes: event->sample.frames is then valid until the next call. False when the sink refused. */
+/* Emits a sample whose frames are indexes. Before it, emits the definitions that the sample is the first to need. Sets
+ * event->sample.frames to the numbers of the frames; this array is valid until the next call. False when the sink
+ * refused. */
 bool definitions_emit_sample(struct definitions *definitions, struct event *event, struct fault *why);
 
 void definitions_free(struct definitions *definitions);

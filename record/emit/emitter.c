@@ -34,7 +34,7 @@ bool emitter_failed(struct emitter *emitter, uint32_t thread, enum failure cause
 
 bool emitter_tick(struct emitter *emitter, uint64_t time_ns, struct fault *why)
 {
-    struct event event; /* only what a tick has is set: there are thousands a second */
+    struct event event; /* only the fields of a tick are set, because clearing all would take longer */
     event.kind = EVENT_TICK;
     event.tick_ns = time_ns;
     event.more_ticks = 0;

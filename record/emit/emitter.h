@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of a recording that is being made, on their way to a sink: numbers processes, threads and tasks, emits
- * definitions when a sample needs them (definitions.h), and counts what it emits. All processes of a recording share
- * one emitter. */
+/* Emits the events of a recording that is being made: numbers processes, threads and tasks, emits definitions when a
+ * sample needs them (definitions.h), and counts ticks and samples. All processes of a recording share one emitter. */
 #ifndef PYREEL_RECORD_EMIT_EMITTER_H
 #define PYREEL_RECORD_EMIT_EMITTER_H
 
@@ -10,9 +9,9 @@
 /* `= {0}`, and call emitter_open(). */
 struct emitter {
     struct definitions definitions; /* has the sink */
-    uint64_t stands_ns;             /* how long the next samples stand for; 0: an interval */
-    uint32_t last_process, last_thread, last_task;
-    uint64_t ticks, samples, failed;
+    uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
+    uint32_t last_process, last_thread, last_task; /* highest numbers so far */
+    uint64_t ticks, samples, failed;               /* counts; failed: samples */
     uint64_t failures[FAILURE_KINDS];
 };
 
@@ -20,11 +19,12 @@ struct emitter {
 void emitter_open(struct emitter *emitter, struct sink to);
 void emitter_close(struct emitter *emitter);
 
-/* Emits an event that only waits in the open block of a stream, and can't fail: not a sample, tick or failed sample. */
+/* Emits an event that is no sample, failed sample or tick. Such an event cannot fail, because the stream only puts it
+ * into its open block. */
 void emitter_note(struct emitter *emitter, struct event event);
 
-/* Makes the event a sample of this moment, with all else 0, and returns the sample. A sample is made in its event: to
- * copy an event takes longer than all else that is done for a thread which has not moved. */
+/* Makes the event a sample with this thread and time, all other fields 0, and returns the sample. The caller fills in
+ * the sample inside the event: a copy of an event would take longer than all other work for an unchanged thread. */
 static inline struct sample *emitter_begin_sample(struct event *event, uint32_t thread, uint64_t time_ns)
 {
     event->kind = EVENT_SAMPLE;
@@ -32,10 +32,13 @@ static inline struct sample *emitter_begin_sample(struct event *event, uint32_t 
     return &event->sample;
 }
 
-/* Each of these is false when the sink refused. The frames of a sample are indexes of the definitions. */
+/* Emits a sample, whose frames are indexes of `definitions`. False with the reason when the sink refused. */
 bool emitter_sample(struct emitter *emitter, struct event *event, struct fault *why);
+
+/* Emits a failed sample. False with the reason when the sink refused. */
 bool emitter_failed(struct emitter *emitter, uint32_t thread, enum failure cause, uint64_t time_ns, struct fault *why);
-/* A tick has ended. */
+
+/* Emits the end of a tick. False with the reason when the sink refused. */
 bool emitter_tick(struct emitter *emitter, uint64_t time_ns, struct fault *why);
 
 #endif

@@ -4,26 +4,26 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define FIT_NS     100000000u /* how often the interval is fitted */
-#define FIT_TICKS  4          /* measured ticks that are needed for it */
-#define MANY_TICKS 32         /* whose mean counts alone */
-#define SURPRISE   3          /* ticks that cost so many times as much are reason to fit it at once */
-#define LARGE_PART 4          /* one that takes such a part of its interval, before any cost is known, too */
-#define GROWTH     8 /* an interval is so many times as long as the one before, at most: a few ticks can't tell more */
-#define STEP       0.04 /* a smaller change is none: each is told in the recording */
-#define LONGEST_NS 1000000000u
-#define ROUND_NS   1000u   /* intervals are multiples of it */
-#define GAP_NS     100000u /* between two moments of a group, at least, ... */
-#define GAP_PART   8       /* ... or such a part of an interval, if that is less */
+#define FIT_NS     100000000u /* the interval is fitted to the cost of ticks this often */
+#define FIT_TICKS  4          /* fewer measured ticks do not count as a surprise */
+#define MANY_TICKS 32         /* the mean of so many recent ticks replaces the old cost completely */
+#define SURPRISE   3          /* recent ticks that cost this many times the known cost: fit at once */
+#define LARGE_PART 4          /* while no cost is known, a tick that takes more than 1/4 of its interval: fit at once */
+#define GROWTH     8          /* most growth of the interval per fit, because a few ticks may mislead */
+#define STEP       0.04       /* smallest relative change of the interval: each change takes space in the recording */
+#define LONGEST_NS 1000000000u /* longest interval */
+#define ROUND_NS   1000u       /* long intervals are multiples of this */
+#define GAP_NS     100000u     /* least distance between two moments of a group, ... */
+#define GAP_PART   8           /* ... or 1/8 of an interval, if that is less */
 
-/* A short number is a short one in the recording. */
+/* Rounds an interval down: a multiple of ROUND_NS takes fewer bytes in the recording. */
 static uint64_t rounded(double interval_ns)
 {
     const uint64_t whole_ns = (uint64_t)interval_ns;
     return whole_ns > 100 * ROUND_NS ? whole_ns - whole_ns % ROUND_NS : whole_ns;
 }
 
-/* xorshift64*: the high bits are good. */
+/* A random number from 0 to 1 (xorshift64*, whose high bits are of good quality). */
 static double draw(struct budget *budget)
 {
     uint64_t x = budget->random;
@@ -36,14 +36,15 @@ static double draw(struct budget *budget)
 
 /* ---- intervals ---- */
 
-/* The first groups are small: what ticks take is not known yet, and a group keeps the length of its intervals. */
+/* The number of intervals in the next group. The first groups are small, because the cost of ticks is not known yet and
+ * the intervals of a group all have one length. */
 static uint32_t group_size(const struct budget *budget)
 {
     const uint64_t size = budget->drawn / 2;
     return size < 1 ? 1 : size < BUDGET_GROUP ? (uint32_t)size : BUDGET_GROUP;
 }
 
-/* Draws the moments of a group, in their order. Between two ticks there is room for one that takes little. */
+/* Draws the moments of a group, in rising order. The least distance between two moments has room for a cheap tick. */
 static void draw_moments(struct budget *budget, struct group *group)
 {
     const uint64_t gap_ns = group->length_ns / GAP_PART < GAP_NS ? group->length_ns / GAP_PART : GAP_NS;
@@ -128,8 +129,8 @@ uint64_t budget_left_out(const struct budget *budget)
 
 /* ---- how long intervals are ---- */
 
-/* The interval that keeps the limit. When ticks have taken more than the limit so far, the interval is longer, so that
- * the excess is gone after about a second. */
+/* The interval at which ticks keep the limit. If ticks have exceeded the limit so far, the interval is longer, so that
+ * the excess is made up after about a second. */
 static double wanted_interval(const struct budget *budget, uint64_t now_ns)
 {
     const double elapsed_ns = (double)(now_ns - budget->start_ns);

@@ -7,21 +7,22 @@
 #include <sched.h>
 #include <string.h>
 
-#define HOPS        6   /* appointments of a tick that may come to nothing */
-#define LATELY      128 /* looks for which it counts that a thread had the lock ... */
-#define LOST        256 /* ... and that the lock could not be followed: below 1 % of looks that changes no share */
-#define RSEQ_CPU_ID 4   /* u32: where the processor's number is in struct rseq */
+#define HOPS        6   /* most unproven looks per tick */
+#define LATELY      128 /* a holder is recent for this many looks */
+#define LOST        256 /* two failures to follow the lock within this many looks: look from several processors */
+#define RSEQ_CPU_ID 4   /* offset of cpu_id, a u32, in struct rseq */
 
 #define LATE_NS         500000u     /* a look that begins so long after its moment is late */
-#define ASK_AGAIN_NS    1000000000u /* how often a thread's priority is asked for */
-#define FOLLOW_LEAST_NS 50000u      /* from being told that the holder is elsewhere to the look there, at least, ... */
-#define FOLLOW_DRAWN_NS 100000u     /* ... and as much more as is drawn, up to this */
+#define ASK_AGAIN_NS    1000000000u /* how often the priority of a thread is looked up */
+#define FOLLOW_LEAST_NS 50000u      /* least time from the end of a failed look to the next look, ... */
+#define FOLLOW_DRAWN_NS 100000u     /* ... plus a random time up to this */
 
-#define NOWHERE UINT32_MAX /* the thread is gone, and nobody has the lock */
+#define NOWHERE UINT32_MAX /* the processor of a holder whose thread is gone while nobody has the lock */
 
-/* ---- who, and where ---- */
+/* ---- the holder and its processor ---- */
 
-/* The thread pointer of a thread state. The list of threads may be older than a state at the same address. */
+/* Finds the thread pointer of a thread state: from the thread list (`as_listed`) or from the target's memory. The list
+ * may be older than the thread state, because a new state can have the address of an old one. */
 static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, uint64_t *pointer)
 {
     const struct layout *l = &exact->target->runtime.layout;
@@ -30,20 +31,20 @@ static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, u
            remote_read(&exact->target->remote, thread + l->thread_id, pointer, sizeof(*pointer)) == REMOTE_READ;
 }
 
-/* The lock, and where the thread with this pointer last ran: what is read to find out, and what is read first and last
- * of all when the threads are. Returns how many pieces there are. */
-static size_t both(const struct exact *exact, uint64_t pointer, unsigned char *into, struct piece *pieces)
+/* Fills in the pieces to read the lock, and the processor on which the thread with this pointer last ran. find_holder()
+ * reads them, and each look reads them first and last, as its witness. Returns the number of pieces. */
+static size_t lock_and_processor(const struct exact *exact, uint64_t pointer, unsigned char *into, struct piece *pieces)
 {
     pieces[0] = (struct piece){ exact->target->interpreters[0].gil_at, LAYOUT_GIL_SIZE, into };
     pieces[1] = (struct piece){ pointer + (uint64_t)exact->rseq + RSEQ_CPU_ID, 4, into + LAYOUT_GIL_SIZE };
     return pointer && exact->rseq ? 2 : 1;
 }
 
-static bool read_both(struct exact *exact, uint64_t pointer, struct gil *gil, uint32_t *processor)
+static bool read_lock_and_processor(struct exact *exact, uint64_t pointer, struct gil *gil, uint32_t *processor)
 {
     unsigned char bytes[WITNESS_ROOM];
     struct piece pieces[WITNESS_PIECES];
-    const size_t count = both(exact, pointer, bytes, pieces);
+    const size_t count = lock_and_processor(exact, pointer, bytes, pieces);
     if (remote_read_pieces(&exact->target->remote, pieces, count, NULL) != REMOTE_READ)
         return false;
     *gil = target_gil(bytes);
@@ -52,39 +53,40 @@ static bool read_both(struct exact *exact, uint64_t pointer, struct gil *gil, ui
     return true;
 }
 
-/* The state of the lock is known to who chooses what is to be read. */
-static void tell_lock(const struct target *target, const struct gil *gil)
+/* Notes the state of the lock for thread_list_read(), which chooses what to read by it. */
+static void note_lock(const struct target *target, const struct gil *gil)
 {
     for (size_t i = 0; i < target->interpreters_count; i++) {
-        struct gil *told = &target->interpreters[i].gil;
-        /* The holder is read before the count, and may be the one before the switch. */
-        const bool known = gil->switches != told->switches + 1 || gil->holder != told->holder;
-        *told = (struct gil){ gil->holder, gil->switches, gil->locked, known, told->shared };
+        struct gil *noted = &target->interpreters[i].gil;
+        /* The holder is read before the count of switches. If the count rose by 1 and the holder is the same, the lock
+         * may have switched between the two reads. */
+        const bool known = gil->switches != noted->switches + 1 || gil->holder != noted->holder;
+        *noted = (struct gil){ gil->holder, gil->switches, gil->locked, known, noted->shared };
     }
 }
 
-/* The thread that has the lock, or had it last. One that is gone can't take it again: while nobody has it, nothing
- * changes. */
+/* Finds the thread that has the lock, or had it last. If this thread is gone and nobody has the lock, nothing in the
+ * program changes until another thread takes the lock. */
 static bool find_holder(struct exact *exact, struct holder *holder)
 {
     const struct holder last = exact->holder;
     struct gil gil;
     *holder = (struct holder){ .pointer = thread_list_pointer(exact->thread_list, last.thread), .processor = NOWHERE };
-    const bool there = read_both(exact, holder->pointer, &gil, &holder->processor);
-    if (!there && !read_both(exact, 0, &gil, &holder->processor))
+    const bool there = read_lock_and_processor(exact, holder->pointer, &gil, &holder->processor);
+    if (!there && !read_lock_and_processor(exact, 0, &gil, &holder->processor))
         return false;
     if (gil.holder != last.thread || holder->pointer == 0 || !there) {
         const uint64_t thread = gil.holder;
         holder->processor = NOWHERE;
         const bool found = find_pointer(exact, thread, there, &holder->pointer) &&
-                           read_both(exact, holder->pointer, &gil, &holder->processor);
+                           read_lock_and_processor(exact, holder->pointer, &gil, &holder->processor);
         holder->pointer = found ? holder->pointer : 0;
         if (gil.holder != thread || (!found && gil.locked))
             return false;
     }
     holder->thread = gil.holder;
     holder->switches = gil.switches;
-    tell_lock(exact->target, &gil);
+    note_lock(exact->target, &gil);
     return exact->rseq || !holder->pointer ||
            procfs_processor(exact->target->pid, thread_list_native_id(exact->thread_list, gil.holder),
                             &holder->processor);
@@ -92,24 +94,24 @@ static bool find_holder(struct exact *exact, struct holder *holder)
 
 /* ---- where to look ---- */
 
-/* The thread that has the lock, or had it last, as it was found. */
+/* Notes the holder in the rows of recent holders: in the row of the same thread, or else in the oldest row. */
 static void note_holder(struct exact *exact)
 {
     const struct holder *holder = &exact->holder;
-    struct recent_holder *place = &exact->recent[0];
+    struct recent_holder *row = &exact->recent[0];
     if (!holder->thread || holder->processor == NOWHERE)
         return;
     for (struct recent_holder *r = exact->recent; r < exact->recent + EXACT_RECENT; r++) {
         if (r->thread == holder->thread) {
-            place = r;
+            row = r;
             break;
         }
-        place = r->look < place->look ? r : place;
+        row = r->look < row->look ? r : row;
     }
-    *place = (struct recent_holder){ holder->thread, holder->processor, exact->looks };
+    *row = (struct recent_holder){ holder->thread, holder->processor, exact->looks };
 }
 
-/* Whether the holder was found on a processor where nobody looked. */
+/* Whether the holder is on a processor that the last look was not appointed for. */
 static bool is_elsewhere(const struct exact *exact)
 {
     bool elsewhere = exact->holder.processor != NOWHERE;
@@ -118,15 +120,16 @@ static bool is_elsewhere(const struct exact *exact)
     return elsewhere;
 }
 
-/* The lock was elsewhere, was followed, and is elsewhere again. */
+/* Notes that following the lock failed: the holder was elsewhere, the next look went there, and the holder is elsewhere
+ * again. */
 static void note_lost(struct exact *exact)
 {
     exact->lost[0] = exact->lost[1];
     exact->lost[1] = exact->looks;
 }
 
-/* The processors for the next look, in a fixed order: where the holder was, and as long as the lock can't be followed,
- * where those ran that had the lock lately. */
+/* Chooses the processors for the next look, in rising order: the holder's processor, and while following the lock
+ * fails, the processors of recent holders. */
 static void choose_processors(struct exact *exact)
 {
     struct exact_work *work = &exact->work;
@@ -149,7 +152,7 @@ static void choose_processors(struct exact *exact)
     }
 }
 
-/* Whether a look at the holder is one for this processor. With a holder that is gone it is one for the first. */
+/* Whether the look belongs to this processor. If the holder is gone, the look belongs to the first processor. */
 static bool is_for(const struct exact *exact, uint32_t processor)
 {
     return exact->holder.processor == (exact->holder.pointer ? processor : NOWHERE) &&
@@ -158,21 +161,22 @@ static bool is_for(const struct exact *exact, uint32_t processor)
 
 /* ---- a look ---- */
 
-/* Whether the look began or ended as we came: with this holder of the lock, on this processor. */
+/* Whether a witness (the bytes read first or last) shows this holder, on this holder's processor. */
 static bool is_witnessed(const struct exact *exact, const struct holder *holder, const unsigned char *bytes)
 {
     const struct gil gil = target_gil(bytes);
     const bool read = exact->rseq && holder->pointer;
     const uint32_t processor = read ? half_word_at(bytes, LAYOUT_GIL_SIZE) : holder->processor;
-    /* Another thread's state may be at the address of one that is gone. Of the latter nobody has the lock. */
+    /* A new thread state may have the address of an old one, so compare the thread pointer. For a holder that is gone,
+     * nobody may have taken the lock. */
     const bool same = holder->pointer ? thread_list_pointer(exact->thread_list, holder->thread) == holder->pointer
                                       : !gil.locked && gil.switches == holder->switches;
     return gil.holder == holder->thread && processor == holder->processor && same;
 }
 
-/* Whether the look is of one moment although the witness does not say so: another read followed the witness, or the
- * lock had gone on to another thread before the look. That thread stands still as well if this is its processor. Finds
- * where the holder is in any case. */
+/* Whether the look is one moment although the witness does not prove it. There are two reasons: another read followed
+ * the last witness, or another thread had taken the lock before the look. The latter thread stands still, too, if it is
+ * on this processor. Finds the present holder in any case. */
 static bool is_same_after_all(struct exact *exact, uint32_t processor, const unsigned char *first)
 {
     const struct gil gil = target_gil(first);
@@ -184,13 +188,13 @@ static bool is_same_after_all(struct exact *exact, uint32_t processor, const uns
            exact->holder.processor == processor;
 }
 
-/* Looks, with a witness of this holder. False when the holder's thread is gone, and nothing was read. */
+/* Makes the look with this holder in the witness. False when the holder's thread is gone, and nothing was read. */
 static bool look_with(struct exact *exact, const struct holder *holder, uint64_t now_ns)
 {
     struct unwinder *unwinder = &exact->thread_list->unwinder;
     struct witness *witness = &unwinder->witness;
     *witness = (struct witness){ 0 };
-    witness->count = both(exact, holder->pointer, NULL, witness->pieces);
+    witness->count = lock_and_processor(exact, holder->pointer, NULL, witness->pieces);
     unwinder->still = true;
     unwinder->retry_later = false;
     exact->work.state = exact->work.look(exact->work.self, now_ns);
@@ -198,7 +202,7 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     return !witness->gone;
 }
 
-/* Whether one lock stands for all that changes in the program. */
+/* Whether all interpreters of the program share one lock. */
 static bool has_one_lock(const struct target *target)
 {
     const uint64_t gil_at = target->interpreters_count > 0 ? target->interpreters[0].gil_at : 0;
@@ -208,13 +212,13 @@ static bool has_one_lock(const struct target *target)
     return gil_at != 0;
 }
 
-/* Whether the look was one moment with this holder. */
+/* Whether this holder stood still during the look: then the look is one moment. */
 static bool was_one_moment(struct exact *exact, const struct holder *holder)
 {
     const struct witness *witness = &exact->thread_list->unwinder.witness;
     if (exact->work.state == THREAD_LIST_SLEPT)
         return true;
-    if (!has_one_lock(exact->target)) /* since this look, which found another interpreter */
+    if (!has_one_lock(exact->target)) /* this look may have found a new interpreter */
         return false;
     const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder->pointer);
     const bool no_switch = target_gil(witness->first).switches == target_gil(witness->last).switches;
@@ -223,8 +227,7 @@ static bool was_one_moment(struct exact *exact, const struct holder *holder)
            (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
 }
 
-/* Whether nobody had the lock when the look began, and the thread that had the lock last was on this processor: the
- * program slept then. */
+/* Whether the program slept when the look began: nobody had the lock, and its last holder was on this processor. */
 static bool was_asleep(const struct exact *exact, const struct holder *holder, uint32_t processor)
 {
     const struct witness *witness = &exact->thread_list->unwinder.witness;
@@ -232,7 +235,7 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder, u
            is_witnessed(exact, holder, witness->first);
 }
 
-/* Whether the holder runs on this processor. */
+/* Whether the look belongs to this processor (a stand_ask): the holder runs or last ran here. */
 static bool ask(void *data, uint32_t processor)
 {
     struct exact *exact = data;
@@ -242,8 +245,8 @@ static bool ask(void *data, uint32_t processor)
     return true;
 }
 
-/* Looks with the holder, which was here or was just found here. Asks again when that thread has ended. Where threads do
- * not note their processor, asks in any case: it must be the same before the look and after it. */
+/* Makes the look (a stand_work). If the holder's thread has ended, finds the new holder and looks again. Where threads
+ * have no rseq area, finds the holder first, because its processor must be compared before and after the look. */
 static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
 {
     struct exact *exact = data;
@@ -252,7 +255,7 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
                        (ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
     exact->work.same = there && was_one_moment(exact, &exact->work.holder);
     exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
-    /* A thread may have lost its processor in the middle of a change of the list. */
+    /* The list looks torn when a thread lost its processor while it changed the list. */
     exact->work.retry_later = there && (unwinder->retry_later || exact->work.state == THREAD_LIST_TORN);
     if (!there)
         exact->work.state = THREAD_LIST_TORN;
@@ -260,7 +263,7 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
     return there;
 }
 
-/* Why a look can't be one moment, in words; NULL: it can. */
+/* Why a look cannot be one moment, for the user; NULL: it can. */
 static const char *refusal_of(const struct exact *exact)
 {
     if (exact->target->runtime.layout.free_threaded)
@@ -273,8 +276,8 @@ static const char *refusal_of(const struct exact *exact)
     return NULL;
 }
 
-/* Whether the thread has a priority that ours does not interrupt: then we would wait for it to sleep, and see nothing
- * else of it. Asked now and then. */
+/* Whether the holder has a real-time priority, which posts do not preempt. A post would run only when the thread
+ * sleeps, and never see the thread run. The priority is looked up now and then. */
 static bool is_ahead(struct exact *exact, const struct holder *holder, uint64_t now_ns)
 {
     if (!exact->target->same_pids || (holder->thread == exact->asked && now_ns < exact->ask_again_ns))
@@ -308,7 +311,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
         return false;
     }
     choose_processors(exact);
-    /* Once a post is appointed, all but the appointment itself is the post's. */
+    /* After stand_appoint(), the struct belongs to the post, so the fields are set before. */
     exact->alone = exact->work.processors_count == 0;
     exact->appointed = true;
     if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments, ask,
@@ -316,11 +319,12 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
         return !exact->alone;
     exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
-    exact->holder = (struct holder){ 0 }; /* which may be elsewhere next time */
+    exact->holder = (struct holder){ 0 }; /* find the holder anew: it may be on another processor next time */
     return false;
 }
 
-/* Meets the appointment. Where the holder was gone there was nobody to stand with, and there is nothing to preempt. */
+/* Waits for the appointed look. If the holder is gone, no post is needed, because no thread must be preempted: the
+ * caller makes the look itself. */
 static bool meet(struct exact *exact, uint64_t now_ns)
 {
     struct stand *stand = &exact->stand;
@@ -333,9 +337,10 @@ static bool meet(struct exact *exact, uint64_t now_ns)
     return stand_meet(stand);
 }
 
-/* The holder was on another processor, or we came too late, or the state was one that can't be told: looks again, at a
- * moment that is drawn anew. On a busy machine a state that can't be told may last until the program gets a processor
- * again, which takes milliseconds: then looks are further and further apart. */
+/* Appoints a further look of this tick at a new random moment, after an unproven look. The reason may be that the
+ * holder was on another processor, the post came too late, or a thread was in the middle of a change. On a busy machine
+ * such a change may last for milliseconds, until the thread gets a processor again. So the time between looks doubles
+ * then. */
 static bool follow(struct exact *exact, int hop)
 {
     const struct exact_work work = exact->work;
@@ -349,8 +354,9 @@ static bool follow(struct exact *exact, int hop)
     return exact->appointed;
 }
 
-/* A program that sleeps may wake, on another processor, while the look is made: its timer is often handled together
- * with ours. The look is kept then: the next one would show what the program does after it slept. */
+/* Whether to keep an unproven look because it began while the program slept. The program may wake on another processor
+ * during the look, because the kernel often handles its timer together with the post's. A further look would show what
+ * the program does after the sleep instead. */
 static bool is_first_of_sleep(const struct exact_work *work)
 {
     return work->slept && work->state == THREAD_LIST_READ && !work->retry_later;
@@ -378,7 +384,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
             note_lost(exact);
         elsewhere = is_elsewhere(exact);
         exact->hops += looked;
-        /* No appointment may be left behind: the live look below is not the only one then. */
+        /* The last hop makes no appointment: a post would look at the same time as the live look below. */
         if (hop == HOPS - 1 || !follow(exact, hop))
             break;
         now_ns = clock_now_ns();

@@ -18,21 +18,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_NS    50000000u   /* for all threads to stop, unless set */
-#define LASTS_MOST_NS  1000000000u /* if a freeze took longer, it was we who were stopped */
-#define LOOK_AGAIN_NS  2000000u    /* at a thread that has not stopped: whether it waits deep in the kernel */
-#define LINKS_OF_TASKS 2           /* /proc/PID/task has a link for each thread and these */
+#define PATIENCE_NS    50000000u   /* default of freeze->patience_ns */
+#define LASTS_MOST_NS  1000000000u /* limit of freeze->lasted_ns: in a longer freeze the recorder itself was stopped */
+#define LOOK_AGAIN_NS  2000000u    /* how often to check whether a thread that has not stopped waits in the kernel */
+#define LINKS_OF_TASKS 2           /* /proc/PID/task has one link per thread, and this number of others */
 
-/* ---- our own signals ---- */
+/* ---- signals to the recorder ---- */
 
-/* A signal handler can only see what the whole process has. The rest is in `struct freeze`. */
-static volatile sig_atomic_t holding;    /* so many processes are frozen, or about to be */
-static volatile sig_atomic_t stop_later; /* we got a ^Z meanwhile */
-static volatile sig_atomic_t seizing;
+/* State for the signal handlers, which cannot see a `struct freeze`. */
+static volatile sig_atomic_t holding;    /* number of processes that are frozen, or about to be */
+static volatile sig_atomic_t stop_later; /* a ^Z arrived during a freeze */
+static volatile sig_atomic_t seizing;    /* a PTRACE_SEIZE is in progress */
 static sigjmp_buf give_up_seizing;
 
-/* Interrupts a wait. To seize a thread is a wait that goes on after it: a process that runs another program waits for
- * us to reap its other threads, while we wait for it. */
+/* Interrupts a wait for a thread. PTRACE_SEIZE continues after a signal, so the handler leaves it with siglongjmp().
+ * Without that, execve causes a deadlock: the process waits until the recorder reaps its other threads, and the
+ * recorder waits in PTRACE_SEIZE. */
 static void on_alarm(int number)
 {
     (void)number;
@@ -42,7 +43,7 @@ static void on_alarm(int number)
     siglongjmp(give_up_seizing, 1);
 }
 
-/* ^Z stops us, but not while somebody else stands still because of us. */
+/* ^Z stops the recorder, but not during a freeze: the frozen processes would stay frozen. */
 static void on_terminal_stop(int number)
 {
     (void)number;
@@ -63,7 +64,7 @@ static void handle_signals(void)
         sigaction(SIGTSTP, &action, NULL);
 }
 
-/* While it is on, it interrupts us again and again: a wait may begin right after one alarm. */
+/* Turns the timer on or off. The timer repeats, because a wait may begin right after an alarm. */
 static void set_timer(struct freeze *freeze, bool on)
 {
     const struct timespec step = { .tv_nsec = on ? LOOK_AGAIN_NS : 0 };
@@ -74,7 +75,8 @@ static void set_timer(struct freeze *freeze, bool on)
 
 /* ---- one thread ---- */
 
-/* The letter of its state; 0 when there is no such thread. The name before it may have any characters in it. */
+/* The letter of a thread's state; 0: there is no such thread. In /proc/.../stat, the state follows the thread's name,
+ * which may have any characters, so the last ")" ends the name. */
 static char state_of(const struct freeze *freeze, pid_t tid)
 {
     char path[64], stat[512];
@@ -99,15 +101,15 @@ enum waited {
     WAITED_GONE,
 };
 
-/* Whoever traces a thread has to reap it before its process can end; but a child's end is told only once, and it is the
- * recorder that wants to know. */
+/* Reaps a thread that has ended: a process cannot end before its tracer has reaped its threads. The exception is the
+ * main thread of a child of the recorder: command_wait() reaps the child, and needs its exit status. */
 static void reap(const struct freeze *freeze, pid_t tid)
 {
     if (tid != freeze->pid || !freeze->child)
         waitpid(tid, NULL, __WALL | WNOHANG);
 }
 
-/* Waits for a seized thread to stop; with WNOHANG, only looks. What it tells is left where it is. */
+/* Waits for a seized thread to stop; with WNOHANG, only checks. Leaves the status for a later waitid(). */
 static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *thread, int options, bool *by_signal)
 {
     siginfo_t info = { 0 };
@@ -115,8 +117,9 @@ static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *t
     if (done != 0 && errno != EINTR)
         return WAITED_GONE;
     if (info.si_pid == 0) {
-        /* The end of a thread is told a moment later, that of a main one after the others have ended. Else it is not
-         * ours: a child can be waited for though another of its threads has the number now. */
+        /* No status. A dead thread's status comes a moment later, and that of a main thread after all others have
+         * ended. If the thread is neither traced nor dead, it is gone. A child of the recorder can still be waited for
+         * then, when another of its threads has taken over the number (execve). */
         const bool ours = ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 ||
                           is_dead(state_of(freeze, thread->tid));
         return ours ? WAITED_RUNNING : WAITED_GONE;
@@ -132,7 +135,8 @@ static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *t
     return WAITED_STOPPED;
 }
 
-/* Whether it is ours. A thread that is exiting stops on its way, so that nobody waits for it in vain. */
+/* Seizes a thread. Returns whether the recorder traces the thread. PTRACE_O_TRACEEXIT makes an exiting thread stop, so
+ * that nobody waits for it in vain. */
 static bool seize(pid_t tid)
 {
     if (sigsetjmp(give_up_seizing, 0) == 0) {
@@ -141,7 +145,7 @@ static bool seize(pid_t tid)
         seizing = 0;
         return result == 0;
     }
-    /* It may have been done just before we gave up. */
+    /* The alarm interrupted the call. The thread may have been seized just before. */
     siginfo_t info;
     const bool ours = waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL) == 0;
     errno = EAGAIN;
@@ -149,22 +153,22 @@ static bool seize(pid_t tid)
 }
 
 enum asked {
-    ASKED,
+    ASKED_SEIZED, /* seized and asked to stop */
     ASKED_REFUSED,
-    ASKED_BUSY, /* it runs another program just now */
+    ASKED_BUSY, /* the process is in the middle of an execve */
     ASKED_DEAD,
     ASKED_GONE,
 };
 
 static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread, int *cause)
 {
-    /* One alarm may have come by chance, in the middle of it. */
+    /* A single alarm may have come at the wrong time, so try twice. */
     if (seize(thread->tid) || (errno == EAGAIN && seize(thread->tid))) {
-        ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* when it is gone, waiting for it tells */
+        ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* if the thread is gone, wait_for() reports that */
         thread->hold = HOLD_ASKED;
         thread->signal = 0;
         thread->late = false;
-        return ASKED;
+        return ASKED_SEIZED;
     }
     *cause = errno;
     if (*cause == EAGAIN)
@@ -175,7 +179,7 @@ static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread,
     return is_dead(state) ? ASKED_DEAD : ASKED_REFUSED;
 }
 
-/* Whether it was let go of. It is not when it was killed, or its process ran another program, just now. */
+/* Releases a thread. False when the thread was just killed, or its process made an execve. */
 static bool let_go(struct frozen_thread *thread)
 {
     const bool good = ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal) == 0;
@@ -196,7 +200,7 @@ static void add(struct freeze *freeze, pid_t tid)
     freeze->threads[freeze->count++] = (struct frozen_thread){ .tid = tid };
 }
 
-/* The threads that are listed; 0 when that is not known. */
+/* The number of threads in /proc/PID/task; 0: not known. */
 static size_t number_of_tasks(const struct freeze *freeze)
 {
     struct stat tasks;
@@ -205,7 +209,7 @@ static size_t number_of_tasks(const struct freeze *freeze)
     return tasks.st_nlink - LINKS_OF_TASKS;
 }
 
-/* Learns of the threads that there are. False when all were known. */
+/* Adds the threads of /proc/PID/task that are not known yet. Returns whether there was one. */
 static bool list_threads(struct freeze *freeze)
 {
     const size_t known = freeze->count;
@@ -221,7 +225,7 @@ static bool list_threads(struct freeze *freeze)
     return freeze->count > known;
 }
 
-/* Notes why a thread could not be seized, once. */
+/* Notes why a thread could not be seized. The first reason stays. */
 static void note_refusal(struct freeze *freeze, pid_t tid, int cause)
 {
     char path[64];
@@ -241,7 +245,7 @@ static void note_refusal(struct freeze *freeze, pid_t tid, int cause)
     text_free(name);
 }
 
-/* Asks those to stop that are not asked yet. False when one of them can't be. */
+/* Asks all threads to stop that were not asked yet. False when a thread cannot be asked. */
 static bool ask_all(struct freeze *freeze)
 {
     bool good = true;
@@ -250,7 +254,7 @@ static bool ask_all(struct freeze *freeze)
         if (freeze->threads[i].hold != HOLD_NONE)
             continue;
         switch (ask(freeze, &freeze->threads[i], &cause)) {
-        case ASKED:
+        case ASKED_SEIZED:
             break;
         case ASKED_REFUSED:
             note_refusal(freeze, freeze->threads[i].tid, cause);
@@ -268,8 +272,8 @@ static bool ask_all(struct freeze *freeze)
     return good;
 }
 
-/* A thread that runs another program waits for us to reap those that it ended, while we wait for it to stop. They stay
- * in the list, for the caller is in the middle of it, until they are asked again. */
+/* Reaps threads that have ended. A thread in an execve waits until the recorder reaps the other threads of its process,
+ * and only then stops. The rows stay, because the caller iterates over them; the next ask_all() removes them. */
 static void reap_ended(struct freeze *freeze)
 {
     for (size_t i = 0; i < freeze->count; i++) {
@@ -279,7 +283,7 @@ static void reap_ended(struct freeze *freeze)
     }
 }
 
-/* Waits until a thread has stopped or can't run before it does. False when that took too long. */
+/* Waits until a thread has stopped, or will run no code of its program before it stops. False after `give_up_ns`. */
 static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_ns)
 {
     for (;;) {
@@ -307,8 +311,8 @@ static bool wait_for_all(struct freeze *freeze, uint64_t give_up_ns)
     return good;
 }
 
-/* Those that stand still. So does a main thread that ended before the others: it stays in the kernel's list, others
- * that have ended soon leave it. */
+/* The number of threads that stand still. A main thread that ended before the others counts, too: it stays in
+ * /proc/PID/task. Other threads that have ended soon leave /proc/PID/task. */
 static size_t number_of_standing(const struct freeze *freeze)
 {
     size_t standing = 0;
@@ -319,8 +323,9 @@ static size_t number_of_standing(const struct freeze *freeze)
     return standing;
 }
 
-/* Threads that run may start others. Once as many stand still as there are, all do. To find no new one is not enough:
- * the list ends early at a thread that goes just then. Where the number is not told, there is nothing better. */
+/* Stops all threads. A running thread may start others, so the loop goes on until as many threads stand still as
+ * /proc/PID/task has. Finding no new thread is a weaker proof, because readdir() ends early when a thread ends at the
+ * same time. It is used only where the number of threads is not known. */
 static bool stop_all(struct freeze *freeze)
 {
     const uint64_t give_up_ns = clock_now_ns() + (freeze->patience_ns ? freeze->patience_ns : PATIENCE_NS);
@@ -337,7 +342,7 @@ static bool stop_all(struct freeze *freeze)
         if (!list_threads(freeze) && number == 0)
             return true;
         reap_ended(freeze);
-        sched_yield(); /* to one that ends and is still counted */
+        sched_yield(); /* a thread that is ending may still be counted: let it run */
     } while (clock_now_ns() < give_up_ns);
     return false;
 }
@@ -356,7 +361,7 @@ bool freeze_begin(struct freeze *freeze)
 
 void freeze_end(struct freeze *freeze)
 {
-    /* A main thread that was killed can be reaped after the others only. */
+    /* In reverse: the main thread comes last, because it can only be reaped after all others. */
     for (size_t i = freeze->count; i-- > 0;)
         if (freeze->threads[i].hold == HOLD_STOPPED)
             let_go(&freeze->threads[i]);

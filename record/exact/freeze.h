@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Stops all threads of a process for a moment and lets them run again.
  *
- * Each thread is seized with ptrace and let go again in every freeze, so that between two of them the process is
- * nobody's: signals, debuggers and its parent see nothing of us. The kernel ends a freeze by itself when we die,
- * whatever of. A process that a signal had stopped stays stopped, and a signal that comes meanwhile is passed on.
+ * Each freeze seizes all threads with ptrace, and releases them at its end. Between two freezes nobody traces the
+ * process: signals, debuggers and its parent do not notice the recorder. If the recorder dies during a freeze, the
+ * kernel releases the threads. A process that a signal had stopped before the freeze stays stopped. A signal that
+ * arrives during the freeze is passed on.
  *
- * A thread that was asked to stop can't run any code of its program before it has. So one that waits deep in the
- * kernel (state D), and will stop once it comes out of there, is as good as stopped: it is let go when it does, see
- * freeze_settle().
+ * A thread that was asked to stop runs no more code of its program before it stops. So a thread that waits deep in the
+ * kernel (state D) counts as stopped: it stops when it returns from the kernel, and freeze_settle() then releases it.
  *
- * To stop and let go costs more the more threads there are, and on a slow machine. How long a freeze lasted is noted,
- * so that the caller can leave the program more time than it takes. */
+ * A freeze takes longer with more threads. The caller reads in `lasted_ns` how long the last freeze took, and spaces
+ * the ticks so that the program has more time than the freezes take. */
 #ifndef PYREEL_RECORD_EXACT_FREEZE_H
 #define PYREEL_RECORD_EXACT_FREEZE_H
 
@@ -23,52 +23,56 @@
 #include <time.h>
 
 enum hold {
-    HOLD_NONE,  /* only known to be there */
-    HOLD_ASKED, /* seized and asked to stop */
+    HOLD_NONE,  /* the thread is listed, and not seized */
+    HOLD_ASKED, /* the thread is seized and asked to stop */
     HOLD_STOPPED,
 };
 
 struct frozen_thread {
     pid_t tid;
     enum hold hold;
-    bool late;  /* it waited deep in the kernel when it was last looked at */
-    int signal; /* that it was about to get when it stopped; 0: none */
+    bool late;  /* the thread waited deep in the kernel, or was dead, at the last look */
+    int signal; /* the signal that the thread was about to get when it stopped; 0: none. Passed on at the release */
 };
 
 struct freeze {
     /* set by the caller */
-    uint64_t patience_ns; /* how long threads may take to stop; 0: as long as most do */
+    uint64_t patience_ns; /* how long the threads may take to stop; 0: a default */
 
     pid_t pid;     /* 0: not open */
-    bool child;    /* of ours: its end is for others to wait for */
+    bool child;    /* the process is a child of the recorder: command_wait() reaps it */
     DIR *tasks;    /* /proc/PID/task */
-    bool timed;    /* there is a timer */
-    timer_t timer; /* ends waits for a thread that does not stop */
+    bool timed;    /* `timer` exists */
+    timer_t timer; /* interrupts the wait for a thread that does not stop */
     struct frozen_thread *threads;
     size_t count, room;
-    uint64_t began_ns, lasted_ns;          /* of the last freeze */
-    bool stopped;                          /* by a signal, when it was last frozen */
-    char refusal[128];                     /* why a thread could not be stopped, in words */
-    uint64_t partial_count, stopped_count; /* freezes that left a thread running, and of a process that was stopped */
+    uint64_t began_ns, lasted_ns; /* start (monotonic) and duration of the last freeze */
+    bool stopped;                 /* during the last freeze, a signal had stopped the process */
+    char refusal[128];            /* why a thread could not be seized, for the user; empty: no reason */
+    uint64_t partial_count;       /* freezes that left a thread running */
+    uint64_t stopped_count;       /* freezes of a process that a signal had stopped */
 };
 
-/* Takes a process that runs, and freezes it once to see whether that works. It may be open for the process already.
- * False when it can't be frozen, with the reason. */
+/* Opens a running process, and freezes it once as a test. May be called again for the same process. False with the
+ * reason when the process cannot be frozen. */
 bool freeze_open(struct freeze *freeze, pid_t pid, struct fault *why);
 
-/* Stops all threads. False when one of them may run on, which is counted; freeze_end() is due in any case. */
+/* Stops all threads. False when a thread may still run; `partial_count` counts these freezes. The caller calls
+ * freeze_end() in both cases. */
 bool freeze_begin(struct freeze *freeze);
+
+/* Releases all threads that have stopped. */
 void freeze_end(struct freeze *freeze);
 
-/* Lets go of threads that had not stopped before the end of a freeze, and have now. Whether there are any left: they
- * stop soon and then wait for this to be called again. */
+/* Releases the threads that stopped only after the end of their freeze. Returns whether such threads are left. A thread
+ * that is left will stop, and stands still until the next call. */
 bool freeze_settle(struct freeze *freeze);
 
-/* Says on standard error what there was to the freezes of so many ticks: the recording is less, or other, than meant.
- */
+/* Prints on standard error in how many of the `ticks` a freeze was incomplete, or a signal had stopped the process. */
 void freeze_report(const struct freeze *freeze, uint64_t ticks);
 
-/* Safe on a zeroed or closed one. A thread that has not settled is let go when our process ends. */
+/* Frees everything. Safe on a zeroed or closed struct. The kernel releases threads that have not settled when the
+ * recorder ends. */
 void freeze_close(struct freeze *freeze);
 
 #endif

@@ -15,45 +15,46 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define ATTEMPTS   4        /* of work that waits each time */
-#define MOMENTS    8        /* that are known of a post: a power of 2, more than MOMENTS_AHEAD and a moment */
-#define SPIN_NS    80000    /* the caller waits so long without going to sleep: work is done in less, as a rule */
-#define STARVED_NS 50000000 /* a post that comes so late does not get its processor */
-#define SWITCH_NS  7000     /* what an interrupt and two switches take besides the post's own time */
+#define ATTEMPTS   4        /* most repetitions of work during which the post sleeps each time */
+#define MOMENTS    8        /* moments that a post remembers: a power of 2, greater than MOMENTS_AHEAD + 1 */
+#define SPIN_NS    80000    /* the caller spins so long before it sleeps: most work takes less */
+#define STARVED_NS 50000000 /* a post that is later than this does not get its processor: the caller gives up */
+#define SWITCH_NS  7000     /* estimated cost of an interrupt and two switches, besides the post's processor time */
 #define STACK_SIZE (1u << 20)
 #define NS         1000000000u
-#define CLAIM_NS   30000 /* a post waits so long for another one that asks whether the work is its own */
-#define WORKING    UINT32_MAX
+#define CLAIM_NS   30000      /* how long a post waits for another post that asks whether the work is its own */
+#define WORKING    UINT32_MAX /* value of post->free while the post works */
 
-/* Whose the work is: not known; a post asks whether it is its own; that of a post which does it or has done it. */
+/* Who has the work: no post yet; a post asks whether the work is its own; a post does the work, or has done it. */
 enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN };
 
-/* How work went. */
+/* The result of work. */
 struct stood {
     bool done, waited, stayed;
-    uint64_t began_ns; /* when it was begun first */
-    uint64_t used_ns;  /* processor time of the thread that did it, as the kernel has it: mostly without this time */
+    uint64_t began_ns; /* when the first attempt began (monotonic) */
+    uint64_t used_ns;  /* the kernel's processor time of the thread; it mostly lags behind by the present work */
 };
 
-/* Appointments have numbers, from 1. */
+/* Appointments of a post have numbers, from 1. */
 struct post {
     struct stand *stand;
     uint32_t processor;
     pthread_t thread;
-    int timers[MOMENTS_AHEAD];         /* of appointment n: n % MOMENTS_AHEAD */
-    _Atomic uint64_t moments[MOMENTS]; /* of appointment n: n % MOMENTS */
-    _Atomic uint32_t last; /* the last one whose moment is known. A futex: without more, the post sleeps on it */
+    int timers[MOMENTS_AHEAD];         /* timer of appointment n: n % MOMENTS_AHEAD */
+    _Atomic uint64_t moments[MOMENTS]; /* moment of appointment n: n % MOMENTS */
+    _Atomic uint32_t
+        last; /* the last appointment with a known moment. A futex: the post sleeps on it until it changes */
     _Atomic bool stop;
-    _Atomic uint32_t free;   /* the one that work may be done at */
-    _Atomic uint32_t passed; /* the one whose moment was last */
+    _Atomic uint32_t free;   /* the appointment at which the post may work; 0: none; WORKING */
+    _Atomic uint32_t passed; /* the last appointment whose moment is over */
 
-    _Atomic uint32_t wakes; /* so far, those for nothing too */
+    _Atomic uint32_t wakes; /* number of wake-ups so far, also those without work */
 
-    uint32_t appointed;     /* the caller's: the one that it waits for */
-    uint32_t worked;        /* the last one that there was work at */
-    struct stood stood;     /* how that went */
-    uint64_t counted_ns;    /* of its processor time, in stand->taken_ns ... */
-    uint32_t counted_wakes; /* ... and of its wakes */
+    uint32_t appointed;     /* the appointment that the caller waits for. Used by the caller only */
+    uint32_t worked;        /* the last appointment at which the post tried to work */
+    struct stood stood;     /* the result of that work */
+    uint64_t counted_ns;    /* the post's processor time that stand->taken_ns has, ... */
+    uint32_t counted_wakes; /* ... and the wake-ups */
 };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
@@ -66,7 +67,7 @@ static void futex_wake(_Atomic uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Lets the other thread of the core go on while we spin. */
+/* Gives the other hardware thread of the core more resources while this thread spins. */
 static void pause_a_moment(void)
 {
 #if defined(__x86_64__)
@@ -76,7 +77,7 @@ static void pause_a_moment(void)
 #endif
 }
 
-/* Whether appointment a comes before b. */
+/* Whether appointment a comes before appointment b. Numbers may wrap around. */
 static bool is_before(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) < 0;
@@ -92,14 +93,14 @@ static void bind_to(uint32_t processor)
     sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* A moment that has passed is at once. */
+/* Arms a timer. A moment in the past expires at once. */
 static void arm(int timer, uint64_t moment_ns)
 {
     const struct itimerspec when = { .it_value = { (time_t)(moment_ns / NS), (long)(moment_ns % NS) } };
     timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* The moment may be moved meanwhile: pass_pending(). */
+/* Arms the timer of an appointment. pass_pending() may change the moment at the same time, so compares again. */
 static void arm_appointment(struct post *post, uint32_t number)
 {
     uint64_t moment_ns;
@@ -109,8 +110,8 @@ static void arm_appointment(struct post *post, uint32_t number)
     } while (atomic_load(&post->moments[number % MOMENTS]) != moment_ns);
 }
 
-/* Work that has waited is done again at once: whoever had what it waited for runs on until we wake, and stands still
- * only then. `before`: as we came. */
+/* Does the work. If the thread slept during the work, does the work again at once: the program ran while the thread
+ * slept, and stands still only now. `before`: the counts when the thread came to the processor. */
 static struct stood do_work(const struct stand *stand, uint32_t processor, struct stay before, uint64_t now_ns)
 {
     struct stood stood = { .began_ns = now_ns };
@@ -128,8 +129,8 @@ static struct stood do_work(const struct stand *stand, uint32_t processor, struc
     return stood;
 }
 
-/* Takes the work if it is to be done here. Another post that asks is waited for, and not for long: it may have to wait
- * for what the program has, which can't go on here meanwhile. */
+/* Takes the work if it belongs to this processor. Waits while another post asks, but not long: the other post may wait
+ * for a lock of the program, and this post may keep the lock's holder from running. */
 static bool take_claim(struct stand *stand, uint32_t processor)
 {
     const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
@@ -152,12 +153,12 @@ static void do_appointed(struct post *post, uint32_t number)
     if (stand->appointed_count < 2)
         atomic_store(&stand->claim, CLAIM_TAKEN);
     const uint64_t now_ns = clock_now_ns();
-    const struct stay before = stand_stay_now(); /* to ask may be to wait */
+    const struct stay before = stand_stay_now(); /* before take_claim(), which may sleep */
     post->stood = (struct stood){ .used_ns = before.used_ns };
     if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
         return;
     post->stood = do_work(stand, post->processor, before, now_ns);
-    post->stood.stayed &= sched_getcpu() == (int)post->processor; /* not where cpusets have changed since */
+    post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
 }
 
 static void *post_main(void *data)
@@ -174,7 +175,7 @@ static void *post_main(void *data)
             break;
         for (; is_before(armed, last) && is_before(armed, next + MOMENTS_AHEAD - 1); armed++)
             arm_appointment(post, armed + 1);
-        if (atomic_load(&post->stop)) /* it may have come before the timer was armed */
+        if (atomic_load(&post->stop)) /* close_post() may have armed the timer before this loop did */
             break;
         uint64_t expired;
         while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
@@ -199,13 +200,13 @@ static void free_post(struct post *post)
     free(post);
 }
 
-/* Signals are for the caller, whose sleep they interrupt. */
+/* Starts the thread of a post, with signals blocked: signals must interrupt the sleep of the caller. */
 static bool start(struct post *post)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
     sigfillset(&all);
-    sigdelset(&all, SIGXCPU); /* the watchdog of its priority */
+    sigdelset(&all, SIGXCPU); /* ends a real-time thread that runs too long, see priority_raise() */
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -256,14 +257,15 @@ bool stand_may(const struct stand *stand, uint32_t processor)
     return processor < STAND_PROCESSORS && CPU_ISSET(processor, &stand->allowed);
 }
 
-/* Adds the caller's waits since then to those that are for our sake, and not for what the work reads. */
+/* Adds the caller's sleeps since `before` to stand->waits: sleeps for a post, not for what the work reads. */
 static void note_waits(struct stand *stand, const struct stay *before)
 {
     stand->waits += stand_stay_now().waits - before->waits;
 }
 
-/* Two of us on the program's processor would interrupt the program twice in a tick. Where there is no other processor,
- * the caller's time is the program's loss, too: as likely as it is that it is on the same one as the program. */
+/* Moves the caller away from the processors of the appointment, because caller and post on one processor would
+ * interrupt the program twice per tick. If there is no other processor, the program loses the caller's time, too:
+ * note_taken() adds that time, divided by the number of processors. */
 static void step_aside(struct stand *stand, const uint32_t *processors, size_t count)
 {
     const bool crowded = stand->crowded;
@@ -283,8 +285,8 @@ static void step_aside(struct stand *stand, const uint32_t *processors, size_t c
     note_waits(stand, &before);
 }
 
-/* Makes a moment known. Returns the number of its appointment. */
-static uint32_t tell_moment(struct post *post, uint64_t moment_ns)
+/* Announces a moment to a post. Returns the number of the appointment. */
+static uint32_t announce_moment(struct post *post, uint64_t moment_ns)
 {
     const uint32_t number = atomic_load(&post->last) + 1;
     post->moments[number % MOMENTS] = moment_ns;
@@ -292,8 +294,8 @@ static uint32_t tell_moment(struct post *post, uint64_t moment_ns)
     return number;
 }
 
-/* Moments that the post was told of and will not be needed: they are over at once, else what is appointed now would
- * have to wait for them. */
+/* Makes all announced moments expire at once, when they are not needed any more. Otherwise the post would wait for them
+ * before the new appointment. */
 static void pass_pending(struct post *post, uint32_t last)
 {
     for (uint32_t number = atomic_load(&post->passed) + 1; !is_before(last, number); number++) {
@@ -310,8 +312,8 @@ static struct post *post_on(struct stand *stand, uint32_t processor)
     return *post;
 }
 
-/* The number of an appointment that the post was told of; 0: there is none at this moment. */
-static uint32_t find_told(const struct post *post, uint64_t moment_ns)
+/* The number of the announced appointment with this moment; 0: none. */
+static uint32_t find_announced(const struct post *post, uint64_t moment_ns)
 {
     const uint32_t last = atomic_load(&post->last);
     for (uint32_t number = last; number && last - number < MOMENTS_AHEAD; number--)
@@ -322,16 +324,16 @@ static uint32_t find_told(const struct post *post, uint64_t moment_ns)
 
 static void appoint_post(struct post *post, const struct moments *moments)
 {
-    /* All that the post needs is there before the post can see the moment. */
-    const uint32_t known = atomic_load(&post->last), told = find_told(post, moments->due_ns);
-    if (!told)
+    /* stand_appoint() has set everything that the post needs, before the post can see the moment. */
+    const uint32_t known = atomic_load(&post->last), announced = find_announced(post, moments->due_ns);
+    if (!announced)
         pass_pending(post, known);
-    atomic_store(&post->free, told ? told : known + 1);
-    post->appointed = told ? told : tell_moment(post, moments->due_ns);
+    atomic_store(&post->free, announced ? announced : known + 1);
+    post->appointed = announced ? announced : announce_moment(post, moments->due_ns);
     for (uint32_t i = 0; i < MOMENTS_AHEAD && moments->next_ns[i]; i++)
         if (is_before(atomic_load(&post->last), post->appointed + 1 + i))
-            tell_moment(post, moments->next_ns[i]);
-    /* The post sleeps until a moment that it knew before, or until it is told of one. */
+            announce_moment(post, moments->next_ns[i]);
+    /* A post that has passed all moments it knew sleeps on post->last. */
     if (!is_before(atomic_load(&post->passed), known))
         futex_wake(&post->last);
 }
@@ -367,15 +369,15 @@ static bool has_passed(struct post *post)
     return !is_before(atomic_load_explicit(&post->passed, memory_order_acquire), post->appointed);
 }
 
-/* Calls off an appointment. False when the post is at it. */
+/* Calls off an appointment. False when the post works at it. */
 static bool call_off(struct post *post)
 {
     uint32_t number = post->appointed;
     return atomic_compare_exchange_strong(&post->free, &number, 0) || atomic_load(&post->free) != WORKING;
 }
 
-/* Whether everything is the caller's again: each post has come, or need not. Those that have not come when the work is
- * taken, or when the caller gives up, are called off. */
+/* Whether all data belongs to the caller again: each post has passed the moment, or was called off. Calls off the posts
+ * that have not passed it when a post has taken the work, or when the caller gives up. */
 static bool is_settled(struct stand *stand, bool gives_up)
 {
     const bool over = gives_up || atomic_load_explicit(&stand->claim, memory_order_acquire) == CLAIM_TAKEN;
@@ -385,7 +387,7 @@ static bool is_settled(struct stand *stand, bool gives_up)
     return settled;
 }
 
-/* Whether a post that is still to come has the processor on which the caller runs. */
+/* Whether the caller runs on the processor of a post that has not come yet: then the caller must not spin. */
 static bool is_in_the_way(struct stand *stand)
 {
     const int here = sched_getcpu();
@@ -395,8 +397,9 @@ static bool is_in_the_way(struct stand *stand)
     return false;
 }
 
-/* To be woken takes ten times what a few microseconds of spinning do, and costs the program as well. A post that does
- * not get its processor, as when a thread with a higher priority has that, is not waited for. */
+/* Waits for the posts of the appointment: spins first, because a sleep and a wake-up take ten times as long and also
+ * cost the program time. Gives up after `patience_ns`: a post may not get its processor, for example from a thread with
+ * a higher priority. */
 static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
 {
     static const struct timespec nap = { .tv_nsec = SPIN_NS + STARVED_NS };
@@ -416,7 +419,7 @@ static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
     note_waits(stand, &before);
 }
 
-/* The processor time that was used since the last call with this sum. */
+/* The processor time since the last call with this sum; updates the sum. */
 static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
 {
     const uint64_t more_ns = used_ns - *counted_ns;
@@ -424,7 +427,7 @@ static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
     return more_ns;
 }
 
-/* Counts what the appointment took. All processors lose their time at once, so the largest loss counts. */
+/* Adds the cost of the appointment to stand->taken_ns. The posts run at the same time, so the largest cost counts. */
 static void note_taken(struct stand *stand)
 {
     uint64_t most_ns = 0;
@@ -453,7 +456,7 @@ static void note(struct stand *stand, const struct stood *stood)
     stand->began_ns = stood->began_ns;
 }
 
-/* The caller is on the only processor, and so it stands there. */
+/* Does the work in the caller's thread, where the recorder may use one processor only. */
 static bool work_here(struct stand *stand)
 {
     const struct stay before = stand_stay_now();
@@ -466,7 +469,7 @@ static bool work_here(struct stand *stand)
     return stood.done;
 }
 
-/* The post that did the work; NULL: none did. */
+/* The post that did the work; NULL: none. */
 static const struct post *find_doer(struct stand *stand)
 {
     for (size_t i = 0; i < stand->appointed_count; i++) {

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Standing on a processor: work is done by a thread of ours, a post, that is bound to it. When a post wakes, the kernel
- * preempts whatever runs there, and as long as the post runs, nothing else does. So a thread of the program whose
- * processor that is stands still. No privilege is needed, and the program only sees what any other process would do to
- * it.
+/* Does work on a chosen processor at a chosen moment. The work runs in a post: a thread of the recorder that is bound
+ * to the processor. When a post wakes, the kernel preempts the thread that runs there. While the post runs, nothing
+ * else runs on this processor, so a thread of the program on it stands still. This needs no privilege, and the program
+ * sees only what any other process would do to it.
  *
- * Work may be appointed on several processors when it is not known on which of them there will be something to do. All
- * their posts wake at the moment. One after the other, each asks whether the work is its own, until one takes it:
+ * The caller may appoint work on several processors, when it does not know which of them the work belongs to. All their
+ * posts wake at the moment. One after the other, each post asks whether the work belongs to its processor, until one
+ * post takes the work:
  *
  *     post 0     │ asks: no ·
  *     post 1     │ waits    │ asks: yes │ does it ·
  *     post 2         │ waits            ·
  *
- * A post wakes by a timer of its own, on its own processor. The timer's interrupt stops the program at the moment that
- * was drawn, wherever the program is. To wake the post from another processor would be wrong: the kernel marks the
- * program's thread at once, and the interrupt follows some microseconds later; a system call that ends in between gives
- * way to the post early. A program that makes many calls would be seen at their ends, three times as often as it is
- * there (tests/bench/README.md).
+ * Each post wakes by its own timer on its own processor. The timer's interrupt stops the program exactly at the drawn
+ * moment. A wake-up from another processor would distort samples: the kernel first marks the program's thread for
+ * preemption, and the interrupt follows some microseconds later. A system call that ends between the two yields to the
+ * post early. Samples would show the ends of system calls three times too often (tests/bench/README.md).
  *
- *     caller        tells 1, 2, 3       meets 1, tells 4             meets 2, tells 5
+ *     caller        announces 1, 2, 3   meets 1, announces 4         meets 2, announces 5
  *     post          arms 1, 2 ·········│1│ arms 3 ··················│2│ arms 4 ·········
  *     the program   runs ··············   runs ·····················   runs
  *
- * When a post leaves, the timer of the next moment is armed already, and the post arms the timer of the moment after
- * that: to arm a timer that is not the next one costs no access to the timer's hardware, which takes 5 us in a virtual
- * machine. So the caller tells MOMENTS_AHEAD moments beyond the one that is due. While a post works the caller waits or
- * is elsewhere: all that the work uses is the post's from the moment that was appointed until stand_meet(), and nothing
- * needs a lock. Work that has waited for something is done again at once, since the program went on meanwhile. Where we
- * have only one processor, the caller does the work itself, being there already. */
+ * When a post ends its work, the timer of the next moment is armed already, and the post arms the timer of the moment
+ * after that. Arming a timer that is not the next one to expire needs no access to the timer's hardware, which takes 5
+ * us in a virtual machine. So the caller announces MOMENTS_AHEAD moments beyond the one that is due.
+ *
+ * The data of the work belongs to the post from the appointed moment until stand_meet() returns. The caller does not
+ * touch the data in that time, so no lock is needed. Work during which the post slept is done again at once, because
+ * the program ran meanwhile. If the recorder may use one processor only, the caller does the work itself. */
 #ifndef PYREEL_RECORD_EXACT_STAND_H
 #define PYREEL_RECORD_EXACT_STAND_H
 
@@ -39,77 +40,81 @@
 #include <stdint.h>
 
 #define STAND_PROCESSORS CPU_SETSIZE
-#define STAND_LATE_NS                                                                                                  \
-    45000 /* work is done so long after its moment, as a rule: when the caller should come to meet it */
+/* Time from the moment to the end of the work, as a rule. The caller calls stand_meet() that long after the moment. */
+#define STAND_LATE_NS 45000
 
 struct post;
-/* Whether the work is to be done on this processor, where it is asked. */
+
+/* Whether the work belongs to this processor. Called in a post on this processor. */
 typedef bool stand_ask(void *data, uint32_t processor);
-/* Does the work on this processor. False when there was none. */
+
+/* Does the work. Called in a post on this processor. False when there was nothing to do. */
 typedef bool stand_work(void *data, uint32_t processor, uint64_t now_ns);
 
-#define STAND_AT_ONCE 16 /* processors of an appointment, at most */
+#define STAND_AT_ONCE 16 /* most processors per appointment */
 
 /* `= {0}` is closed. */
 struct stand {
-    cpu_set_t allowed; /* processors that we may run on */
-    int count;
+    cpu_set_t allowed;                    /* processors that the recorder may use, ... */
+    int count;                            /* ... and their number */
     bool raise;                           /* posts raise their priority */
     struct post *posts[STAND_PROCESSORS]; /* by processor; NULL: none yet */
 
     struct post *appointed[STAND_AT_ONCE]; /* the posts of the last appointment ... */
-    size_t appointed_count;                /* ... and how many there are; 0: the caller itself */
+    size_t appointed_count;                /* ... and their number; 0: the caller does the work itself */
     stand_ask *ask;
     stand_work *work;
     void *data;
-    uint32_t processor; /* for the caller itself */
-    uint64_t moment_ns; /* the same */
+    uint32_t processor; /* used when the caller does the work: its processor, ... */
+    uint64_t moment_ns; /* ... and the moment */
 
-    _Atomic uint32_t claim;  /* which post has the work: see stand.c */
-    _Atomic uint32_t passes; /* of posts. A futex: the caller sleeps on it */
-    _Atomic bool caller_sleeps;
+    _Atomic uint32_t claim;     /* enum claim of stand.c: whether a post has taken the work */
+    _Atomic uint32_t passes;    /* moments that posts have passed. A futex: the caller sleeps on it */
+    _Atomic bool caller_sleeps; /* the caller sleeps, or is about to: posts wake it */
 
-    bool stayed;         /* nothing else ran on the processor while the last work was done there */
-    bool waited;         /* the last work waited for something, and was done again right after */
-    uint64_t began_ns;   /* when the last work began */
-    uint64_t works;      /* appointments that posts came to, or the caller */
-    uint64_t waits;      /* of the caller for a post, in the kernel */
+    bool stayed;         /* nothing else ran on the processor during the last work */
+    bool waited;         /* the post slept during the last work, and did the work again */
+    uint64_t began_ns;   /* when the last work began (monotonic) */
+    uint64_t works;      /* appointments that a post came to, or that the caller did itself */
+    uint64_t waits;      /* how often the caller slept to wait for a post or a moment */
     uint64_t taken_ns;   /* see stand_taken_ns() */
-    uint64_t counted_ns; /* of the caller's processor time, in it */
-    bool crowded;        /* the caller has no processor besides those of the appointment */
+    uint64_t counted_ns; /* the caller's processor time that `taken_ns` has or that does not count */
+    bool crowded;        /* the caller has no processor besides those of the appointment, and runs on one of these */
 };
 
-/* Asks which processors we may use. */
+/* Finds the processors that the recorder may use. `raise`: posts raise their priority. */
 void stand_open(struct stand *stand, bool raise);
 
-/* Whether work can be done on a processor. */
+/* Whether the recorder may use this processor. */
 bool stand_may(const struct stand *stand, uint32_t processor);
 
-/* Appoints work(data, processor, now) on one of the processors at moments->due_ns, and tells the posts which moments
- * will most likely be appointed there next. ask(data, processor) tells which processor it is; where there is but one,
- * nobody is asked. False when work can't be done on one of the processors. */
+/* Appoints work(data, processor, now) at moments->due_ns on one of the processors. The posts also learn the next
+ * moments, for which the same processors are likely appointed. With several processors, the work runs on the first one
+ * for which ask(data, processor) returns true. With one processor `ask` is not called. False when the recorder may not
+ * use one of the processors. */
 bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
                    stand_ask *ask, stand_work *work, void *data);
 
-/* Waits until the work that was appointed last is done, and tells whether it is. False when it was none of the posts',
- * or when they came by before the work was theirs: the appointment was made too late. */
+/* Waits until the last appointment is over. Returns whether a post did the work. False when the work belonged to none
+ * of the processors, or when the posts passed the moment before the appointment was made. */
 bool stand_meet(struct stand *stand);
 
-/* Calls off what was appointed and not met: it is done by now, or never will be. */
+/* Calls off the last appointment. After the return no post does the work any more, and the data is the caller's. */
 void stand_cancel(struct stand *stand);
 
-/* The time that all the work has taken from the processors it was done on, with an estimate of what it takes to get
- * there and back. Processors lose theirs at once: it is that of the one that lost most. */
+/* The processor time that all work has taken from the program, with an estimate for interrupts and switches. Where
+ * several posts woke at one moment, the post that took most counts. */
 uint64_t stand_taken_ns(const struct stand *stand);
 
-/* Safe on a zeroed or closed one. */
+/* Ends all posts. Safe on a zeroed or closed struct. */
 void stand_close(struct stand *stand);
 
-/* How often the calling thread has left its processor so far: by itself, since it waited for something, or not. While
- * neither changes, the thread stays there, and nothing else runs there. */
+/* How often the calling thread has left its processor so far. While both counts stay the same, the thread was on its
+ * processor all the time, and nothing else ran there. */
 struct stay {
-    uint64_t waits, preemptions;
-    uint64_t used_ns; /* processor time so far, to the microsecond */
+    uint64_t waits;       /* the thread slept */
+    uint64_t preemptions; /* the kernel ran another thread instead */
+    uint64_t used_ns;     /* processor time so far, to the microsecond */
 };
 struct stay stand_stay_now(void);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/thread_status.h"
 
-#include "formats/model/attribute.h" #define LOOK_NS                                                                           1000 /* approximate time to ask for a thread's processor */ #define SHARE 10 /* if the mode does not need the processors, asking may take 1/10 of the interval */
+#include "formats/model/attribute.h"
+
+#define LOOK_NS 1000 /* approximate time to ask for a thread's processor */
+#define SHARE   10   /* if the mode does not need the processors, asking may take 1/10 of the interval */
 
 const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
 
