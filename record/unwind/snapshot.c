@@ -429,22 +429,23 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     return ATTEMPT_ACCEPTED;
 }
 
-void snapshot_widen(struct snapshot *s, uint32_t size)
+void snapshot_widen(struct snapshot *s, const struct found_frame *found, uint32_t size)
 {
-    struct off_stack *off_stack = s->found_off_stack;
+    struct off_stack *off_stack = found->off_stack ? &s->off_stack[found->off_stack - 1] : NULL;
     if (!off_stack || size <= off_stack->next || size > OFF_STACK_MOST)
         return;
     off_stack->next = size;
     s->comparable = false;
 }
 
-enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, uint64_t end)
+enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, const struct found_frame *found, uint64_t end)
 {
-    if (s->found_off_stack) {
-        const uint64_t size = end - s->found_off_stack->frame;
+    if (found->off_stack) {
+        struct off_stack *off_stack = &s->off_stack[found->off_stack - 1];
+        const uint64_t size = end - off_stack->frame;
         if (size > CHUNK_LIMIT)
             return ATTEMPT_TORN;
-        s->found_off_stack->next = size > s->found_off_stack->next ? (uint32_t)size : s->found_off_stack->next;
+        off_stack->next = size > off_stack->next ? (uint32_t)size : off_stack->next;
         return changed_plan(s);
     }
     return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : ATTEMPT_TORN;

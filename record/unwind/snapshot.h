@@ -120,11 +120,10 @@ struct snapshot {
     uint32_t near_from, near_at, near_step; /* near copies of chunk `near_chunk`: from this byte of the chunk on, at
                                                this offset of the copy, so far apart; near_at 0: there are none */
     size_t near_chunk;
-    size_t off_stack_pieces;           /* number of pieces that the off-stack frames are in, without second copies */
-    size_t same_chunk;                 /* chunks before this index are the same as in `last`, ... */
-    uint32_t same_until;               /* ... and so are these many bytes of this chunk: snapshot_find_changes() */
-    struct off_stack *found_off_stack; /* the off-stack frame that snapshot_find() found last; NULL: it found ... */
-    size_t found_chunk;                /* ... a frame in this chunk */
+    size_t off_stack_pieces; /* number of pieces that the off-stack frames are in, without second copies */
+    size_t same_chunk;       /* chunks before this index are the same as in `last`, ... */
+    uint32_t same_until;     /* ... and so are these many bytes of this chunk: snapshot_find_changes() */
+    size_t near_chunk_hint;  /* a chunk near which the next frame is probably found: speed alone depends on it */
 };
 
 /* Adds the thread's pieces to a batch; `thread` is the address of the thread's state. Returns false when the batch has
@@ -170,9 +169,20 @@ uint64_t snapshot_current(const struct snapshot *snapshot, const struct layout *
  * frame does not name the previous one yet. */
 enum attempt snapshot_caller(struct snapshot *snapshot, uint64_t *frame);
 
-/* The layout->frame_size bytes of the frame at an address in the target; NULL when the copy does not have them. The
- * functions below that speak of "the frame found last" mean the last success of this function. */
-const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+/* Where the copy has a frame. */
+struct found_frame {
+    const unsigned char *bytes; /* layout->frame_size of them; NULL: the copy does not have the frame */
+    size_t off_stack;           /* the index of an off-stack frame + 1; 0: the frame is on the data stack, ... */
+    size_t chunk;               /* ... in the chunk with this index */
+};
+
+/* Finds the frame at an address in the target. */
+struct found_frame snapshot_locate(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+/* The bytes of that frame; NULL when the copy does not have them. */
+static inline const unsigned char *snapshot_find(struct snapshot *snapshot, const struct layout *layout, uint64_t frame)
+{
+    return snapshot_locate(snapshot, layout, frame).bytes;
+}
 /* The same bytes in the second copy, which was read after everything else; NULL when the frame has no second copy. */
 const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* The same bytes in near copy 0 to NEAR_COPIES - 1, read a fraction of a microsecond later; NULL when the frame's piece
@@ -182,9 +192,10 @@ const unsigned char *snapshot_find_near(const struct snapshot *snapshot, const s
 /* Identifies the piece of a frame: frames of one piece have the same number. Returns 0 when no near copies can be made
  * of the piece. */
 size_t snapshot_near_piece(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
-/* Copies up to `room` words, from `address` on, out of the piece of the frame found last. Returns how many words the
- * piece has there. */
-size_t snapshot_words(const struct snapshot *snapshot, uint64_t address, uint64_t *words, size_t room);
+/* Copies up to `room` words, from `address` on, out of the piece of a frame. Returns how many words the piece has
+ * there. */
+size_t snapshot_words(const struct snapshot *snapshot, const struct found_frame *found, uint64_t address,
+                      uint64_t *words, size_t room);
 
 /* Begins a new tick: snapshot_learn() and snapshot_fetch() may read frames again. */
 void snapshot_begin(struct snapshot *snapshot);
@@ -197,17 +208,18 @@ enum attempt snapshot_learn(struct snapshot *snapshot, const struct layout *layo
  * ATTEMPT_LEARNED: the frame is on the data stack, and the next copy has it. */
 enum attempt snapshot_fetch(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
                             uint64_t frame);
-/* Plans to read at least `size` bytes of the off-stack frame found last. */
-void snapshot_widen(struct snapshot *snapshot, uint32_t size);
+/* Plans to read at least `size` bytes of an off-stack frame. */
+void snapshot_widen(struct snapshot *snapshot, const struct found_frame *found, uint32_t size);
 
-/* Plans to read the piece of the frame found last at least up to the address `end`. */
-enum attempt snapshot_cover(struct snapshot *snapshot, const struct layout *layout, uint64_t end);
+/* Plans to read the piece of a frame at least up to the address `end`. */
+enum attempt snapshot_cover(struct snapshot *snapshot, const struct layout *layout, const struct found_frame *found,
+                            uint64_t end);
 
 /* Finds how many bytes of the data stack, from the root on, are the same as in the last accepted copy. */
 void snapshot_find_changes(struct snapshot *snapshot, const struct layout *layout);
-/* Whether the frame found last and all frames above it are the same as in the last accepted copy. Needs
- * snapshot_find_changes(). */
-bool snapshot_same(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+/* Whether a frame and all frames above it are the same as in the last accepted copy. Needs snapshot_find_changes(). */
+bool snapshot_same(const struct snapshot *snapshot, const struct layout *layout, const struct found_frame *found,
+                   uint64_t frame);
 
 /* Whether all frames of the thread are, byte for byte, those of the last accepted copy. */
 bool snapshot_unchanged(const struct snapshot *snapshot, const struct layout *layout);

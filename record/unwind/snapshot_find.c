@@ -16,7 +16,7 @@ static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_
  * hundreds of chunks. */
 static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t count)
 {
-    const size_t first = s->found_chunk > 0 ? s->found_chunk - 1 : 0;
+    const size_t first = s->near_chunk_hint > 0 ? s->near_chunk_hint - 1 : 0;
     for (size_t i = first; i < first + 3 && i < count; i++)
         if (has_frame(&s->chunks[i], l, frame))
             return i + 1;
@@ -25,23 +25,22 @@ static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint6
     return count;
 }
 
-const unsigned char *snapshot_find(struct snapshot *s, const struct layout *l, uint64_t frame)
+struct found_frame snapshot_locate(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
     const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
     const size_t position = find_chunk(s, l, frame, came);
     if (position) {
-        s->found_off_stack = NULL;
-        s->found_chunk = position - 1;
-        return s->copy + s->chunks[position - 1].at + (frame - s->chunks[position - 1].address);
+        const struct chunk *chunk = &s->chunks[position - 1];
+        s->near_chunk_hint = position - 1;
+        return (struct found_frame){ s->copy + chunk->at + (frame - chunk->address), 0, position - 1 };
     }
     for (size_t i = 0; i < s->off_stack_read; i++) {
         if (s->off_stack[i].frame != frame)
             continue;
         s->off_stack[i].idle = 0;
-        s->found_off_stack = &s->off_stack[i];
-        return s->copy + s->off_stack[i].at;
+        return (struct found_frame){ s->copy + s->off_stack[i].at, i + 1, 0 };
     }
-    return NULL;
+    return (struct found_frame){ 0 };
 }
 
 const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
@@ -72,20 +71,22 @@ const unsigned char *snapshot_find_near(const struct snapshot *s, const struct l
 
 size_t snapshot_near_piece(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    if (!snapshot_find(s, l, frame))
+    const struct found_frame found = snapshot_locate(s, l, frame);
+    if (!found.bytes)
         return 0;
-    if (s->found_off_stack)
-        return 2 + s->found_off_stack->piece;
+    if (found.off_stack)
+        return 2 + s->off_stack[found.off_stack - 1].piece;
     const struct chunk *newest = &s->chunks[s->newest];
-    return s->found_chunk == s->newest && newest->used - (frame - newest->address) <= SNAPSHOT_NEAR ? 1 : 0;
+    return found.chunk == s->newest && newest->used - (frame - newest->address) <= SNAPSHOT_NEAR ? 1 : 0;
 }
 
-size_t snapshot_words(const struct snapshot *s, uint64_t address, uint64_t *words, size_t room)
+size_t snapshot_words(const struct snapshot *s, const struct found_frame *found, uint64_t address, uint64_t *words,
+                      size_t room)
 {
-    const struct off_stack *off_stack = s->found_off_stack;
-    const uint64_t start = off_stack ? off_stack->frame : s->chunks[s->found_chunk].address;
-    const uint32_t size = off_stack ? off_stack->size : s->chunks[s->found_chunk].used;
-    const uint32_t at = off_stack ? off_stack->at : s->chunks[s->found_chunk].at;
+    const struct off_stack *off_stack = found->off_stack ? &s->off_stack[found->off_stack - 1] : NULL;
+    const uint64_t start = off_stack ? off_stack->frame : s->chunks[found->chunk].address;
+    const uint32_t size = off_stack ? off_stack->size : s->chunks[found->chunk].used;
+    const uint32_t at = off_stack ? off_stack->at : s->chunks[found->chunk].at;
     const uint64_t offset = address - start;
     if (offset >= size || offset % 8 != 0)
         return 0;
@@ -123,12 +124,12 @@ void snapshot_find_changes(struct snapshot *s, const struct layout *l)
     }
 }
 
-bool snapshot_same(const struct snapshot *s, const struct layout *l, uint64_t frame)
+bool snapshot_same(const struct snapshot *s, const struct layout *l, const struct found_frame *found, uint64_t frame)
 {
-    if (s->found_off_stack)
+    if (found->off_stack)
         return false;
-    const uint64_t end = frame - s->chunks[s->found_chunk].address + l->frame_size;
-    return s->found_chunk < s->same_chunk || (s->found_chunk == s->same_chunk && end <= s->same_until);
+    const uint64_t end = frame - s->chunks[found->chunk].address + l->frame_size;
+    return found->chunk < s->same_chunk || (found->chunk == s->same_chunk && end <= s->same_until);
 }
 
 /* Whether the members of the thread's state that locate its frames are the same as in the last accepted copy. */

@@ -78,9 +78,9 @@ bool walk_is_in_code(const struct code *code, uint64_t instruction)
 
 /* ---- links of the last sample ---- */
 
-uint32_t walk_join(const struct walker *w, const struct walk *walk, uint64_t frame)
+uint32_t walk_join(const struct walker *w, const struct walk *walk, const struct found_frame *found, uint64_t frame)
 {
-    if (!w->compared || walk->epoch != w->codes->epoch || !snapshot_same(&walk->snapshot, w->layout, frame))
+    if (!w->compared || walk->epoch != w->codes->epoch || !snapshot_same(&walk->snapshot, w->layout, found, frame))
         return 0;
     /* The leaf of the last sample is left out: it had called nobody. */
     for (uint32_t i = walk->depth - 1; i > 0; i--)
@@ -99,11 +99,12 @@ void walk_compare(struct walker *w, struct walk *walk)
 /* ---- the current frame ---- */
 
 /* Whether a frame lies behind the end of the thread's data stack. Then it has returned. */
-static bool is_behind_end(const struct layout *l, const struct snapshot *s, uint64_t frame)
+static bool is_behind_end(const struct layout *l, const struct snapshot *s, const struct found_frame *found,
+                          uint64_t frame)
 {
     const uint64_t chunk = word_at(snapshot_state(s), l->thread_chunk),
                    end = word_at(snapshot_state(s), l->thread_chunk + 8);
-    return !s->found_off_stack && s->chunks[s->found_chunk].address == chunk && frame >= end;
+    return !found->off_stack && s->chunks[found->chunk].address == chunk && frame >= end;
 }
 
 bool walk_has_no_data(const struct walker *w, const struct walk *walk)
@@ -138,7 +139,8 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
     uint64_t frame = *current;
     bool linked = true;
     for (uint32_t steps = 0; frame && steps < DEPTH_LIMIT; steps++) {
-        const unsigned char *here = snapshot_find(s, l, frame);
+        const struct found_frame found = snapshot_locate(s, l, frame);
+        const unsigned char *here = found.bytes;
         if (!here) {
             const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
             if (fetched != ATTEMPT_ACCEPTED)
@@ -150,7 +152,7 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
         const bool generator = here[l->frame_owner] == l->owner_generator;
         if (frame == *current)
             linked = entered || has_begun(l, here);
-        if (is_behind_end(l, s, frame)) {
+        if (is_behind_end(l, s, &found, frame)) {
             if (entered)
                 return ATTEMPT_TORN;
             *current = above;
@@ -215,7 +217,8 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
     if (begun != ATTEMPT_ACCEPTED)
         return begun;
     for (uint32_t steps = 0; frame && frame != base; steps++) {
-        const unsigned char *here = snapshot_find(s, l, frame);
+        const struct found_frame found = snapshot_locate(s, l, frame);
+        const unsigned char *here = found.bytes;
         if (steps > 2 * DEPTH_LIMIT) /* a ring, too, which no program has */
             return ATTEMPT_TOO_DEEP;
         if (!here) {
@@ -232,7 +235,7 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         }
         if (w->up_count > 0) {
             w->up[w->up_count - 1].from_c = from_c;
-            w->joined = walk_join(w, walk, frame);
+            w->joined = walk_join(w, walk, &found, frame);
         }
         if (w->joined > 0)
             return ATTEMPT_ACCEPTED;

@@ -113,7 +113,8 @@ enum attempt walk_still(struct walker *walker, struct walk *walk);
 void walk_compare(struct walker *walker, struct walk *walk);
 /* Returns how many links of the last sample can be taken: those from the root to `frame`, which was found last. 0: the
  * frame was not part of the last sample, or a frame between the root and it has changed. */
-uint32_t walk_join(const struct walker *walker, const struct walk *walk, uint64_t frame);
+uint32_t walk_join(const struct walker *walker, const struct walk *walk, const struct found_frame *found,
+                   uint64_t frame);
 /* Whether the thread's data stack has no frame. */
 bool walk_has_no_data(const struct walker *walker, const struct walk *walk);
 /* Whether the address that a frame has as its instruction lies in this code object. */

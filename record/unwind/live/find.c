@@ -209,7 +209,9 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
             w->up[w->up_count - 1].from_c = climb.from_c;
         if (!seen.off_stack && w->behind == 0 && seen.life != LIFE_DEAD)
             w->behind = seen.address + live_frame_bytes(l, seen.code);
-        found = called && (w->joined = walk_join(w, walk, seen.address)) > 0;
+        const struct found_frame here = { seen.here, seen.off_stack, seen.chunk };
+        w->joined = called ? walk_join(w, walk, &here, seen.address) : w->joined;
+        found = called && w->joined > 0;
         if (found)
             break;
         pass_frame(w, &climb, &seen, called);
@@ -228,13 +230,14 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
 static uint64_t last_plain_frame(const struct walker *w, struct walk *walk, uint64_t below)
 {
     struct snapshot *s = &walk->snapshot;
-    const bool plain = below && snapshot_find(s, w->layout, below) && !s->found_off_stack;
-    const size_t chunk = s->found_chunk;
+    const struct found_frame end = below ? snapshot_locate(s, w->layout, below) : (struct found_frame){ 0 };
+    const bool plain = end.bytes && !end.off_stack;
     for (uint32_t i = walk->epoch == w->codes->epoch ? walk->depth : 0; i > 0; i--) {
         const uint64_t frame = walk->links[i - 1].address;
-        if (!snapshot_find(s, w->layout, frame) || s->found_off_stack)
+        const struct found_frame found = snapshot_locate(s, w->layout, frame);
+        if (!found.bytes || found.off_stack)
             continue;
-        if (!plain || s->found_chunk != chunk || frame < below)
+        if (!plain || found.chunk != end.chunk || frame < below)
             return frame;
     }
     return 0;
@@ -276,8 +279,9 @@ static bool is_astray(const struct walker *w, struct walk *walk, enum attempt fi
     if (first == ATTEMPT_ACCEPTED || first == ATTEMPT_NO_MEMORY)
         return first == ATTEMPT_NO_MEMORY || w->behind != end_of_data(w, walk);
     const struct layout *l = w->layout;
-    const unsigned char *here = snapshot_find(&walk->snapshot, l, snapshot_current(&walk->snapshot, l));
-    if (!here || !walk->snapshot.found_off_stack)
+    const struct found_frame found = snapshot_locate(&walk->snapshot, l, snapshot_current(&walk->snapshot, l));
+    const unsigned char *here = found.bytes;
+    if (!here || !found.off_stack)
         return !here;
     /* It is in the copy because the memory could be read. This does not prove that it is a frame. */
     return first == ATTEMPT_NO_CODE ||
@@ -319,8 +323,10 @@ static bool may_have_others(const struct walker *w, struct walk *walk, uint64_t 
     if (first == ATTEMPT_ACCEPTED)
         return !w->layout->notes_current_late || !walk_has_no_data(w, walk);
     if (first == ATTEMPT_NO_MEMORY &&
-        !w->layout->notes_current_late) /* it has returned, and other frames have its memory */
-        return snapshot_find(&walk->snapshot, w->layout, current) && !walk->snapshot.found_off_stack;
+        !w->layout->notes_current_late) { /* it has returned, and other frames have its memory */
+        const struct found_frame found = snapshot_locate(&walk->snapshot, w->layout, current);
+        return found.bytes && !found.off_stack;
+    }
     return first == ATTEMPT_TORN || first == ATTEMPT_NO_CODE || first == ATTEMPT_NO_MEMORY;
 }
 

@@ -48,7 +48,8 @@ static void note_met(struct walker *w, struct code *code)
 enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t address, struct live_frame *seen)
 {
     const struct layout *l = w->layout;
-    const unsigned char *here = snapshot_find(&walk->snapshot, l, address);
+    const struct found_frame found = snapshot_locate(&walk->snapshot, l, address);
+    const unsigned char *here = found.bytes;
     seen->here = here;
     if (!here)
         return ATTEMPT_LEARNED;
@@ -57,8 +58,8 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
                                  .previous = word_at(here, l->frame_previous),
                                  .instruction = word_at(here, l->frame_instruction),
                                  .owner = here[l->frame_owner],
-                                 .off_stack = walk->snapshot.found_off_stack != NULL,
-                                 .chunk = walk->snapshot.found_chunk };
+                                 .off_stack = found.off_stack,
+                                 .chunk = found.chunk };
     if (seen->owner >= l->owner_shim)
         return ATTEMPT_ACCEPTED;
     const struct executed executed = code_executed(l, here);
@@ -77,7 +78,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
         return ATTEMPT_LEARNED;
     seen->life = life_of(l, seen);
     if (seen->owner == l->owner_generator)
-        snapshot_widen(&walk->snapshot, (uint32_t)live_frame_bytes(l, seen->code));
+        snapshot_widen(&walk->snapshot, &found, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))
         seen->life = LIFE_DEAD;
     /* The frame is left out because of its code object. So the code object must be confirmed. */
@@ -113,10 +114,11 @@ enum attempt live_frame_values(struct walker *w, struct walk *walk, const struct
     if (end <= bottom || end - bottom > (uint64_t)seen->code->stack * 8 || end % 8 != 0)
         return ATTEMPT_ACCEPTED;
     const size_t near = end - bottom < DRIVEN_NEAR * 8 ? (end - bottom) / 8 : DRIVEN_NEAR;
-    if (!snapshot_find(&walk->snapshot, l, seen->address))
+    const struct found_frame found = snapshot_locate(&walk->snapshot, l, seen->address);
+    if (!found.bytes)
         return ATTEMPT_TORN;
-    values->count = snapshot_words(&walk->snapshot, end - near * 8, values->words, near);
-    return values->count == near ? ATTEMPT_ACCEPTED : snapshot_cover(&walk->snapshot, l, end);
+    values->count = snapshot_words(&walk->snapshot, &found, end - near * 8, values->words, near);
+    return values->count == near ? ATTEMPT_ACCEPTED : snapshot_cover(&walk->snapshot, l, &found, end);
 }
 
 bool live_frame_values_have(const struct layout *l, const struct values *values, uint64_t generator_frame)
@@ -281,8 +283,7 @@ static bool same_again(const struct walker *w, struct walk *walk, uint64_t frame
 
 static bool is_generator(const struct walker *w, struct walk *walk, uint64_t frame)
 {
-    const unsigned char *here = snapshot_find(&walk->snapshot, w->layout, frame);
-    return here && walk->snapshot.found_off_stack;
+    return snapshot_locate(&walk->snapshot, w->layout, frame).off_stack;
 }
 
 /* Whether the call is the same in the copy and in another one. `again_caller` and `again_callee` are the other copies
@@ -325,8 +326,7 @@ bool live_frame_together(const struct walker *w, struct walk *walk, const struct
                          const struct link *callee)
 {
     struct snapshot *s = &walk->snapshot;
-    if (!snapshot_find(s, w->layout, caller->address) || s->found_off_stack)
-        return false;
-    const size_t chunk = s->found_chunk;
-    return snapshot_find(s, w->layout, callee->address) && !s->found_off_stack && s->found_chunk == chunk;
+    const struct found_frame one = snapshot_locate(s, w->layout, caller->address),
+                             other = snapshot_locate(s, w->layout, callee->address);
+    return one.bytes && !one.off_stack && other.bytes && !other.off_stack && one.chunk == other.chunk;
 }

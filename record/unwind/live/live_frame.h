@@ -25,10 +25,10 @@ struct live_frame {
     struct code *code; /* NULL: an entry shim, or a dead frame */
     uint32_t owner;
     enum life life;
-    bool entered_c; /* the frame called the next frame through C */
-    bool off_stack; /* the frame is not on the data stack */
-    bool suspended; /* see struct link */
-    size_t chunk;   /* index of the frame's chunk, unless off_stack */
+    bool entered_c;   /* the frame called the next frame through C */
+    size_t off_stack; /* where it is, as struct found_frame has it: 0: on the data stack, ... */
+    bool suspended;   /* see struct link */
+    size_t chunk;     /* ... in this chunk */
 };
 
 /* The words at the end of a frame's stack of values. */
