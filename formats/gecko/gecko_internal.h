@@ -250,6 +250,8 @@ void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread);
 json_t *gecko_markers_schemas(const struct gecko *gecko);
 /* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
+/* The name of the total time of a state; NULL: the total is not shown. */
+const char *gecko_state_markers_total(enum gecko_state state);
 /* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 

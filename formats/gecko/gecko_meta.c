@@ -162,14 +162,9 @@ static void add_exactness(json_t *rows, const struct tables *tables)
 /* Adds the total time of each state over all threads, as far as it is known. */
 static void add_states(json_t *rows, const struct gecko *gecko)
 {
-    static const char *const labels[STATES] = {
-        [STATE_GIL] = "Time with the GIL",
-        [STATE_GIL_WAIT] = "Time waiting for the GIL",
-        [STATE_EXCEPTION] = "Time handling exceptions",
-    };
     for (enum gecko_state state = 0; state < STATES; state++)
-        if (labels[state] && gecko->seen & 1u << state)
-            add_duration(rows, labels[state], gecko->state_units[state] * gecko->unit_ns);
+        if (gecko_state_markers_total(state) && gecko->seen & 1u << state)
+            add_duration(rows, gecko_state_markers_total(state), gecko->state_units[state] * gecko->unit_ns);
     uint64_t cpu_ns = 0;
     for (size_t i = 1; i < gecko->tables->threads_count; i++)
         cpu_ns += gecko->tables->threads[i].cpu_ns;

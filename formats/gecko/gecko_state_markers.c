@@ -12,16 +12,25 @@ static const struct state {
     bool overview; /* markers also appear above the thread's graph, which has room for only one kind: waiting for the
                     * GIL is what users look for */
     const char *description;
+    const char *total; /* the name of its total time; NULL: the total is not shown */
 } states[STATES] = {
     [STATE_GIL] = { "Holds GIL", "green", ATTRIBUTE_GIL, true, false,
-                    "The thread held its interpreter's lock, or was attached to an interpreter that has none." },
+                    "The thread held its interpreter's lock, or was attached to an interpreter that has none.",
+                    "Time with the GIL" },
     [STATE_GIL_WAIT] = { "Waits for GIL", "red", ATTRIBUTE_GIL_WAIT, true, true,
-                         "The thread wanted its interpreter's lock, and another thread held it." },
-    [STATE_CPU] = { "On CPU", "blue", ATTRIBUTE_CPU, true, false, "The thread was running, or ready to run." },
-    [STATE_NO_CPU] = { "Off CPU", "grey", ATTRIBUTE_CPU, false, false, "The thread slept, or waited for something." },
+                         "The thread wanted its interpreter's lock, and another thread held it.",
+                         "Time waiting for the GIL" },
+    [STATE_CPU] = { "On CPU", "blue", ATTRIBUTE_CPU, true, false, "The thread was running, or ready to run.", NULL },
+    [STATE_NO_CPU] = { "Off CPU", "grey", ATTRIBUTE_CPU, false, false, "The thread slept, or waited for something.",
+                       NULL },
     [STATE_EXCEPTION] = { "Handles exception", "orange", ATTRIBUTE_EXCEPTION, true, false,
-                          "An exception was raised, or being handled." },
+                          "An exception was raised, or being handled.", "Time handling exceptions" },
 };
+
+const char *gecko_state_markers_total(enum gecko_state state)
+{
+    return states[state].total;
+}
 
 uint32_t gecko_state_markers_of(uint32_t status)
 {

@@ -40,6 +40,7 @@ enum tachyon_record { TACHYON_REPEAT, TACHYON_FULL, TACHYON_SUFFIX, TACHYON_POP_
 
 /* The status byte has the bits of `enum status` (which has Tachyon's numbers), and this bit: the thread is the main
  * thread of its interpreter. */
+#define TACHYON_STATUS      0x1Fu /* the bits of its status that mean the same in enum status */
 #define TACHYON_MAIN_THREAD (1u << 5)
 
 /* The contents of the header, and the counts of the footer. */

@@ -219,7 +219,7 @@ static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const st
                                        .pushed = pushed,
                                        .frames = reader->frames,
                                        .time_ns = line->next.time * 1000,
-                                       .status = (line->status & STATUS_BITS) | STATUS_RECORDED,
+                                       .status = (line->status & TACHYON_STATUS) | STATUS_RECORDED,
                                        .cpu_ns = cpu_ns(reader, line) } };
     line->stack = line->next.stack;
     line->last_us = line->next.time;

@@ -167,7 +167,7 @@ static void put_stack(struct tachyon_writer *writer, struct line *line, const st
 
 static uint8_t status_of(const struct sample *sample, const struct thread *thread)
 {
-    const uint32_t known = sample->status & STATUS_RECORDED ? sample->status & STATUS_BITS : STATUS_CPU_UNKNOWN;
+    const uint32_t known = sample->status & STATUS_RECORDED ? sample->status & TACHYON_STATUS : STATUS_CPU_UNKNOWN;
     return (uint8_t)(known | (thread->main ? TACHYON_MAIN_THREAD : 0));
 }
 

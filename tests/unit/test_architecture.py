@@ -112,12 +112,27 @@ def check_other_files():
                 yield path, "has no licence line"
 
 
+def check_hacking():
+    """docs/HACKING.md leads a newcomer to files and functions: each that it names is there."""
+    path = SOURCE / "docs" / "HACKING.md"
+    files = [file for folder in ("formats", "record", "convert", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
+    names = {file.name for file in files}
+    words = {word for file in files if file.suffix in (".c", ".h", ".py") for word in re.findall(r"\w+", file.read_text("utf-8"))}
+    for named in re.findall(r"`([\w/]+\.(?:[ch]|py|txt|build)|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)`", path.read_text("utf-8")):
+        if "/" in named and not (SOURCE / named.split("/")[0]).is_dir():
+            continue  # a file of CPython's
+        known = (SOURCE / named).exists() if "/" in named else named in names if "." in named else named in words
+        if not known and "NAME" not in named and not any(name.startswith(named + ".") for name in names):
+            yield path, f"speaks of {named}, which is not there"
+
+
 def main():
     rooms = collections.Counter(room for room, _ in sources())
     found = list(check_rooms(rooms))
     if not found:
         found += [(path, wrong) for room, path in sources() for wrong in check_file(room, path)]
     found += check_other_files()
+    found += check_hacking()
     for path, wrong in found:
         print(f"{path.relative_to(SOURCE)}: {wrong}")
     count = sum(rooms.values())
