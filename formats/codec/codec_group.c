@@ -2,17 +2,13 @@
 #include "formats/codec/codec_group.h"
 
 #include "formats/base/alloc.h"
-#include "formats/codec/codec_columns.h"
+#include "formats/codec/codec_records.h"
 
-/* A walk through the records of a payload, number by number. Each number goes into its column. Each step takes at least
- * a byte, so the walk ends. */
+/* A walk through the records of a payload. Each number goes into its column. */
 struct walk {
+    struct records records;
     struct grouping *grouping;
-    struct cursor payload;
     size_t most; /* limit of a column in bytes; a larger column is an error */
-    bool bad;
-    uint64_t last[GROUP_NOTES][GROUP_FIELDS];
-    uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
 };
 
 void codec_group_free(struct grouping *grouping)
@@ -22,18 +18,9 @@ void codec_group_free(struct grouping *grouping)
     call_mtf_free(&grouping->call_mtf);
 }
 
-/* Takes a number from the payload. Bad if the number is coded in more bytes than necessary: ungrouping would give fewer
- * bytes. */
 static uint64_t take(struct walk *w)
 {
-    /* Most numbers take one byte. */
-    if (w->payload.at < w->payload.end && *w->payload.at < 0x80)
-        return *w->payload.at++;
-    const unsigned char *before = w->payload.at;
-    const uint64_t value = take_number(&w->payload);
-    if (w->payload.bad || (size_t)(w->payload.at - before) != number_size(value))
-        w->bad = true;
-    return value;
+    return records_take(&w->records, false);
 }
 
 static void put(struct walk *w, enum column column, uint64_t value)
@@ -43,7 +30,7 @@ static void put(struct walk *w, enum column column, uint64_t value)
         to->at[to->size++] = (unsigned char)value;
     else
         put_number(to, value);
-    w->bad |= to->size > w->most;
+    w->records.bad |= to->size > w->most;
 }
 
 /* Moves a number to a column unchanged. */
@@ -54,20 +41,12 @@ static uint64_t move(struct walk *w, enum column column)
     return value;
 }
 
-/* Moves a number to a column as its difference to `last`. A small difference of either sign becomes a small number. */
-static uint64_t move_difference(struct walk *w, enum column column, uint64_t last)
-{
-    const uint64_t value = take(w);
-    put(w, column, signed_to_number((int64_t)(value - last)));
-    return value;
-}
-
 /* Moves a number, at most `most`, to a column as `most` - number. */
 static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 {
     const uint64_t value = take(w);
     if (value > most) {
-        w->bad = true;
+        w->records.bad = true;
         return most;
     }
     put(w, column, most - value);
@@ -79,28 +58,29 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 static uint64_t move_frame(struct walk *w)
 {
     const uint64_t frame = take(w);
-    w->bad |= frame > UINT32_MAX;
-    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
+    w->records.bad |= frame > UINT32_MAX;
+    put(w, COLUMN_FRAME, frame && !w->records.bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
     return frame;
 }
 
 static void move_frames(struct walk *w)
 {
     const uint64_t count = move(w, COLUMN_COUNT);
-    for (uint64_t i = 0; i < count && !w->bad;) {
+    for (uint64_t i = 0; i < count && !w->records.bad;) {
         if (move_frame(w) != 0) {
             i++;
             continue;
         }
         const uint64_t distance = move(w, COLUMN_DISTANCE);
         const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
-        w->bad |= !call_mtf_repeat(&w->grouping->call_mtf, distance, length);
+        w->records.bad |= !call_mtf_repeat(&w->grouping->call_mtf, distance, length);
         i += length;
     }
 }
 
-static void move_stack(struct walk *w, uint64_t tag)
+static void move_stack(struct records *records, uint64_t tag)
 {
+    struct walk *const w = (struct walk *)records;
     struct call_mtf *const call_mtf = &w->grouping->call_mtf;
     if ((tag & 7) == RECORD_SUFFIX)
         call_mtf_keep(call_mtf, tag >> 3, move(w, COLUMN_KEEP));
@@ -109,57 +89,36 @@ static void move_stack(struct walk *w, uint64_t tag)
     move_frames(w);
 }
 
-static void move_bytes(struct walk *w, uint64_t size)
+static uint64_t put_cause(struct records *records, uint64_t cause)
 {
-    const struct cursor part = take_part(&w->payload, size);
-    w->bad |= part.bad;
+    put((struct walk *)records, COLUMN_CAUSE, cause);
+    return cause;
+}
+
+static uint64_t put_field(struct records *records, uint64_t note, unsigned field, uint64_t coded)
+{
+    put((struct walk *)records, note_columns[note].field[field].column, coded);
+    return coded;
+}
+
+static void move_behind(struct records *records, uint64_t note)
+{
+    (void)note;
+    struct walk *const w = (struct walk *)records;
+    const uint64_t behind = cursor_left(&records->payload);
+    put(w, COLUMN_BEHIND, behind);
+    const struct cursor part = take_part(&records->payload, behind);
     put_bytes(&w->grouping->columns[COLUMN_BYTES], part.at, cursor_left(&part));
 }
 
-static void move_fields(struct walk *w, uint64_t note)
+/* Puts a record's tag. The kind goes to the column SHAPE; the argument goes to the column of its kind, but the argument
+ * of a note stays a part of the shape. */
+static uint64_t put_tag(struct records *records, uint64_t tag)
 {
-    const struct note_columns *const columns = &note_columns[note];
-    uint64_t first = 0;
-    for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
-        const enum column column = columns->field[i].column;
-        uint64_t *last = &w->last[note][i];
-        if (columns->field[i].coding == DIFFERENCE_OF)
-            last = &w->last_of[note][first % GROUP_THREADS];
-        *last = columns->field[i].coding == AS_IT_IS ? move(w, column) : move_difference(w, column, *last);
-        if (i == 0)
-            first = *last;
-    }
-}
-
-/* Moves a note. In the payload, the size of all fields comes first. In the column BEHIND, only the number of bytes
- * behind the fields with columns. */
-static void move_note(struct walk *w, uint64_t note)
-{
-    const unsigned char *const end = w->payload.end;
-    const uint64_t size = take(w);
-    if (w->bad || size > cursor_left(&w->payload)) {
-        w->bad = true;
-        return;
-    }
-    w->payload.end = w->payload.at + size;
-    if (note < GROUP_NOTES)
-        move_fields(w, note);
-    const uint64_t behind = cursor_left(&w->payload);
-    put(w, COLUMN_BEHIND, behind);
-    move_bytes(w, behind);
-    w->payload.end = end;
-}
-
-/* Moves a record's tag. The kind goes to the column SHAPE; the argument goes to the column of its kind, but the
- * argument of a note stays a part of the shape. Returns the whole tag. */
-static uint64_t move_tag(struct walk *w)
-{
-    const uint64_t tag = take(w);
+    struct walk *const w = (struct walk *)records;
     const unsigned kind = tag & 7;
     if (kind == RECORD_NOTE) {
         put(w, COLUMN_SHAPE, tag);
-    } else if (kind == 0) {
-        w->bad = true;
     } else {
         put(w, COLUMN_SHAPE, kind);
         put(w, argument_columns[kind], tag >> 3);
@@ -167,39 +126,22 @@ static uint64_t move_tag(struct walk *w)
     return tag;
 }
 
-static void move_record(struct walk *w)
-{
-    const uint64_t tag = move_tag(w);
-    if (w->bad)
-        return;
-    switch (tag & 7) {
-    case RECORD_SUFFIX:
-    case RECORD_POP_PUSH:
-        move_stack(w, tag);
-        break;
-    case RECORD_FAILED:
-        move(w, COLUMN_CAUSE);
-        break;
-    case RECORD_NOTE:
-        move_note(w, tag >> 3);
-        break;
-    default:
-        break;
-    }
-}
+static const struct record_codec group_codec = {
+    .tag = put_tag, .stack = move_stack, .cause = put_cause, .field = put_field, .behind = move_behind
+};
 
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
 {
-    struct walk w = { .grouping = grouping,
-                      .payload = cursor_of(payload->at, payload->size),
+    struct walk w = { .records = { .payload = cursor_of(payload->at, payload->size) },
+                      .grouping = grouping,
                       .most = GROUP_MOST(payload->size) };
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
     call_mtf_begin(&grouping->call_mtf);
     const uint64_t base = take(&w);
-    while (!w.bad && cursor_left(&w.payload) > 0)
-        move_record(&w);
-    if (w.bad)
+    while (!w.records.bad && cursor_left(&w.records.payload) > 0)
+        records_code(&w.records, &group_codec, false);
+    if (w.records.bad)
         return false;
 
     const size_t before = to->size;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Encoder and decoder walk through the same records, number by number: the encoder takes each number from the payload,
- * the decoder puts it there. Each record takes at least a byte of the payload, so a walk ends. The steps that take more
- * work than their bytes are limited. */
+/* Encoder and decoder use the same functions for the parts of a record (codec_records.h). The steps that take more work
+ * than their bytes are limited. */
 #include "formats/codec/codec_predict.h"
 
 #include "formats/base/alloc.h"
-#include "formats/codec/codec_columns.h"
+#include "formats/codec/codec_records.h"
 #include "formats/codec/predicted_contexts.h"
 
 #include <stdlib.h>
@@ -19,44 +18,25 @@
 enum shape { SHAPE_STACK, SHAPE_TICK, SHAPE_REPEAT, SHAPE_ABSENT, SHAPE_FAILED, SHAPE_NOTE };
 
 struct walk {
+    struct records records;
+    bool decodes;
     struct prediction *prediction;
     struct predictor *predictor;
-    bool reads;              /* true: decodes; false: encodes */
-    struct cursor payload;   /* encoder: rest of the payload */
-    unsigned char *to, *end; /* decoder: room for the rest of the payload */
-    bool bad;
     uint32_t shapes;                /* shapes of the last records, five bits each */
     uint32_t jitter, repeat;        /* arguments of the last TICK and the last REPEAT */
     uint64_t thread;                /* thread of the last record that names a thread */
     uint32_t repeated_left;         /* frames of the block that repetitions may still push */
     uint32_t states[GROUP_THREADS]; /* last status of each thread */
-    uint64_t last[GROUP_NOTES][GROUP_FIELDS];
-    uint64_t last_of[GROUP_NOTES][GROUP_THREADS];
 };
 
-/* Encoder: takes a number from the payload. Bad if the number is coded in more bytes than necessary: decoding would
- * give fewer bytes. Decoder: returns 0. */
 static uint64_t take(struct walk *w)
 {
-    if (w->reads)
-        return 0;
-    const unsigned char *before = w->payload.at;
-    const uint64_t value = take_number(&w->payload);
-    w->bad |= w->payload.bad || (size_t)(w->payload.at - before) != number_size(value);
-    return value;
+    return records_take(&w->records, w->decodes);
 }
 
-static bool has_room(struct walk *w, size_t size)
-{
-    w->bad |= size > (size_t)(w->end - w->to);
-    return !w->bad;
-}
-
-/* Decoder: puts a number into the payload. */
 static void put(struct walk *w, uint64_t value)
 {
-    if (w->reads && has_room(w, number_size(value)))
-        w->to = number_write(w->to, value);
+    records_put(&w->records, w->decodes, value);
 }
 
 static uint64_t code_number(struct walk *w, enum topic topic, uint32_t context, uint64_t value)
@@ -77,7 +57,6 @@ static uint64_t code_thread(struct walk *w, uint64_t thread)
     const uint64_t ahead = signed_to_number((int64_t)(thread - w->thread));
     w->thread += (uint64_t)number_to_signed(
         code_number(w, TOPIC_THREAD, (uint32_t)(w->thread % PREDICTED_THREADS), ahead));
-    w->bad |= w->thread > UINT64_MAX >> 3;
     return w->thread;
 }
 
@@ -86,10 +65,10 @@ static uint64_t code_thread(struct walk *w, uint64_t thread)
 static void put_frame(struct walk *w, uint64_t number)
 {
     struct bytes *const frames = &w->prediction->frames;
-    if (!w->reads)
+    if (!w->decodes)
         return;
     put_number(frames, number);
-    w->bad |= frames->size > (size_t)(w->end - w->to);
+    w->records.bad |= frames->size > (size_t)(w->records.end - w->records.to);
 }
 
 /* Codes a repetition: frames that are copies of the frames `distance` before them. Returns how many. */
@@ -97,12 +76,12 @@ static uint64_t move_round(struct walk *w, struct predicted_stack *stack)
 {
     const uint64_t distance = code_number(w, TOPIC_DISTANCE, 0, take(w));
     const uint64_t length = code_number(w, TOPIC_LENGTH, 0, take(w));
-    w->bad |= distance == 0 || distance > stack->depth || length > w->repeated_left;
-    if (w->bad)
+    w->records.bad |= distance == 0 || distance > stack->depth || length > w->repeated_left;
+    if (w->records.bad)
         return 0;
     w->repeated_left -= (uint32_t)length;
     for (uint64_t i = 0; i < length; i++)
-        w->bad |= !predicted_stacks_push(stack, stack->frames[stack->depth - distance]);
+        w->records.bad |= !predicted_stacks_push(stack, stack->frames[stack->depth - distance]);
     put_frame(w, 0);
     put_frame(w, distance);
     put_frame(w, length);
@@ -114,7 +93,7 @@ static uint64_t move_round(struct walk *w, struct predicted_stack *stack)
 static uint32_t take_frame(struct walk *w, bool is_one)
 {
     const uint64_t frame = is_one ? take(w) : PREDICTED_LEAF;
-    w->bad |= frame >= PREDICTED_ROUND;
+    w->records.bad |= frame >= PREDICTED_ROUND;
     return is_one && frame == 0 ? PREDICTED_ROUND : (uint32_t)frame;
 }
 
@@ -124,8 +103,8 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
 {
     w->prediction->frames.size = 0;
     uint64_t done = 0;
-    while (!w->bad) {
-        const uint32_t taken = take_frame(w, !w->reads && done < count);
+    while (!w->records.bad) {
+        const uint32_t taken = take_frame(w, !w->decodes && done < count);
         const uint32_t frame = predicted_stacks_call(w->predictor, w->prediction->stacks, stack, before, taken);
         if (frame == PREDICTED_LEAF)
             break;
@@ -134,7 +113,7 @@ static uint64_t move_frames(struct walk *w, struct predicted_stack *stack, struc
             done += move_round(w, stack);
             continue;
         }
-        w->bad |= !predicted_stacks_push(stack, frame);
+        w->records.bad |= !predicted_stacks_push(stack, frame);
         put_frame(w, frame);
         done++;
     }
@@ -147,34 +126,35 @@ static uint64_t take_pop(struct walk *w, uint64_t tag, uint64_t depth)
     const bool keeps = (tag & 7) == RECORD_SUFFIX;
     const uint64_t taken = take(w);
     const uint64_t pop = keeps ? depth - taken : taken;
-    w->bad |= taken > depth || (pop < depth - pop) == keeps;
+    w->records.bad |= taken > depth || (pop < depth - pop) == keeps;
     return pop;
 }
 
-static void move_stack(struct walk *w, uint64_t tag)
+static void move_stack(struct records *records, uint64_t tag)
 {
-    const uint64_t thread = code_thread(w, tag >> 3);
+    struct walk *const w = (struct walk *)records;
+    const uint64_t thread = tag >> 3;
     struct predicted_stack *const stack = predicted_stacks_of(w->prediction->stacks, thread);
     const uint64_t depth = stack->depth;
-    uint64_t pop = w->reads ? 0 : take_pop(w, tag, depth);
+    uint64_t pop = w->decodes ? 0 : take_pop(w, tag, depth);
     const uint64_t count = take(w);
-    if (w->bad)
+    if (w->records.bad)
         return;
     pop = predicted_stacks_pop(w->predictor, stack, pop);
     if (pop > depth) {
-        w->bad = true;
+        w->records.bad = true;
         return;
     }
     const uint64_t keep = depth - pop, pushed = move_frames(w, stack, predicted_stacks_before(stack, pop), count);
-    w->bad |= !w->reads && pushed != count;
+    w->records.bad |= !w->decodes && pushed != count;
     put(w, thread << 3 | (pop < keep ? RECORD_POP_PUSH : RECORD_SUFFIX));
     put(w, pop < keep ? pop : keep);
     put(w, pushed);
     const struct bytes *frames = &w->prediction->frames;
-    if (frames->size == 0 || !has_room(w, frames->size))
+    if (frames->size == 0 || !records_have_room(&w->records, frames->size))
         return;
-    memcpy(w->to, frames->at, frames->size);
-    w->to += frames->size;
+    memcpy(w->records.to, frames->at, frames->size);
+    w->records.to += frames->size;
 }
 
 /* ---- notes ---- */
@@ -188,7 +168,7 @@ static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
         const uint32_t topic = predictor_context(predicted_contexts_of(TOPIC_BYTE, (uint32_t)note), k + 1);
         after[k] = predictor_context(topic, *before & UINT32_MAX >> (24 - 8 * k));
     }
-    const unsigned byte = w->reads ? 0 : *w->payload.at++;
+    const unsigned byte = w->decodes ? 0 : *w->records.payload.at++;
     uint32_t coded = 1;
     for (int i = 7; i >= 0; i--) {
         for (size_t k = 0; k < PREDICTOR_CONTEXTS; k++)
@@ -196,81 +176,32 @@ static void move_byte(struct walk *w, uint64_t note, uint32_t *before)
         coded = coded << 1 | predictor_bit(w->predictor, contexts, PREDICTOR_CONTEXTS, byte >> i & 1);
     }
     *before = *before << 8 | (coded & 0xFF);
-    if (w->reads && has_room(w, 1))
-        *w->to++ = (unsigned char)coded;
+    if (w->decodes && records_have_room(&w->records, 1))
+        *w->records.to++ = (unsigned char)coded;
 }
 
-/* The context of a STATUS note's field: for the bits, the thread's previous status; for the CPU time, the new status.
- */
-static uint32_t follow_state(struct walk *w, uint64_t thread, unsigned field, uint64_t value)
+/* Codes a field of a note. A context of a STATUS note's fields: for the bits, the thread's previous status; for the CPU
+ * time, the new status. */
+static uint64_t code_field(struct records *records, uint64_t note, unsigned field, uint64_t coded)
 {
-    uint32_t *const state = &w->states[thread % GROUP_THREADS];
-    if (field == 1)
-        *state = little(value);
-    return *state;
+    struct walk *const w = (struct walk *)records;
+    uint32_t *const state = &w->states[records->last[NOTE_STATUS][0] % GROUP_THREADS];
+    const bool has_state = note == NOTE_STATUS && field > 0;
+    const uint32_t topic = predicted_contexts_of(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + field);
+    const uint64_t found = predictor_number(w->predictor, predictor_context(topic, has_state ? *state : 0), coded);
+    if (has_state && field == 1)
+        *state = little(found);
+    return found;
 }
 
-static void move_fields(struct walk *w, uint64_t note)
+static void code_behind(struct records *records, uint64_t note)
 {
-    const struct note_columns *const columns = &note_columns[note];
-    uint64_t first = 0;
-    uint32_t state = 0;
-    for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
-        const bool of = columns->field[i].coding == DIFFERENCE_OF;
-        uint64_t *const last = of ? &w->last_of[note][first % GROUP_THREADS] : &w->last[note][i];
-        const uint32_t topic = predicted_contexts_of(TOPIC_FIELD, (uint32_t)note * GROUP_FIELDS + i);
-        const bool as_it_is = columns->field[i].coding == AS_IT_IS;
-        const uint64_t value = take(w), coded = as_it_is ? value : signed_to_number((int64_t)(value - *last));
-        const uint64_t found = predictor_number(w->predictor, predictor_context(topic, state), coded);
-        *last = as_it_is ? found : *last + (uint64_t)number_to_signed(found);
-        put(w, *last);
-        if (i == 0)
-            first = *last;
-        if (note == NOTE_STATUS)
-            state = follow_state(w, first, i, *last);
-    }
-}
-
-/* Codes the inside of a note: the fields, and the bytes behind them. */
-static void move_inside(struct walk *w, uint64_t note)
-{
-    if (note < GROUP_NOTES)
-        move_fields(w, note);
-    const uint64_t behind = code_number(w, TOPIC_BEHIND, (uint32_t)note, w->reads ? 0 : cursor_left(&w->payload));
+    struct walk *const w = (struct walk *)records;
+    const uint64_t left = w->decodes ? 0 : cursor_left(&records->payload);
+    const uint64_t behind = code_number(w, TOPIC_BEHIND, (uint32_t)note, left);
     uint32_t before = 0;
-    for (uint64_t i = 0; i < behind && !w->bad; i++)
+    for (uint64_t i = 0; i < behind && !records->bad; i++)
         move_byte(w, note, &before);
-}
-
-static void take_note(struct walk *w, uint64_t note)
-{
-    const unsigned char *const end = w->payload.end;
-    const uint64_t size = take(w);
-    w->bad |= size > cursor_left(&w->payload);
-    if (w->bad)
-        return;
-    w->payload.end = w->payload.at + size;
-    move_inside(w, note);
-    w->payload.end = end;
-}
-
-/* Decoder: puts a note. The size comes before the fields and mostly takes one byte, so one byte is reserved; a longer
- * size moves the fields. */
-static void put_note(struct walk *w, uint64_t note)
-{
-    put(w, note << 3 | RECORD_NOTE);
-    unsigned char *const size_at = w->to;
-    put(w, 0);
-    if (w->bad)
-        return;
-    move_inside(w, note);
-    const size_t size = (size_t)(w->to - size_at) - 1, longer = number_size(size) - 1;
-    if (w->bad || !has_room(w, longer))
-        return;
-    memmove(size_at + 1 + longer, size_at + 1, size);
-    w->to = size_at;
-    put(w, size);
-    w->to += size;
 }
 
 /* ---- records ---- */
@@ -284,56 +215,40 @@ static uint64_t shape_of(uint64_t tag)
     return (tag & 7) == RECORD_NOTE ? SHAPE_NOTE + (tag >> 3) : shapes[tag & 7];
 }
 
-static void move_tick(struct walk *w, uint64_t jitter)
+/* Codes the shape of a record, and the argument of the tag. */
+static uint64_t code_tag(struct records *records, uint64_t tag)
 {
-    jitter = code_number(w, TOPIC_JITTER, w->jitter, jitter);
-    w->bad |= jitter > UINT64_MAX >> 3;
-    w->jitter = little(jitter);
-    put(w, jitter << 3 | RECORD_TICK);
-}
-
-static void move_repeat(struct walk *w, uint64_t count)
-{
-    count = code_number(w, TOPIC_REPEAT, w->repeat, count);
-    w->bad |= count > UINT64_MAX >> 3;
-    w->repeat = little(count);
-    put(w, count << 3 | RECORD_REPEAT);
-}
-
-static void move_record(struct walk *w)
-{
-    const uint64_t tag = take(w);
-    w->bad |= !w->reads && (tag & 7) == 0;
+    static const unsigned char kinds[] = {
+        [SHAPE_STACK] = RECORD_POP_PUSH, [SHAPE_TICK] = RECORD_TICK,     [SHAPE_REPEAT] = RECORD_REPEAT,
+        [SHAPE_ABSENT] = RECORD_ABSENT,  [SHAPE_FAILED] = RECORD_FAILED, [SHAPE_NOTE] = RECORD_NOTE
+    };
+    struct walk *const w = (struct walk *)records;
     const uint64_t shape = code_number(w, TOPIC_SHAPE, w->shapes, shape_of(tag));
     w->shapes = (w->shapes << 5 | (shape < 31 ? (uint32_t)shape : 31)) & SHAPES_MASK;
-    if (w->bad)
-        return;
-    switch (shape) {
-    case SHAPE_STACK:
-        move_stack(w, tag);
-        break;
-    case SHAPE_TICK:
-        move_tick(w, tag >> 3);
-        break;
-    case SHAPE_REPEAT:
-        move_repeat(w, tag >> 3);
-        break;
-    case SHAPE_ABSENT:
-        put(w, code_thread(w, tag >> 3) << 3 | RECORD_ABSENT);
-        break;
-    case SHAPE_FAILED:
-        put(w, code_thread(w, tag >> 3) << 3 | RECORD_FAILED);
-        put(w, code_number(w, TOPIC_CAUSE, 0, take(w)));
-        break;
-    default:
-        w->bad |= shape - SHAPE_NOTE > UINT64_MAX >> 3;
-        if (w->reads)
-            put_note(w, shape - SHAPE_NOTE);
-        else
-            take_note(w, shape - SHAPE_NOTE);
-        break;
+    if (records->bad)
+        return 0;
+    uint64_t argument = tag >> 3;
+    if (shape == SHAPE_TICK) {
+        argument = code_number(w, TOPIC_JITTER, w->jitter, argument);
+        w->jitter = little(argument);
+    } else if (shape == SHAPE_REPEAT) {
+        argument = code_number(w, TOPIC_REPEAT, w->repeat, argument);
+        w->repeat = little(argument);
+    } else {
+        argument = shape < SHAPE_NOTE ? code_thread(w, argument) : shape - SHAPE_NOTE;
     }
+    records->bad |= argument > UINT64_MAX >> 3;
+    return w->decodes ? argument << 3 | kinds[shape < SHAPE_NOTE ? shape : SHAPE_NOTE] : tag;
 }
+
+static uint64_t code_cause(struct records *records, uint64_t cause)
+{
+    return code_number((struct walk *)records, TOPIC_CAUSE, 0, cause);
+}
+
+static const struct record_codec predict_codec = {
+    .tag = code_tag, .stack = move_stack, .cause = code_cause, .field = code_field, .behind = code_behind
+};
 
 /* ---- payloads ---- */
 
@@ -355,13 +270,13 @@ bool codec_predict_payload(struct prediction *prediction, const struct bytes *pa
         return false;
     const size_t before = to->size;
     struct walk w = begin(prediction);
-    w.payload = cursor_of(payload->at, payload->size);
+    w.records.payload = cursor_of(payload->at, payload->size);
     predictor_write(w.predictor, to);
     code_number(&w, TOPIC_BASE, 0, take(&w));
-    while (!w.bad && cursor_left(&w.payload) > 0)
-        move_record(&w);
+    while (!w.records.bad && cursor_left(&w.records.payload) > 0)
+        records_code(&w.records, &predict_codec, false);
     range_coder_end(&w.predictor->coder);
-    if (!w.bad && payload->size <= (to->size - before) * PREDICT_RATIO)
+    if (!w.records.bad && payload->size <= (to->size - before) * PREDICT_RATIO)
         return true;
     to->size = before;
     return false;
@@ -372,15 +287,15 @@ bool codec_predict_undo(struct prediction *prediction, struct cursor from, size_
     if (size == 0 || size > PREDICT_MOST || size > cursor_left(&from) * PREDICT_RATIO)
         return false;
     struct walk w = begin(prediction);
-    w.reads = true;
-    w.to = bytes_reserve(to, size);
-    w.end = w.to + size;
+    w.decodes = true;
+    w.records.to = bytes_reserve(to, size);
+    w.records.end = w.records.to + size;
     predictor_read(w.predictor, from);
     put(&w, code_number(&w, TOPIC_BASE, 0, 0));
-    while (!w.bad && w.to < w.end)
-        move_record(&w);
+    while (!w.records.bad && w.records.to < w.records.end)
+        records_code(&w.records, &predict_codec, true);
     to->size += size;
-    return !w.bad && range_coder_read_all(&w.predictor->coder);
+    return !w.records.bad && range_coder_read_all(&w.predictor->coder);
 }
 
 void codec_predict_free(struct prediction *prediction)
