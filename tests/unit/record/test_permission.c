@@ -225,8 +225,8 @@ static void another_users_process_is_told_with_both_names(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NOBODY, .target = OF_ROOT, .refused = true };
-    assert_says(&scene, "it belongs to root (uid 0) and pyreel-record runs as nobody (uid 65534)", "as that user or as root",
-                "sudo pyreel-record -p ");
+    assert_says(&scene, "it belongs to root (uid 0) and pyreel-record runs as nobody (uid 65534)",
+                "as that user or as root", "sudo pyreel-record -p ");
 }
 
 static void a_user_without_a_name_is_told_by_number(void **state)
@@ -307,7 +307,8 @@ static void what_else_forbids_it_to_root_is_a_security_module(void **state)
 {
     (void)state;
     const struct scene scene = { .target = OURS, .no_yama = true };
-    assert_says(&scene, "although pyreel-record has the capability CAP_SYS_PTRACE", "a security module (SELinux, AppArmor)");
+    assert_says(&scene, "although pyreel-record has the capability CAP_SYS_PTRACE",
+                "a security module (SELinux, AppArmor)");
 }
 
 int main(void)
