@@ -269,7 +269,14 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
     if (u->still || as_before ||
         (slow && wanted->attempts < SLOW_ATTEMPTS)) /* the call graph learns nothing from this copy */
         return ATTEMPT_ACCEPTED;
-    return verify_calls(u, walk, wanted->attempts) ? ATTEMPT_ACCEPTED : ATTEMPT_UNSURE;
+    const struct verdict verdict = verify_calls(u, walk, wanted->attempts);
+    walk->cut = verdict.cut;
+    walk->snapshot.twice = verdict.twice;
+    walk->snapshot.near = verdict.near;
+    if (!verdict.believed)
+        return ATTEMPT_UNSURE;
+    u->fresh_count = verdict.frames;
+    return ATTEMPT_ACCEPTED;
 }
 
 static void count_retry(struct unwind_counters *counters, enum attempt done)

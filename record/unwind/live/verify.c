@@ -242,29 +242,31 @@ static struct look look_at_calls(struct unwinder *u, struct walk *walk, const st
     return look;
 }
 
-bool verify_calls(struct unwinder *u, struct walk *walk, uint32_t attempts)
+struct verdict verify_calls(struct unwinder *u, struct walk *walk, uint32_t attempts)
 {
     const struct link *above = u->walker.joined ? &walk->links[u->walker.joined - 1] : NULL;
     leave_out_suspended(u, above);
+    struct verdict verdict = { .frames = u->fresh_count, .near = walk->snapshot.near };
     const bool odd = is_odd(u, walk, above);
     const uint32_t first = first_unknown(u, above);
     /* A stack that has not changed proves nothing new: the program may have lost its processor in the middle of a call,
      * and would make a wrong call known. */
     if (!odd && (first == u->fresh_count || !has_moved(u, walk))) {
-        walk->snapshot.twice = walk->cut = false;
-        return true;
+        verdict.believed = true;
+        return verdict;
     }
     const struct look look = look_at_calls(u, walk, above, first, odd);
     if (look.unlikely && attempts < SURE_ATTEMPTS) { /* most likely the copy is torn and there is no such call */
         walk->doubts.count = 0;
-        return false;
+        verdict.cut = walk->cut;
+        verdict.twice = walk->snapshot.twice;
+        return verdict;
     }
     /* Some calls are too short to appear in two copies. The frames above such a call are proved. */
-    walk->cut = look.shown < u->fresh_count;
-    walk->snapshot.twice = !look.root || (walk->cut && (attempts < CUT_ATTEMPTS || walk->doubts.looks < CUT_LOOKS));
-    walk->snapshot.near = look.near;
-    if (walk->snapshot.twice)
-        return false;
-    u->fresh_count = look.shown;
-    return true;
+    verdict.frames = look.shown;
+    verdict.cut = look.shown < u->fresh_count;
+    verdict.twice = !look.root || (verdict.cut && (attempts < CUT_ATTEMPTS || walk->doubts.looks < CUT_LOOKS));
+    verdict.near = look.near;
+    verdict.believed = !verdict.twice;
+    return verdict;
 }

@@ -7,10 +7,16 @@
 
 #include "record/unwind/unwind.h"
 
-/* Checks the calls of the frames in unwinder->fresh; the links of the last sample above them are believed. `attempts`
- * counts how often the thread was read for this sample. Returns false when the thread must be read again, as its
- * snapshot now plans. After many attempts, cuts off the frames below the first call that is not proved (walk->cut), and
- * returns true. */
-bool verify_calls(struct unwinder *unwinder, struct walk *walk, uint32_t attempts);
+struct verdict {
+    bool believed;    /* false: the thread must be read again */
+    bool cut;         /* after many attempts: the frames below the first call that is not proved are left out */
+    uint32_t frames;  /* of unwinder->fresh, from the root on, that are believed */
+    bool twice, near; /* the copies that the next snapshot is to have: see struct snapshot */
+};
+
+/* Judges the calls of the frames in unwinder->fresh; the links of the last sample above them are believed. Before that,
+ * drops a suspended generator that its caller is not known to resume from `fresh`, with the frames below it. `attempts`
+ * counts how often the thread was read for this sample. Calls that this copy shows are counted in the call graph. */
+struct verdict verify_calls(struct unwinder *unwinder, struct walk *walk, uint32_t attempts);
 
 #endif
