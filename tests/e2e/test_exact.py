@@ -6,6 +6,7 @@ import collections
 import json
 import math
 import os
+import re
 
 import pytest
 
@@ -58,6 +59,13 @@ def own_misses(done):
     """The part of the ticks that the recorder missed although it could run. A wait costs the ticks in it, and as many
     again: what it put off is then done late, with cold caches."""
     return max(0, missed_part(done.info) - 2 * busy_part(done))
+
+
+def time_missed(done):
+    """The part of the time that no sample covers, of the time in which the recorder could run. In the first ticks of a large
+    program there are many short intervals, so a part of the ticks would say something else. Below 2 % nothing is said."""
+    said = re.search(r"([\d.]+) % of the time was missed", done.messages)
+    return max(0, (float(said[1]) / 100 if said else 0) - 2 * busy_part(done))
 
 
 # ---- stacks are those that the program sees ----
@@ -296,7 +304,7 @@ def test_a_crowd_of_threads(start, start_recorder, python, program, tmp_path):
     assert len(done.info["threads"]) == 256
     # Those that had the lock lately are read at one moment; others may move until they are read.
     assert done.info["exact_percent"] >= (40 if SANITIZED else 80) * (1 - busy_part(done))
-    assert own_misses(done) <= (0.4 if SANITIZED else 0.04), (done.info["missed"], done.waited)
+    assert time_missed(done) <= (0.4 if SANITIZED else 0.04), (done.messages, done.waited)
 
 
 # ---- where it runs ----
