@@ -356,6 +356,19 @@ bool playback_whole(const struct playback *playback)
            damage->duplicates == 0 && !damage->cut;
 }
 
+struct bytes assert_story_comes_back(struct playback *playback, const struct event *story, size_t count,
+                                     enum stream_codec codec)
+{
+    const struct bytes stream = stream_of(story, count, codec);
+    struct journal told = { 0 };
+    playback_read(playback, stream.at, stream.size);
+    journal_tell(&told, story, count);
+    assert_same_lines(journal_text(&playback->journal), journal_text(&told));
+    assert_true(playback_whole(playback));
+    journal_free(&told);
+    return stream;
+}
+
 void playback_free(struct playback *playback)
 {
     journal_free(&playback->journal);

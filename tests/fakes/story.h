@@ -99,6 +99,11 @@ void playback_free(struct playback *playback);
 /* Whether the file was in order from the first byte to the last. */
 bool playback_whole(const struct playback *playback);
 
+/* Writes a story as a stream, and reads the stream: the same story comes back, and the stream is whole. `playback` as
+ * for playback_read(). Returns the stream; the caller frees both. */
+struct bytes assert_story_comes_back(struct playback *playback, const struct event *story, size_t count,
+                                     enum stream_codec codec);
+
 /* The stream that the writer makes of a story. */
 struct bytes stream_of(const struct event *story, size_t count, enum stream_codec codec);
 

@@ -86,14 +86,8 @@ static const struct event everything[] = {
 
 static void check_comes_back(const struct event *story, size_t count)
 {
-    struct bytes stream = stream_of(story, count, CODEC_PLAIN);
     struct playback playback = { 0 };
-    struct journal told = { 0 };
-    playback_read(&playback, stream.at, stream.size);
-    journal_tell(&told, story, count);
-    assert_same_lines(journal_text(&playback.journal), journal_text(&told));
-    assert_true(playback_whole(&playback));
-    journal_free(&told);
+    struct bytes stream = assert_story_comes_back(&playback, story, count, CODEC_PLAIN);
     playback_free(&playback);
     bytes_free(&stream);
 }
@@ -574,16 +568,10 @@ static const struct event at_work[] = {
 static void a_status_comes_back(void **state)
 {
     (void)state;
-    struct bytes stream = stream_of(at_work, countof(at_work), CODEC_PLAIN);
     struct playback playback = { 0 };
-    struct journal told = { 0 };
-    playback_read(&playback, stream.at, stream.size);
-    journal_tell(&told, at_work, countof(at_work));
-    assert_same_lines(journal_text(&playback.journal), journal_text(&told));
-    assert_true(playback_whole(&playback));
+    struct bytes stream = assert_story_comes_back(&playback, at_work, countof(at_work), CODEC_PLAIN);
     assert_int_equal(playback.journal.tables.threads[2].left_out, 1);
     assert_int_equal(playback.journal.tables.threads[1].cpu_ns, 3 * MS);
-    journal_free(&told);
     playback_free(&playback);
     bytes_free(&stream);
 }

@@ -50,16 +50,10 @@ static const struct event weighed[] = {
 static void weights_come_back(void **state)
 {
     (void)state;
-    struct bytes stream = stream_of(weighed, countof(weighed), CODEC_PLAIN);
     struct playback playback = { 0 };
-    struct journal told = { 0 };
-    playback_read(&playback, stream.at, stream.size);
-    journal_tell(&told, weighed, countof(weighed));
-    assert_same_lines(journal_text(&playback.journal), journal_text(&told));
-    assert_true(playback_whole(&playback));
+    struct bytes stream = assert_story_comes_back(&playback, weighed, countof(weighed), CODEC_PLAIN);
     assert_int_equal(playback.journal.tables.threads[1].wall_ns, 7 * MS + 7);
     assert_int_equal(playback.journal.tables.threads[2].wall_ns, 10 * MS + 7);
-    journal_free(&told);
     playback_free(&playback);
     bytes_free(&stream);
 }
@@ -112,15 +106,9 @@ static void every_codec_tells_weights(void **state)
         for (unsigned weighted = 0; weighted <= 1; weighted++) {
             const size_t count = tell_seconds(story, frames, weighted);
             story[0].recording.format_version = weighted ? 4 : versions[codec];
-            struct bytes stream = stream_of(story, count, codec);
             struct playback playback = { 0 };
-            struct journal told = { 0 };
-            playback_read(&playback, stream.at, stream.size);
-            journal_tell(&told, story, count);
-            assert_same_lines(journal_text(&playback.journal), journal_text(&told));
-            assert_true(playback_whole(&playback));
+            struct bytes stream = assert_story_comes_back(&playback, story, count, codec);
             told_by[codec_of_block(&stream, 2)] = weighted;
-            journal_free(&told);
             playback_free(&playback);
             bytes_free(&stream);
         }
