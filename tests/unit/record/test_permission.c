@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -216,7 +217,8 @@ static int need_root(void **state)
     if (geteuid() == 0 && capabilities >> CAP_SYS_PTRACE & 1 && seccomp == 0)
         return 0;
     print_message("not tested: this needs root, with CAP_SYS_PTRACE and without a seccomp filter\n");
-    _exit(77); /* what Meson takes for "skipped" */
+    const char *ci = getenv("CI");
+    _exit(ci && strcmp(ci, "true") == 0 ? EXIT_FAILURE : 77); /* 77: what Meson takes for "skipped" */
 }
 
 /* ---- users ---- */
