@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each version of CPython calls its instructions, which instruction each is a form of, and what each can do to the
- * stack. opcode_table.h has all of it: tests/tools/make-opcodes writes that file.
+/* The instructions of each version of CPython: their names, the instruction that each is a form of, and its effects on
+ * the stack. opcode_table.h has all of it: tests/tools/make-opcodes writes that file.
  *
  * The interpreter replaces an instruction by a form of it that is made for the values it meets (LOAD_ATTR by
  * LOAD_ATTR_SLOT), and back; sys.monitoring replaces an instruction by a form that reports it (INSTRUMENTED_CALL). All

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sample says of its thread besides the stack. Each attribute is one row: its name, where it is in the sample,
- * whether it is known, and how the samples of a stack add up.
+/* Attributes: what a sample says of its thread besides the stack. Each attribute is one row: its name, where it is in
+ * the sample, whether it is known, and how the samples of a stack add up.
  *
  *     a state    the thread was so or not: bits of sample->status. Adds up to the time that the samples stand for.
  *     an amount  how much since the thread's last sample: a field of struct sample. Adds up by itself.
@@ -41,7 +41,7 @@ static inline bool attribute_is(uint32_t status, enum attribute state)
     return attribute_known(status, state) && status & attributes[state].state;
 }
 
-/* What a run of `count` samples adds to the sum of an attribute, in nanoseconds. */
+/* Returns how much a run of `count` samples adds to the sum of an attribute, in nanoseconds. */
 static inline uint64_t attribute_sum_ns(const struct sample *sample, enum attribute attribute, uint64_t count)
 {
     if (!attributes[attribute].state)

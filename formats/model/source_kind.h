@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reader of recordings is: one row of functions for each kind of file. The readers in formats/ define a row
- * each, and convert/source.c lists the rows. A reader gives events to a sink, some with each call, and at any time a
- * report on the file. Whoever converts a recording sees the events and the report, never the reader.
+/* The interface of a reader of recordings: one row of functions for each kind of file. The readers in formats/ define a
+ * row each, and convert/source.c lists the rows. A reader gives events to a sink, some with each call, and at any time
+ * a report on the file. Whoever converts a recording sees the events and the report, never the reader.
  *
  *     first bytes of the file  ->  recognises  ->  open  ->  read, read, ... read  ->  report  ->  close
  */
@@ -12,17 +12,17 @@
 
 enum source_state { SOURCE_MORE, SOURCE_ENDED, SOURCE_STOPPED };
 
-/* What was wrong with the file. All zero in a whole one. */
+/* The damage of a file. All zero in a whole file. */
 struct damage {
-    uint64_t bytes;      /* passed over in search of a good block, ... */
-    uint64_t tail;       /* ... and those of them behind the last one of this recording */
-    uint64_t blocks;     /* lost: missing numbers, or broken inside */
+    uint64_t bytes;      /* bytes skipped in search of a good block, ... */
+    uint64_t tail;       /* ... and the part of them behind the last block of this recording */
+    uint64_t blocks;     /* lost blocks: missing sequences, or broken contents */
     uint64_t duplicates; /* blocks that came twice or too late */
-    bool cut;            /* it ends in the middle of a block */
-    struct fault first;  /* the first thing that was wrong */
+    bool cut;            /* the file ends inside a block */
+    struct fault first;  /* the first damage */
 };
 
-/* What the taker of the events needs. Each option lets a reader do less; a reader may ignore all of them. */
+/* The needs of whoever takes the events. Each option lets a reader do less; a reader may ignore all of them. */
 struct source_options {
     bool runs;           /* samples may have `more` */
     bool without_status; /* nobody asks what threads did: samples may have status 0 and no CPU time */
@@ -30,7 +30,8 @@ struct source_options {
     uint64_t file_bytes; /* size of the file, for a reader that reads a large file ahead; 0: a pipe, or not known */
 };
 
-/* What is known of the file. Complete when `read` has come to SOURCE_ENDED; before, as far as the file was read. */
+/* A reader's report on its file. The report is complete when `read` has come to SOURCE_ENDED; before that, the report
+ * covers the part of the file that was read. */
 struct source_report {
     const char *format; /* the kind's name */
     /* Who made the recording, in words for people, when the file says neither date nor host. NULL: the file says so. */

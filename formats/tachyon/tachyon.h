@@ -58,7 +58,7 @@ struct tachyon_header {
     uint32_t strings, frames;
 };
 
-/* What Tachyon measured of its own work. */
+/* The measurements that Tachyon made of its own work. */
 struct tachyon_statistics {
     bool known, failed_known, missed_known;
     double duration_s, rate_hz, failed_percent, missed_percent;
