@@ -378,6 +378,7 @@ static void drop(struct run *run)
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
+    free(run->conversion.settings.wanted);
 }
 
 static int convert(struct run *run)
@@ -406,7 +407,7 @@ static int convert(struct run *run)
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
-    const bool fine = run->whole || !(settings->strict || settings->verify);
+    const bool fine = run->whole || !settings->strict;
     drop(run);
     free(path);
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -418,8 +419,10 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct settings *settings = &run.conversion.settings;
     int exit_code;
     startup(EXIT_FAILURE);
-    if (!options_read(settings, converter, argc, argv, &exit_code))
+    if (!options_read(settings, converter, argc, argv, &exit_code)) {
+        free(settings->wanted);
         return exit_code;
+    }
     run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run.merge.to = (struct sink){ .take = take_merged, .self = &run };
     run.merge.selection = &settings->selection;

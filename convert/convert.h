@@ -10,8 +10,8 @@
 
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
+#include "formats/base/arguments.h"
 #include "formats/base/output.h"
-#include "formats/collapsed/collapsed.h"
 #include "formats/model/sink.h"
 #include "formats/model/source_kind.h"
 #include "formats/model/tables.h"
@@ -24,27 +24,22 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
-    bool strict;       /* fail when the recording is damaged */
-    bool functions;    /* leave out lines: a frame shows its function only */
-    bool no_threads;   /* collapsed: merge the threads */
-    bool full_paths;   /* collapsed: do not shorten paths of files */
-    bool opcodes;      /* show instructions */
-    bool json, verify; /* pyreel-info only */
+    bool strict;    /* fail when the recording is damaged */
+    bool functions; /* leave out lines: a frame shows its function only */
+    bool opcodes;   /* show instructions */
     enum kept_mode mode;
-    enum collapsed_weight weight; /* collapsed */
+    void *wanted; /* what the converter's own options say: a struct of the converter */
 };
 
-/* Options that only some converters take. All converters take --help, --version, -q, -v, -o and --strict. */
+/* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
 enum option_set {
     TAKES_FUNCTIONS = 1 << 0,
-    TAKES_THREADS = 1 << 1,
-    TAKES_PATHS = 1 << 2,
-    TAKES_INFO = 1 << 3,
-    TAKES_MODE = 1 << 4,
-    TAKES_WEIGHT = 1 << 5,
-    TAKES_OPCODES = 1 << 6,
-    TAKES_SELECTION = 1 << 7, /* and several recordings */
+    TAKES_MODE = 1 << 1,
+    TAKES_OPCODES = 1 << 2,
+    TAKES_SELECTION = 1 << 3, /* and several recordings */
 };
+
+#define OPTION_OWN 100 /* the options of one converter have numbers from here on */
 
 enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the output's name ends in .gz */ };
 
@@ -63,7 +58,15 @@ struct converter {
     bool binary;        /* the output must not go to a terminal */
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
-    bool runs;      /* `take` accepts a run of equal samples as one event (sample.more) */
+
+    /* The options that only this converter has; the table ends in a row of zeros. NULL: none. */
+    const struct argument *options;
+    size_t wanted_size; /* of the struct that holds what these options say. The struct starts as zeros */
+    /* Applies one of these options to settings->wanted. `value` is NULL when the option takes no value. False when the
+     * option does not accept the value; the message then names the form that the row's help shows. */
+    bool (*apply)(struct settings *settings, int number, const char *value);
+
+    bool runs; /* `take` accepts a run of equal samples as one event (sample.more) */
 
     /* Whether the output depends on the status or CPU time of samples. NULL: yes. */
     bool (*needs_status)(const struct settings *settings);

@@ -14,6 +14,31 @@
 #include <sys/wait.h>
 #include <time.h>
 
+enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
+
+static const struct argument options[] = {
+    { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
+    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block is present and decodes" },
+    { 0 },
+};
+
+struct info_wanted {
+    bool json;
+};
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    (void)value;
+    struct info_wanted *wanted = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_JSON:
+        return wanted->json = true;
+    case OPTION_VERIFY:
+        return settings->strict = true;
+    }
+    return false;
+}
+
 struct info {
     struct conversion *conversion;
     struct info_threads threads;
@@ -357,7 +382,8 @@ static bool finish(void *self, struct fault *why)
     (void)why;
     const struct info *info = self;
     struct output *to = &info->conversion->output;
-    if (info->conversion->settings.json) {
+    const struct info_wanted *wanted = info->conversion->settings.wanted;
+    if (wanted->json) {
         print_json(info);
         return true;
     }
@@ -374,7 +400,9 @@ int main(int argc, char **argv)
     static const struct converter info = {
         .name = "pyreel-info",
         .makes = "Shows what a recording contains, and whether it is complete.",
-        .takes = TAKES_INFO,
+        .options = options,
+        .wanted_size = sizeof(struct info_wanted),
+        .apply = apply,
         .start = start,
         .take = take,
         .finish = finish,

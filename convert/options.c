@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/options.h"
 
+#include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
 
@@ -15,12 +16,7 @@ enum option_number {
     OPTION_TO,
     OPTION_THREADS,
     OPTION_FUNCTIONS,
-    OPTION_WEIGHT,
-    OPTION_NO_THREADS,
-    OPTION_FULL_PATHS,
     OPTION_OPCODES,
-    OPTION_JSON,
-    OPTION_VERIFY,
     OPTION_STRICT,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -28,19 +24,18 @@ enum option_number {
     OPTION_VERSION,
 };
 
-static const struct argument rows[] = {
+static const struct argument first_rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
     { OPTION_FROM, 0, "from", "SECONDS", TAKES_SELECTION, "drop samples before SECONDS after the start (0)" },
     { OPTION_TO, 0, "to", "SECONDS", TAKES_SELECTION, "drop samples from SECONDS after the start on" },
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: MainThread,42 (all)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge all lines of a function" },
-    { OPTION_WEIGHT, 0, "weight", "WHAT", TAKES_WEIGHT, "count samples, or us of wall|cpu|gil|gil_wait" },
-    { OPTION_NO_THREADS, 0, "no-threads", NULL, TAKES_THREADS, "merge all threads and asyncio tasks" },
-    { OPTION_FULL_PATHS, 0, "full-paths", NULL, TAKES_PATHS, "print file names unshortened" },
     { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf frame" },
-    { OPTION_JSON, 0, "json", NULL, TAKES_INFO, "print JSON" },
-    { OPTION_VERIFY, 0, "verify", NULL, TAKES_INFO, "exit 1 unless every block is present and decodes" },
+    { 0 },
+};
+
+static const struct argument last_rows[] = {
     { OPTION_STRICT, 0, "strict", NULL, 0, "exit 1 if INPUT is damaged or incomplete" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print warnings and errors only" },
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what was written" },
@@ -48,6 +43,11 @@ static const struct argument rows[] = {
     { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
     { 0 },
 };
+
+static struct arguments arguments_of(const struct converter *converter)
+{
+    return (struct arguments){ .tables = { first_rows, converter->options, last_rows }, .sets = converter->takes };
+}
 
 static void print_help(const struct converter *converter)
 {
@@ -60,7 +60,8 @@ static void print_help(const struct converter *converter)
     if (converter->suffix)
         printf("The output is INPUT%s unless -o names another file.\n", converter->suffix);
     printf("\nOptions, with their default values in parentheses:\n");
-    arguments_print(&(struct arguments){ .rows = rows, .sets = converter->takes });
+    const struct arguments arguments = arguments_of(converter);
+    arguments_print(&arguments);
     printf("\nExit codes: 0 success; 1 failure, or with --strict damage; 2 misuse.\n");
 }
 
@@ -71,9 +72,11 @@ static int misuse(const struct converter *converter)
 }
 
 /* Applies one option. False when the option does not accept the value. */
-static bool apply(struct settings *settings, enum option_number number)
+static bool apply(struct settings *settings, const struct converter *converter, int number)
 {
-    switch (number) {
+    if (number >= OPTION_OWN)
+        return converter->apply(settings, number, optarg);
+    switch ((enum option_number)number) {
     case OPTION_OUTPUT:
         settings->output = optarg;
         return true;
@@ -90,22 +93,8 @@ static bool apply(struct settings *settings, enum option_number number)
     case OPTION_FUNCTIONS:
         settings->functions = true;
         return true;
-    case OPTION_WEIGHT:
-        return collapsed_weight_named(optarg, &settings->weight);
-    case OPTION_NO_THREADS:
-        settings->no_threads = true;
-        return true;
-    case OPTION_FULL_PATHS:
-        settings->full_paths = true;
-        return true;
     case OPTION_OPCODES:
         settings->opcodes = true;
-        return true;
-    case OPTION_JSON:
-        settings->json = true;
-        return true;
-    case OPTION_VERIFY:
-        settings->verify = true;
         return true;
     case OPTION_STRICT:
         settings->strict = true;
@@ -145,8 +134,9 @@ static const char *problem_of(const struct settings *settings, const struct conv
 
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code)
 {
-    const struct arguments arguments = { .rows = rows, .sets = converter->takes };
+    const struct arguments arguments = arguments_of(converter);
     int wrong;
+    settings->wanted = alloc_zeroed(1, converter->wanted_size + 1);
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
         if (row->number == OPTION_HELP)
@@ -155,7 +145,7 @@ bool options_read(struct settings *settings, const struct converter *converter, 
             printf("%s %s\n", converter->name, PYREEL_VERSION);
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
-        if (apply(settings, (enum option_number)row->number))
+        if (apply(settings, converter, row->number))
             continue;
         fprintf(stderr, "%s: invalid value '%s' for --%s\n  --%s %s: %s\n", converter->name, optarg, row->name,
                 row->name, row->value, row->help);

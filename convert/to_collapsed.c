@@ -9,6 +9,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum own_option { OPTION_WEIGHT = OPTION_OWN, OPTION_NO_THREADS, OPTION_FULL_PATHS };
+
+static const struct argument options[] = {
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "count samples, or us of wall|cpu|gil|gil_wait" },
+    { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
+    { 0 },
+};
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    struct collapsed_style *style = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_WEIGHT:
+        return collapsed_weight_named(value, &style->weight);
+    case OPTION_NO_THREADS:
+        return style->no_threads = true;
+    case OPTION_FULL_PATHS:
+        return style->full_paths = true;
+    }
+    return false;
+}
+
+static const struct collapsed_style *style_of(const struct settings *settings)
+{
+    return settings->wanted;
+}
+
 struct to_collapsed {
     struct conversion *conversion;
     struct aggregate aggregate;
@@ -16,12 +44,12 @@ struct to_collapsed {
 
 static bool needs_status(const struct settings *settings)
 {
-    return settings->weight != WEIGHT_SAMPLES && settings->weight != WEIGHT_WALL;
+    return style_of(settings)->weight != WEIGHT_SAMPLES && style_of(settings)->weight != WEIGHT_WALL;
 }
 
 static bool only_counts(const struct settings *settings)
 {
-    return settings->weight == WEIGHT_SAMPLES;
+    return style_of(settings)->weight == WEIGHT_SAMPLES;
 }
 
 static void *start(struct conversion *conversion)
@@ -45,7 +73,7 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
     const struct aggregate *aggregate = &to->aggregate;
-    const enum aggregate_sum sum = collapsed_weight_sum(settings->weight);
+    const enum aggregate_sum sum = collapsed_weight_sum(style_of(settings)->weight);
     if (aggregate->samples > 0 && !aggregate_knows(aggregate, sum))
         return fault(why, "the samples of %s do not say %s", settings->input,
                      sum == SUM_CPU_NS ? "how much CPU time their thread used; record again with pyreel-record -m cpu"
@@ -65,13 +93,9 @@ static bool finish(void *self, struct fault *why)
     if (!check_weight(to, why))
         return false;
     struct conversion *conversion = to->conversion;
-    const struct collapsed_style style = {
-        .weight = conversion->settings.weight,
-        .functions = conversion->settings.functions,
-        .no_threads = conversion->settings.no_threads,
-        .full_paths = conversion->settings.full_paths,
-        .opcodes = conversion->settings.opcodes,
-    };
+    struct collapsed_style style = *style_of(&conversion->settings);
+    style.functions = conversion->settings.functions;
+    style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
     collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
     return true;
@@ -90,8 +114,10 @@ static const struct converter to_collapsed = {
     .suffix = NULL,
     .binary = false,
     .packing = PACKING_NEVER,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_WEIGHT | TAKES_FUNCTIONS | TAKES_THREADS | TAKES_PATHS |
-             TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_FUNCTIONS | TAKES_OPCODES,
+    .options = options,
+    .wanted_size = sizeof(struct collapsed_style),
+    .apply = apply,
     .runs = true,
     .needs_status = needs_status,
     .only_counts = only_counts,

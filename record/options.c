@@ -80,7 +80,7 @@ static const struct argument rows[] = {
     { 0 },
 };
 
-static const struct arguments arguments = { .rows = rows, .command = true };
+static const struct arguments arguments = { .tables = { rows }, .command = true };
 
 static void print_help(void)
 {

@@ -14,9 +14,12 @@ struct argument {
     const char *help;
 };
 
-/* A program's table, and the sets of options that it takes. The table ends in a row of zeros. */
+#define ARGUMENT_TABLES 3
+
+/* A program's tables, in the order of the help, and the sets of options that the program takes. Each table ends in a
+ * row of zeros; a table may be NULL. */
 struct arguments {
-    const struct argument *rows;
+    const struct argument *tables[ARGUMENT_TABLES];
     unsigned sets;
     bool command; /* the first argument that is no option begins the command line of another program */
 };

@@ -55,7 +55,7 @@ static const struct argument rows[] = {
 
 static const char *const operations[ASYNC_KINDS] = { "stack", "async-running", "async-all" };
 
-static const struct arguments arguments = { .rows = rows };
+static const struct arguments arguments = { .tables = { rows } };
 
 struct options {
     pid_t pid;

@@ -42,7 +42,7 @@ static const struct argument rows[] = {
     { 0 },
 };
 
-static const struct arguments arguments = { .rows = rows };
+static const struct arguments arguments = { .tables = { rows } };
 
 struct options {
     uint64_t numbers[OPTION_HELP]; /* by option */
