@@ -17,6 +17,7 @@ enum attribute {
     ATTRIBUTE_GIL,
     ATTRIBUTE_GIL_WAIT,
     ATTRIBUTE_EXCEPTION,
+    ATTRIBUTE_ELSEWHERE,
     ATTRIBUTE_CPU_TIME, /* amounts, in nanoseconds */
     ATTRIBUTES
 };

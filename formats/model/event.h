@@ -116,16 +116,18 @@ struct frame {
                     * specialised */
 };
 
-/* The status of a thread. The bit numbers are Tachyon's. */
+/* The status of a thread. The bits 0 to 4 have Tachyon's numbers. Tachyon's bit 5 (main thread) is no status. */
 enum status {
-    STATUS_GIL = 1 << 0,         /* the thread held the interpreter's lock, or was attached if there is no lock */
-    STATUS_CPU = 1 << 1,         /* the thread was running, or ready to run */
-    STATUS_CPU_UNKNOWN = 1 << 2, /* STATUS_CPU and the CPU time were not recorded */
-    STATUS_GIL_WAIT = 1 << 3,    /* the thread waited for the interpreter's lock */
-    STATUS_EXCEPTION = 1 << 4,   /* an exception was raised or being handled */
-    STATUS_RECORDED = 1 << 6,    /* the status was recorded; without this bit the others mean nothing */
+    STATUS_GIL = 1 << 0,              /* the thread held the interpreter's lock, or was attached if there is no lock */
+    STATUS_CPU = 1 << 1,              /* the thread was running, or ready to run */
+    STATUS_CPU_UNKNOWN = 1 << 2,      /* STATUS_CPU and the CPU time were not recorded */
+    STATUS_GIL_WAIT = 1 << 3,         /* the thread waited for the interpreter's lock */
+    STATUS_EXCEPTION = 1 << 4,        /* an exception was raised or being handled */
+    STATUS_RECORDED = 1 << 6,         /* the status was recorded; without this bit the others mean nothing */
+    STATUS_ELSEWHERE = 1 << 7,        /* the thread was in another interpreter, and its stack in this one waited */
+    STATUS_GIL_WAIT_UNKNOWN = 1 << 8, /* STATUS_GIL_WAIT was not recorded: CPython before 3.15 does not say it */
 };
-#define STATUS_BITS 0x1Fu /* the status bits without STATUS_RECORDED */
+#define STATUS_BITS 0x19Fu /* the status bits without STATUS_RECORDED */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may

@@ -43,13 +43,12 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
     const bool holds = thread_list_holds(thread_list, member);
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const bool waits_are_kept = thread_list->target->runtime.layout.thread_gil_wait != 0;
-    uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
-    /* CPU time of a thread that runs in another interpreter counts for its state there. */
-    if (!thread_list_current(thread_list, member)) {
-        cpu &= ~(uint32_t)STATUS_CPU;
-        watch->cpu_ns = 0;
-    }
-    return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) | cpu;
+    const uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
+    const uint32_t status = STATUS_RECORDED | seen | (waits_are_kept ? 0 : STATUS_GIL_WAIT_UNKNOWN);
+    if (thread_list_current(thread_list, member))
+        return status | (holds ? STATUS_GIL : 0) | cpu;
+    watch->cpu_ns = 0;
+    return status | STATUS_ELSEWHERE | (cpu & STATUS_CPU_UNKNOWN);
 }
 
 bool thread_status_kept(const struct statuses *statuses, uint32_t status)

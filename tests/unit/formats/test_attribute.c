@@ -2,6 +2,7 @@
 /* What a status says of each attribute, and what a run of samples adds to its sum. */
 #include "formats/model/attribute.h"
 
+#include "formats/tachyon/tachyon.h"
 #include "tests/fakes/testing.h"
 
 #include <string.h>
@@ -19,13 +20,16 @@ static void each_attribute_has_a_name_of_its_own(void **state)
 static void each_state_has_a_bit_of_its_own_that_the_stream_carries(void **state)
 {
     (void)state;
-    uint32_t bits = 0;
+    uint32_t bits = 0, unknown = 0;
     for (size_t i = 0; i < ATTRIBUTES; i++) {
         assert_int_equal(attributes[i].state & bits, 0);
         assert_int_equal((attributes[i].state | attributes[i].unknown) & ~STATUS_BITS, 0);
         bits |= attributes[i].state;
+        unknown |= attributes[i].unknown;
     }
-    assert_int_equal(bits | STATUS_CPU_UNKNOWN, STATUS_BITS);
+    assert_int_equal(bits & unknown, 0);
+    assert_int_equal(bits | unknown, STATUS_BITS);
+    assert_int_equal(STATUS_BITS & (STATUS_RECORDED | TACHYON_MAIN_THREAD), 0);
 }
 
 static void an_unrecorded_status_says_nothing(void **state)
@@ -45,6 +49,10 @@ static void only_what_was_asked_for_is_known(void **state)
     assert_true(attribute_known(status, ATTRIBUTE_EXCEPTION));
     assert_false(attribute_is(status, ATTRIBUTE_EXCEPTION));
     assert_false(attribute_known(status, ATTRIBUTE_CPU) || attribute_known(status, ATTRIBUTE_CPU_TIME));
+    assert_true(attribute_known(status, ATTRIBUTE_GIL_WAIT));
+    assert_false(attribute_known(status | STATUS_GIL_WAIT_UNKNOWN, ATTRIBUTE_GIL_WAIT));
+    assert_false(attribute_is(status | STATUS_GIL_WAIT_UNKNOWN | STATUS_GIL_WAIT, ATTRIBUTE_GIL_WAIT));
+    assert_true(attribute_known(status | STATUS_GIL_WAIT_UNKNOWN, ATTRIBUTE_GIL));
 }
 
 static void states_add_up_to_time_and_amounts_to_themselves(void **state)
