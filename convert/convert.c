@@ -84,10 +84,32 @@ static void end_progress(struct run *run)
 
 /* ---- events ---- */
 
-/* The output without the mode filter. */
-static struct sink unfiltered_output(const struct run *run)
+/* Whether the mode or the output needs the status of samples. */
+static bool needs_status(const struct run *run)
+{
+    const struct converter *converter = run->converter;
+    return run->mode_filter.mode != KEPT_AS_RECORDED || !converter->needs_status ||
+           converter->needs_status(&run->conversion.settings);
+}
+
+static struct sink converter_sink(const struct run *run)
 {
     return (struct sink){ .take = run->converter->take, .self = run->self };
+}
+
+static bool take_owned(void *self, struct event *event, struct fault *why)
+{
+    struct run *run = self;
+    const struct sink output = converter_sink(run);
+    return cpu_owner_take(&run->conversion.cpu_owner, event, &output, why);
+}
+
+/* The output without the mode filter. Who needs no status needs no CPU time. */
+static struct sink unfiltered_output(struct run *run)
+{
+    if (run->converter->runs && run->converter->take && needs_status(run))
+        return (struct sink){ .take = take_owned, .self = run };
+    return converter_sink(run);
 }
 
 /* Gives an event to the output if the mode keeps it. */
@@ -289,14 +311,6 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
-/* Whether the mode or the output needs the status of samples. */
-static bool needs_status(const struct run *run)
-{
-    const struct converter *converter = run->converter;
-    return run->mode_filter.mode != KEPT_AS_RECORDED || !converter->needs_status ||
-           converter->needs_status(&run->conversion.settings);
-}
-
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
@@ -368,6 +382,9 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     conversion->tables.cut = run->merge.cut;
     if (!mode_filter_finish(&run->mode_filter, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    const struct sink last = converter_sink(run);
+    if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
+        return false;
     return run->converter->finish(run->self, why);
 }
 
@@ -375,6 +392,7 @@ static void drop(struct run *run)
 {
     merge_free(&run->merge);
     mode_filter_free(&run->mode_filter);
+    cpu_owner_free(&run->conversion.cpu_owner);
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);

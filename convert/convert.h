@@ -3,11 +3,15 @@
  * output, shows progress, and reports lost samples. A converter is one struct: its name, its options, and the functions
  * that make its output.
  *
- *     one recording:        source → tables → mode filter → converter
- *     several, or a part:   source → tables → merge → tables → mode filter → converter */
+ *     one recording:        source → tables → mode filter → CPU owner → converter
+ *     several, or a part:   source → tables → merge → tables → mode filter → CPU owner → converter
+ *
+ * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner is there for converters that
+ * sum up, because it holds looks back. */
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
+#include "convert/filters/cpu_owner.h"
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
 #include "formats/base/arguments.h"
@@ -47,6 +51,7 @@ enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the o
 struct conversion {
     struct settings settings;
     struct tables tables;
+    struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
     struct output output;
 };
@@ -66,7 +71,8 @@ struct converter {
      * option does not accept the value; the message then names the form that the row's help shows. */
     bool (*apply)(struct settings *settings, int number, const char *value);
 
-    bool runs; /* `take` accepts a run of equal samples as one event (sample.more) */
+    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
+                * of different threads in any order */
 
     /* Whether the output depends on the status or CPU time of samples. NULL: yes. */
     bool (*needs_status)(const struct settings *settings);

@@ -14,9 +14,9 @@ void info_threads_take(struct info_threads *threads, const struct sample *sample
     threads->known = true;
     struct doing *doing = &threads->rows[sample->thread];
     for (enum attribute i = 0; i < ATTRIBUTES; i++) {
-        const double stands_ns = (double)sample->stands_ns;
-        doing->known[i] += attribute_known(sample->status, i) ? stands_ns : 0;
-        doing->was[i] += attribute_is(sample->status, i) ? stands_ns : 0;
+        const double wall_ns = (double)sample->wall_ns;
+        doing->known[i] += attribute_known(sample->status, i) ? wall_ns : 0;
+        doing->was[i] += attribute_is(sample->status, i) ? wall_ns : 0;
     }
 }
 
@@ -111,7 +111,7 @@ static void print_percent(struct output *to, double part, double whole)
     if (whole > 0)
         output_format(to, " %6.1f", part * 100 / whole);
     else
-        output_format(to, " %6s", "");
+        output_format(to, " %6s", "-");
 }
 
 static void print_doing(struct output *to, const struct thread_row *row, const struct doing *doing)
@@ -119,7 +119,7 @@ static void print_doing(struct output *to, const struct thread_row *row, const s
     if (row->cpu_known)
         output_format(to, " %9.3f", seconds(row->cpu_ns));
     else
-        output_format(to, " %9s", "");
+        output_format(to, " %9s", "-");
     for (size_t i = 0; i < countof(columns); i++)
         print_percent(to, doing->was[columns[i].state], doing->known[columns[i].state]);
 }

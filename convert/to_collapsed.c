@@ -65,6 +65,8 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct to_collapsed *to = self;
     if (event->kind == EVENT_SAMPLE)
         aggregate_sample(&to->aggregate, &event->sample);
+    else if (event->kind == EVENT_LATE_CPU)
+        aggregate_late_cpu(&to->aggregate, &event->sample);
     return true;
 }
 
@@ -75,10 +77,8 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
     const struct aggregate *aggregate = &to->aggregate;
     const enum aggregate_sum sum = collapsed_weight_sum(style_of(settings)->weight);
     if (aggregate->samples > 0 && !aggregate_knows(aggregate, sum))
-        return fault(why, "the samples of %s do not say %s", settings->input,
-                     sum == SUM_CPU_NS ? "how much CPU time their thread used; record again with pyreel-record -m cpu"
-                                       : "whether their thread held the interpreter's lock or waited for it; record "
-                                         "again with this version of pyreel-record");
+        return fault(why, "--weight %s cannot be applied to %s: %s", collapsed_weight_name(style_of(settings)->weight),
+                     settings->input, aggregate_reason(sum));
     if (sum == SUM_CPU_NS && aggregate->known[SUM_CPU_NS] < aggregate->samples)
         fprintf(stderr,
                 "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64

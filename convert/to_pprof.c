@@ -29,6 +29,8 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct to_pprof *to = self;
     if (event->kind == EVENT_SAMPLE)
         aggregate_sample(&to->aggregate, &event->sample);
+    else if (event->kind == EVENT_LATE_CPU)
+        aggregate_late_cpu(&to->aggregate, &event->sample);
     return true;
 }
 
@@ -43,6 +45,7 @@ static bool finish(void *self, struct fault *why)
         .functions = settings->functions,
         .cpu_first = of_cpu,
         .opcodes = settings->opcodes,
+        .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns,
     };
     aggregate_sort(&to->aggregate);
     const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);

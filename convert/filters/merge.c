@@ -179,6 +179,7 @@ static bool take_sample(struct merge *merge, struct sample *sample, struct fault
     event.sample.pushed = depth - keep;
     event.sample.frames = depth > keep ? merge->stack + keep : NULL;
     event.sample.time_ns += merge->offset_ns;
+    event.sample.first_ns = 0; /* no runs here */
     return emit(merge, &event, why);
 }
 

@@ -75,7 +75,7 @@ static void leave_out(struct mode_filter *filter, struct tables *tables, const s
 
     struct thread_row *row = &tables->threads[sample->thread];
     row->samples -= count;
-    row->wall_ns -= sample->stands_ns * count;
+    row->wall_ns -= sample->wall_ns;
     row->left_out += count;
     if (sample->task)
         tables->tasks[sample->task].samples -= count;

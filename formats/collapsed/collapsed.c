@@ -215,6 +215,11 @@ bool collapsed_weight_named(const char *name, enum collapsed_weight *weight)
     return false;
 }
 
+const char *collapsed_weight_name(enum collapsed_weight weight)
+{
+    return weights[weight].name;
+}
+
 enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight)
 {
     return weights[weight].sum;

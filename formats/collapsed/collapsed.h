@@ -42,6 +42,9 @@ enum collapsed_weight {
 /* Finds a weight by its name: samples, wall, cpu, gil, gil_wait. False for any other name. */
 bool collapsed_weight_named(const char *name, enum collapsed_weight *weight);
 
+/* The name of a weight, as --weight takes it. */
+const char *collapsed_weight_name(enum collapsed_weight weight);
+
 /* The aggregate's sum from which a weight is computed. */
 enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight);
 

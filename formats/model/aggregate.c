@@ -103,17 +103,37 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
     const uint64_t count = 1 + sample->more;
     struct aggregate_row *row = waiting_row(aggregate, sample);
     row->sums[SUM_SAMPLES] += count;
-    row->sums[SUM_WALL_NS] += count * sample->stands_ns;
+    row->sums[SUM_WALL_NS] += sample->wall_ns;
     aggregate->samples += count;
     for (size_t i = 0; i < countof(summed); i++) {
-        row->sums[summed[i].sum] += attribute_sum_ns(sample, summed[i].attribute, count);
+        row->sums[summed[i].sum] += attribute_sum_ns(sample, summed[i].attribute);
         aggregate->known[summed[i].sum] += attribute_known(sample->status, summed[i].attribute) ? count : 0;
     }
 }
 
+void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample)
+{
+    waiting_row(aggregate, sample)->sums[SUM_CPU_NS] += sample->cpu_ns;
+}
+
+uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum)
+{
+    return sum == SUM_SAMPLES || sum == SUM_WALL_NS ? aggregate->samples : aggregate->known[sum];
+}
+
+const char *aggregate_reason(enum aggregate_sum sum)
+{
+    static const char *const reasons[SUMS] = {
+        [SUM_CPU_NS] = "--async all, and sampling many threads, record no CPU time; pyreel-record -m cpu does",
+        [SUM_GIL_NS] = "--async all does not record who holds the interpreter's lock",
+        [SUM_GIL_WAIT_NS] = "CPython before 3.15, and --async all, do not say who waits for the interpreter's lock",
+    };
+    return reasons[sum];
+}
+
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)
 {
-    return sum == SUM_SAMPLES || sum == SUM_WALL_NS || aggregate->known[sum] > 0;
+    return aggregate_known(aggregate, sum) > 0;
 }
 
 /* ---- order ---- */

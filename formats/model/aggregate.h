@@ -48,9 +48,16 @@ struct aggregate {
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 
+/* Adds the CPU time of EVENT_LATE_CPU, and no sample. */
+void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample);
+
 /* Adds the sums of `given` to the row of the same thread, task and stack, without the batch. Rows stand in the order of
  * first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
+
+/* The number of samples of which the sum is known. Below: why the sum is not known of others, for people. */
+uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum);
+const char *aggregate_reason(enum aggregate_sum sum);
 
 /* Whether the sum is known for at least some samples. */
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);

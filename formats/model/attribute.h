@@ -42,12 +42,12 @@ static inline bool attribute_is(uint32_t status, enum attribute state)
     return attribute_known(status, state) && status & attributes[state].state;
 }
 
-/* Returns how much a run of `count` samples adds to the sum of an attribute, in nanoseconds. */
-static inline uint64_t attribute_sum_ns(const struct sample *sample, enum attribute attribute, uint64_t count)
+/* Returns how much a run of samples adds to the sum of an attribute, in nanoseconds. */
+static inline uint64_t attribute_sum_ns(const struct sample *sample, enum attribute attribute)
 {
     if (!attributes[attribute].state)
         return sample->cpu_ns; /* the one amount that there is */
-    return attribute_is(sample->status, attribute) ? count * sample->stands_ns : 0;
+    return attribute_is(sample->status, attribute) ? sample->wall_ns : 0;
 }
 
 #endif

@@ -33,6 +33,8 @@ enum event_kind {
     EVENT_TICK,     /* ends a tick: all samples of the tick came before */
     EVENT_COUNTER,  /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
+    EVENT_LATE_CPU, /* CPU time of a thread that is known only behind its latest sample; never in a file. The event has
+                     * a struct sample: the latest sample of the thread, which is not counted again, with this time */
     EVENT_ORIGIN,   /* the recording of a process, when several recordings are merged; follows EVENT_PROCESS, never in a
                      * file */
 };
@@ -147,6 +149,10 @@ struct sample {
                       * the sum over the run */
     uint64_t stands_ns; /* how long the sample, and each sample of its run, stands for. 0: the interval of the
                          * recording; tables_take() fills that in. Equal for all samples of a tick */
+    uint64_t first_ns;  /* in a run: the time of its first sample; 0: time_ns */
+    bool fresh;       /* the recorder did not look at the thread in the tick before the run, because the thread did not
+                       * exist or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
+    uint64_t wall_ns; /* filled by tables_take(): the part of the thread's life that the run stands for, see wall.h */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */

@@ -242,7 +242,7 @@ static void count_sample(struct tables *tables, struct thread_row *row, const st
     const uint64_t count = 1 + sample->more;
     row->samples += count;
     row->cpu_ns += sample->cpu_ns;
-    row->wall_ns += sample->stands_ns * count;
+    row->wall_ns += sample->wall_ns;
     row->cpu_known |= attribute_known(sample->status, ATTRIBUTE_CPU_TIME);
     tables->samples += count;
     if (sample->task == 0)
@@ -279,6 +279,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     if (sample->stands_ns == 0)
         sample->stands_ns = tables_interval_ns(tables, sample->thread);
     tables->stands_ns = sample->stands_ns;
+    sample->wall_ns = wall_take(&row->wall, sample);
     note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
         tables->lost_samples += 1 + sample->more;
@@ -346,6 +347,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return true;
     case EVENT_COUNTER:
         return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
+    case EVENT_LATE_CPU:
+        return true;
     case EVENT_END:
         tables->end = event->end;
         return true;

@@ -16,6 +16,7 @@
 #include "formats/intern/stack_index.h"
 #include "formats/model/counters.h"
 #include "formats/model/sink.h"
+#include "formats/model/wall.h"
 
 /* The number of a stack that lacks a definition. The stack cannot be shown, and no stack that is built on it. */
 #define STACK_LOST UINT32_MAX
@@ -43,6 +44,7 @@ struct thread_row {
     uint64_t left_out;    /* ticks in which the thread was read and not sampled because of the mode */
     uint64_t cpu_ns;      /* CPU time, as far as it is known */
     uint64_t wall_ns;     /* time that the samples stand for */
+    struct wall wall;     /* what is accounted for of the thread's life */
     bool cpu_known;       /* some samples had a CPU time */
     uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;
@@ -79,9 +81,9 @@ struct tables {
     struct counters counters;
 };
 
-/* Takes an event: checks its references, adds its contents, and fills sample.stack and sample.stands_ns. Returns false
- * with the reason when the event breaks a rule. After definitions were lost, an event that refers to a lost definition
- * counts as lost, too: its row stays empty. */
+/* Takes an event: checks its references, adds its contents, and fills sample.stack, sample.stands_ns and
+ * sample.wall_ns. Returns false with the reason when the event breaks a rule. After definitions were lost, an event
+ * that refers to a lost definition counts as lost, too: its row stays empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
 /* The text of a string; the empty text for number 0. Below: the name and the file of a function. */

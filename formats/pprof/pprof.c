@@ -17,7 +17,7 @@
 #define COMMENT_SIZE        240
 #define COMMENTED_PROCESSES 8
 
-/* The values of a sample. A value that no sample has is left out. */
+/* The values of a sample. All profiles have the same, because pprof merges and compares only profiles that do. */
 static const struct {
     const char *type, *unit;
     enum aggregate_sum sum;
@@ -83,8 +83,6 @@ static void write_columns(struct pprof *pprof)
     Perftools__Profiles__ValueType types[COLUMNS], *list[COLUMNS];
     Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
     for (size_t i = 0; i < COLUMNS; i++) {
-        if (!aggregate_knows(pprof->aggregate, columns[i].sum))
-            continue;
         types[i] = value_type(pprof, i);
         list[head.n_sample_type++] = &types[i];
     }
@@ -187,14 +185,10 @@ static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_
     return node;
 }
 
-/* Fills in the values of a merged row. Returns their number. */
-static size_t fill_values(const struct pprof *pprof, int64_t *values, const struct aggregate_row *row)
+static void fill_values(int64_t *values, const struct aggregate_row *row)
 {
-    size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (aggregate_knows(pprof->aggregate, columns[i].sum))
-            values[count++] = (int64_t)row->sums[columns[i].sum];
-    return count;
+        values[i] = (int64_t)row->sums[columns[i].sum];
 }
 
 static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
@@ -223,7 +217,8 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     sample->n_location_id = depth;
     sample->location_id = locations;
     sample->value = packet->values[packet->count];
-    sample->n_value = fill_values(pprof, sample->value, row);
+    sample->n_value = COLUMNS;
+    fill_values(sample->value, row);
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
 }
@@ -283,6 +278,23 @@ static void comment_exactness(struct pprof *pprof, Perftools__Profiles__Profile 
         comment(pprof, profile, "%s", room);
 }
 
+/* Names the columns that are 0 because nobody knows them. */
+static void comment_unknown(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    const struct aggregate *aggregate = pprof->aggregate;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const enum aggregate_sum sum = columns[i].sum;
+        const uint64_t unknown = aggregate->samples - aggregate_known(aggregate, sum);
+        if (unknown == 0)
+            continue;
+        if (unknown == aggregate->samples)
+            comment(pprof, profile, "column %s is not known and 0: %s", columns[i].type, aggregate_reason(sum));
+        else
+            comment(pprof, profile, "column %s is not known of %" PRIu64 " samples: %s", columns[i].type, unknown,
+                    aggregate_reason(sum));
+    }
+}
+
 /* Adds comments about the recording, in few lines. */
 static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
 {
@@ -304,9 +316,10 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (tables->left_out)
         comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
                 tables->left_out);
-    if (pprof->aggregate->known[SUM_CPU_NS] && pprof->aggregate->known[SUM_CPU_NS] < pprof->aggregate->samples)
-        comment(pprof, profile, "the CPU time of %" PRIu64 " samples is not known",
-                pprof->aggregate->samples - pprof->aggregate->known[SUM_CPU_NS]);
+    comment_unknown(pprof, profile);
+    if (pprof->style->unplaced_cpu_ns)
+        comment(pprof, profile, "%.6f s of CPU time belong to threads without a sample and are not in column cpu",
+                (double)pprof->style->unplaced_cpu_ns / 1e9);
     if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason)
         comment(pprof, profile, "the recording was cut off");
 }
@@ -315,7 +328,7 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
 static void write_rest(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    int64_t comments[COMMENTED_PROCESSES + 8];
+    int64_t comments[COMMENTED_PROCESSES + 8 + COLUMNS];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
     const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->aggregate, SUM_CPU_NS);

@@ -23,9 +23,10 @@
 #include "formats/model/aggregate.h"
 
 struct pprof_style {
-    bool functions; /* a location is a whole function, with its first line */
-    bool cpu_first; /* the default is CPU time, if known, instead of wall-clock time */
-    bool opcodes;   /* samples have labels for the leaf's instruction */
+    bool functions;           /* a location is a whole function, with its first line */
+    bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
+    bool opcodes;             /* samples have labels for the leaf's instruction */
+    uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
 };
 
 /* Writes the profile. Returns the number of its samples (distinct stacks with their labels). The aggregate must be

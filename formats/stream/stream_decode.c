@@ -75,6 +75,19 @@ static uint32_t take_status(struct stream_reader *reader, struct reader_thread *
     return status->bits | STATUS_RECORDED;
 }
 
+/* Whether there was a look at the thread, maybe a failed one, in the tick before `tick`. */
+static bool goes_on(const struct stream_reader *reader, const struct reader_thread *thread, uint64_t tick)
+{
+    return thread->looked + 1 == tick && thread->looked_losses == reader->losses;
+}
+
+/* The look at the thread fails in this tick: the next look follows it without a break. */
+static void fail_look(const struct stream_reader *reader, struct reader_thread *thread)
+{
+    if (goes_on(reader, thread, reader->tick))
+        thread->looked = reader->tick;
+}
+
 /* Gives one sample that stands for each tick from `first` to `last`. */
 static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first, uint64_t last)
 {
@@ -92,7 +105,11 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
                                     .status = status,
                                     .cpu_ns = cpu_units * reader->unit_ns,
                                     .more = last - first,
-                                    .stands_ns = d->stands_ns };
+                                    .stands_ns = d->stands_ns,
+                                    .first_ns = units_of(reader, first) * reader->unit_ns,
+                                    .fresh = !goes_on(reader, thread, first) };
+    thread->looked = last;
+    thread->looked_losses = reader->losses;
     for (size_t i = 0; i < HELD; i++)
         *stream_held_in(&event.sample, i) = stream_held_now(&thread->held[i], reader->block);
     return sink_take(d->to, &event, d->why);
@@ -139,6 +156,7 @@ static void restart(struct decoding *d, uint32_t number)
 void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 {
     restart(d, number);
+    fail_look(d->reader, &d->reader->threads[number]);
     /* the block may never give its stack */
     d->unsure |= d->reader->threads[number].block != d->reader->block;
 }
@@ -161,6 +179,12 @@ uint64_t stream_decode_time_ns(const struct stream_reader *reader)
     return reader->tick_units * reader->unit_ns;
 }
 
+static void fail_expected(const struct stream_reader *reader, uint32_t number)
+{
+    reader->threads[number].since = reader->tick + 1;
+    fail_look(reader, &reader->threads[number]);
+}
+
 bool stream_decode_fail_tick(struct decoding *d)
 {
     if (d->reader->expected_count > d->samples_left)
@@ -168,7 +192,7 @@ bool stream_decode_fail_tick(struct decoding *d)
     d->samples_left -= d->reader->expected_count;
     const bool good = stream_decode_give_runs(d);
     for (uint32_t i = 0; i < d->reader->expected_count; i++)
-        d->reader->threads[d->reader->expected[i]].since = d->reader->tick + 1;
+        fail_expected(d->reader, d->reader->expected[i]);
     d->all_failed = true;
     return good;
 }

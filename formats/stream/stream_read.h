@@ -17,9 +17,11 @@ struct reader_thread {
     uint64_t block;  /* the block in which `depth` is valid */
     uint64_t since;  /* tick of the first sample that is not given yet; valid while listed */
     struct stream_status status;
-    uint64_t cpu_units; /* CPU time at the thread's last sample, ... */
-    uint64_t losses;    /* ... and reader->losses at that time */
-    bool sampled;       /* the thread had a sample with a status */
+    uint64_t cpu_units;     /* CPU time at the thread's last sample, ... */
+    uint64_t losses;        /* ... and reader->losses at that time */
+    uint64_t looked;        /* the latest tick with a look at the thread, ... */
+    uint64_t looked_losses; /* ... and reader->losses at that time */
+    bool sampled;           /* the thread had a sample with a status */
     struct stream_held held[HELD];
 };
 

@@ -273,7 +273,10 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const uint64_t expected = stream_status_cpu(last_status, now);
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
     const bool known = last_status->block == writer->block && last_status->bits == bits;
-    if (known && (bits & STATUS_CPU_UNKNOWN || off <= (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns))
+    /* While the thread sleeps, its CPU time is exact, and shows the time of a burst that no look has seen. */
+    const uint64_t slack = (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns;
+    const bool wrong = bits & STATUS_CPU ? off > slack : cpu > expected;
+    if (known && (bits & STATUS_CPU_UNKNOWN || !wrong))
         return;
     begin_tick(writer, sample->time_ns);
     put_status(writer, sample->thread, bits,

@@ -220,7 +220,9 @@ static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const st
                                        .frames = reader->frames,
                                        .time_ns = line->next.time * 1000,
                                        .status = (line->status & TACHYON_STATUS) | STATUS_RECORDED,
-                                       .cpu_ns = cpu_ns(reader, line) } };
+                                       .cpu_ns = cpu_ns(reader, line),
+                                       .fresh = line->tick != reader->ticks } };
+    line->tick = reader->ticks + 1;
     line->stack = line->next.stack;
     line->last_us = line->next.time;
     return sink_take(to, &event, why);

@@ -20,6 +20,7 @@ struct tachyon_line {
     struct spool_sample state; /* the next change of status */
     uint64_t at;               /* number of emitted samples */
     uint8_t status;            /* status of the next sample */
+    uint64_t tick;             /* the reader's tick of the previous sample, from 1 */
     uint64_t last_us;          /* time of the previous sample; below: its stack */
     uint32_t stack;
 };

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/filters/cpu_owner.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/attribute.h"
+
+#include <stdlib.h>
+
+#define WAIT_MOST_NS 250000000u /* a look waits for so long; the count's lag is some milliseconds of this */
+#define WAIT_MOST    4096       /* looks that may wait for one thread */
+#define KEPT_LOOKS   64         /* CPU time of at most so many looks is kept for later looks on a processor */
+
+static struct cpu_thread *thread_of(struct cpu_owner *owner, uint32_t thread)
+{
+    owner->threads = alloc_grow(owner->threads, &owner->room, (size_t)thread + 1, sizeof(*owner->threads));
+    return &owner->threads[thread];
+}
+
+/* Gives a look with its CPU time. */
+static bool give(struct cpu_thread *thread, const struct sample *sample, uint64_t cpu_ns, const struct sink *output,
+                 struct fault *why)
+{
+    struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
+    event.sample.cpu_ns = cpu_ns;
+    thread->counted_ns -= cpu_ns;
+    thread->latest = event.sample;
+    thread->has_latest = true;
+    return sink_take(output, &event, why);
+}
+
+/* The part of `whole` that belongs to `part` of `all`. */
+static uint64_t share_of(uint64_t whole, uint64_t part, uint64_t all)
+{
+    return all ? (uint64_t)((double)whole * (double)part / (double)all) : 0;
+}
+
+/* Gives the waiting looks, with the CPU time that was counted meanwhile. Each look gets its share of what is left, so
+ * that rounding loses nothing. */
+static bool settle(struct cpu_thread *thread, const struct sink *output, struct fault *why)
+{
+    uint64_t left_ns = thread->counted_ns < thread->wall_ns ? thread->counted_ns : thread->wall_ns;
+    bool good = true;
+    for (size_t i = 0; i < thread->count; i++) {
+        const struct sample *sample = &thread->waiting[i];
+        uint64_t cpu_ns = share_of(left_ns, sample->wall_ns, thread->wall_ns);
+        if (cpu_ns > left_ns)
+            cpu_ns = left_ns;
+        left_ns -= cpu_ns;
+        thread->wall_ns -= sample->wall_ns;
+        good = good && give(thread, sample, cpu_ns, output, why);
+    }
+    thread->count = 0;
+    thread->wall_ns = 0;
+    return good;
+}
+
+/* How much CPU time a look gets that had no processor: what is more than may be kept. */
+static uint64_t surplus(const struct cpu_thread *thread, const struct sample *sample)
+{
+    const uint64_t kept_ns = KEPT_LOOKS * sample->stands_ns;
+    const uint64_t more_ns = thread->counted_ns > kept_ns ? thread->counted_ns - kept_ns : 0;
+    return more_ns < sample->wall_ns ? more_ns : sample->wall_ns;
+}
+
+static bool take_sample(struct cpu_owner *owner, const struct sample *sample, const struct sink *output,
+                        struct fault *why)
+{
+    struct cpu_thread *thread = thread_of(owner, sample->thread);
+    thread->counted_ns += sample->cpu_ns;
+    if (!attribute_is(sample->status, ATTRIBUTE_CPU))
+        return settle(thread, output, why) && give(thread, sample, surplus(thread, sample), output, why);
+    thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
+    thread->waiting[thread->count++] = *sample;
+    thread->wall_ns += sample->wall_ns;
+    return (thread->wall_ns < WAIT_MOST_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
+}
+
+static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
+{
+    if (number >= owner->room)
+        return true;
+    struct cpu_thread *thread = &owner->threads[number];
+    bool good = settle(thread, output, why);
+    if (thread->counted_ns && thread->has_latest) {
+        struct event event = { .kind = EVENT_LATE_CPU, .sample = thread->latest };
+        event.sample.cpu_ns = thread->counted_ns;
+        event.sample.wall_ns = 0;
+        good = good && sink_take(output, &event, why);
+    } else {
+        owner->unplaced_ns += thread->counted_ns;
+    }
+    free(thread->waiting);
+    *thread = (struct cpu_thread){ 0 };
+    return good;
+}
+
+bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
+{
+    if (event->kind == EVENT_SAMPLE)
+        return take_sample(owner, &event->sample, output, why);
+    if (event->kind == EVENT_LEFT_OUT) {
+        struct cpu_thread *thread = thread_of(owner, event->left_out.thread);
+        thread->counted_ns += event->left_out.cpu_ns;
+        if (!settle(thread, output, why))
+            return false;
+    }
+    if (event->kind == EVENT_THREAD_END && !end_thread(owner, event->change.number, output, why))
+        return false;
+    return sink_take(output, event, why);
+}
+
+bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct fault *why)
+{
+    bool good = true;
+    for (size_t i = 0; i < owner->room; i++)
+        good = end_thread(owner, (uint32_t)i, output, why) && good;
+    return good;
+}
+
+void cpu_owner_free(struct cpu_owner *owner)
+{
+    for (size_t i = 0; i < owner->room; i++)
+        free(owner->threads[i].waiting);
+    free(owner->threads);
+    *owner = (struct cpu_owner){ 0 };
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The wall-clock time that a look at a thread stands for: the time between looks, so that the times of a thread's
+ * looks add up to the thread's life, also where ticks were missed.
+ *
+ *     ticks          1    2    3    4    5    6    7        an interval is 1 ms
+ *     looks at A     x    x    x              x    x        ticks 4 and 5 were missed, or reading A failed
+ *     wall, in ms    1    1    1              3    1
+ *
+ * A tick stands somewhere in its interval (jitter, the budget's random moments), so two looks are a little more or less
+ * than an interval apart. Weights that follow each distance would only add noise. So a look stands for its interval,
+ * and the sum is held beside the clock: the time that is accounted for ends between the look and an interval behind the
+ * look. A gap moves that end by more than an interval, and the look behind the gap gets the gap.
+ *
+ * A gap needs no limit: between two looks, the thread lived. Where the recorder did not look at a thread in the tick
+ * before (sample.fresh), and at the first look, the look counts one interval. A look at a thread that is in another
+ * interpreter counts nothing here, because the thread's look there counts. */
+#ifndef PYREEL_FORMATS_MODEL_WALL_H
+#define PYREEL_FORMATS_MODEL_WALL_H
+
+#include "formats/model/attribute.h"
+
+/* What is accounted for of a thread's life. `= {0}`: no look yet. */
+struct wall {
+    bool begun;
+    uint64_t until_ns; /* the end of the time that is accounted for */
+};
+
+/* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. sample->stands_ns is set. */
+static inline uint64_t wall_take(struct wall *wall, const struct sample *sample)
+{
+    const uint64_t each_ns = sample->stands_ns, half_ns = each_ns / 2, least_ns = sample->time_ns;
+    const uint64_t first_ns = sample->first_ns ? sample->first_ns : sample->time_ns;
+    if (!wall->begun || sample->fresh)
+        wall->until_ns = first_ns > half_ns ? first_ns - half_ns : 0;
+    wall->begun = true;
+    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE)) {
+        wall->until_ns = least_ns + half_ns;
+        return 0;
+    }
+    const uint64_t from_ns = wall->until_ns;
+    uint64_t until_ns = from_ns + each_ns * (1 + sample->more);
+    if (until_ns < least_ns)
+        until_ns = least_ns;
+    if (until_ns > least_ns + each_ns)
+        until_ns = least_ns + each_ns;
+    if (until_ns < from_ns)
+        until_ns = from_ns;
+    wall->until_ns = until_ns;
+    return until_ns - from_ns;
+}
+
+#endif
