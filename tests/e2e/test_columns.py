@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Each column against the truth: programs/columns.py keeps its own account, and each column of its profile must agree, on
+a quiet machine and on a busy machine. A bound of the busy machine comes from the recording, not from a clock."""
+
+import collections
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import environment
+import pprof_check
+import tachyon
+from recording import CONVERTERS, Recorder, collapsed, info, run_record, succeed
+
+COLUMNS = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
+INTERVAL = 0.001  # seconds, at the default rate
+MOMENT = 0.001  # pyreel-info prints seconds of CPU time with so many digits
+BURSTS = 450
+Row = collections.namedtuple("Row", "thread labels functions values")  # values: column -> seconds, or samples
+Told = collections.namedtuple("Told", "path truth info rows")
+
+
+def read_rows(path, out, *options):
+    """Each sample of the profile that pyreel-pprof makes, and the profile's columns in order."""
+    succeed(CONVERTERS["pprof"], *options, "-o", out, path)
+    profile, problems = pprof_check.examine(out)
+    assert problems == []
+    names = [tuple(pprof_check.text_at(profile, kind[key]) for key in ("type", "unit")) for kind in profile["sample_type"]]
+    rows = []
+    for sample in profile["sample"]:
+        labels = pprof_check.label_values(profile, sample)
+        values = {name: value / 1e9 if unit == "nanoseconds" else value
+                  for (name, unit), value in zip(names, sample["value"])}
+        rows.append(Row(labels["thread"], labels, [name for name, _ in pprof_check.frames_of(profile, sample)], values))
+    return rows, ["/".join(name) for name in names]
+
+
+def total(rows, column, function=None, thread=None):
+    return sum(row.values[column] for row in rows
+               if (function is None or function in row.functions) and (thread is None or row.thread == thread))
+
+
+def newest():
+    return environment.python_of("3.15")
+
+
+def command_of(python, program, kind, amount):
+    return (*python.command, program("columns"), kind, amount)
+
+
+def prefix_of(python):
+    return environment.as_root() if python.root else ()
+
+
+def account_of(ended):
+    assert ended.code == 0, ended
+    return json.loads(ended.text.splitlines()[-1])
+
+
+@pytest.fixture(scope="session")
+def tell(program, tmp_path_factory):
+    """tell("fight", 4, ...): records the program with these options."""
+    def tell(kind, amount, *options, python=None):
+        python = python or newest()
+        path = tmp_path_factory.mktemp("columns") / f"{kind}.pyreel"
+        ended = run_record(*options, "-o", path, "--", *command_of(python, program, kind, amount), prefix=prefix_of(python))
+        rows, _ = read_rows(path, f"{path}.pb.gz")
+        return Told(path, account_of(ended), info(path), rows)
+
+    return tell
+
+
+@pytest.fixture(scope="session", params=["quiet", "busy"])
+def machine(request):
+    """A busy machine has a program that spins on each processor, with the priority of the programs of the tests."""
+    spinning = []
+    if request.param == "busy":
+        spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    yield request.param
+    for process in spinning:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def bursts(machine, tell):
+    return tell("account_bursts", BURSTS)
+
+
+@pytest.fixture(scope="session")
+def short_bursts(machine, tell):
+    return tell("short_bursts", 3)
+
+
+@pytest.fixture(scope="session")
+def short_bursts_cpu(machine, tell):
+    return tell("short_bursts", 3, "-m", "cpu")
+
+
+@pytest.fixture(scope="session")
+def fight(machine, tell):
+    return tell("fight", 4)
+
+
+@pytest.fixture(scope="session")
+def async_tasks(machine, tell):
+    return tell("tasks", 3, "--async", "running")
+
+
+@pytest.fixture(scope="session")
+def entered(machine, tell):
+    return tell("interpreters", 2)
+
+
+@pytest.fixture(scope="session")
+def stopped(machine, program, tmp_path_factory):
+    """The recorder is stopped for 1 s of 4, and so misses a thousand ticks."""
+    python = environment.python_of_this_machine()
+    path = tmp_path_factory.mktemp("columns") / "stopped.pyreel"
+    recorder = Recorder("-o", path, "--", *command_of(python, program, "steady", 4))
+    try:
+        time.sleep(1.5)
+        recorder.signal(signal.SIGSTOP)
+        time.sleep(1)
+        recorder.signal(signal.SIGCONT)
+        truth = account_of(recorder.wait())
+    finally:
+        recorder.close()
+    rows, _ = read_rows(path, f"{path}.pb.gz")
+    return Told(path, truth, info(path), rows)
+
+
+def weighed(path, weight, *options):
+    """Seconds (or samples) of each thread by its name, as pyreel-collapsed gives them."""
+    sums = collections.Counter()
+    for line in collapsed(path, "--weight", weight, *options).splitlines():
+        stack, _, count = line.rpartition(" ")
+        frames = [frame for frame in stack.split(";") if not re.match(r"interpreter \d+$|pid \d+: ", frame)]
+        sums[re.sub(r" \(\d+\)$", "", frames[0])] += int(count) if weight == "samples" else int(count) / 1e6
+    return sums
+
+
+def seen(told, name):
+    """For how long the recorder knew the thread, by the recording: from its first look to the look that found it gone."""
+    states = [thread for thread in told.info["threads"] if thread["name"] == name]
+    return max(thread["end_s"] for thread in states) - min(thread["start_s"] for thread in states)
+
+
+def assert_wall(told, name, life):
+    """All outputs give the thread the same wall time: its life. What the thread lived before its first look and after its
+    last look is not in the recording: on a busy machine that is more than an interval."""
+    wall = total(told.rows, "wall", thread=name)
+    assert weighed(told.path, "wall")[name] == pytest.approx(wall, rel=0.001, abs=MOMENT)
+    infos = sum(thread["wall_s"] for thread in told.info["threads"] if thread["name"] == name)
+    assert infos == pytest.approx(wall, rel=0.001, abs=2 * MOMENT)
+    allowed = 0.01 * life + 2 * INTERVAL
+    assert abs(wall - seen(told, name)) <= allowed + longest_gap(told), (name, wall, seen(told, name))
+    assert abs(wall - life) <= allowed + abs(seen(told, name) - life), (name, wall, life)
+
+
+def longest_gap(told):
+    """The last look at a thread may be so long before the look that finds the thread gone. Ticks that the recorder was
+    stopped for are no such gap: they lie between looks."""
+    ticks = told.info["ticks"]
+    return INTERVAL * 4 * math.ceil(told.info["missed"] / ticks) if ticks else 0
+
+
+def assert_no_row_has_more_cpu_than_wall(told):
+    unit = INTERVAL
+    wrong = [(row.functions[0], row.values) for row in told.rows if row.values["cpu"] > row.values["wall"] + unit]
+    assert not wrong, wrong
+
+
+# ---- wall ----
+
+def test_wall_of_each_thread_of_a_fight_is_its_life(fight):
+    for name, life in fight.truth["lives"].items():
+        assert_wall(fight, name, life)
+
+
+def test_wall_of_the_main_thread_is_the_duration(bursts):
+    assert_wall(bursts, "MainThread", seen(bursts, "MainThread"))
+
+
+def test_wall_of_each_function_is_its_account(bursts):
+    """The sleeps, too: a look at a thread that sleeps is a look."""
+    for function in ("c", "sleep_long"):
+        assert total(bursts.rows, "wall", function) == pytest.approx(bursts.truth["wall"][function], rel=0.15)
+
+
+def test_wall_holds_the_time_of_missed_ticks(stopped):
+    """The recorder was stopped for a second: the wall time of the function that spun has that second."""
+    assert stopped.info["missed"] >= 900
+    spin = total(stopped.rows, "wall", "spin")
+    assert spin == pytest.approx(stopped.truth["wall"]["spin"], rel=0.01, abs=2 * INTERVAL + longest_gap(stopped))
+    assert weighed(stopped.path, "wall")["MainThread"] == pytest.approx(total(stopped.rows, "wall"), rel=0.001)
+
+
+def test_samples_stay_a_count(stopped):
+    assert total(stopped.rows, "samples") == stopped.info["samples"] == sum(weighed(stopped.path, "samples").values())
+
+
+def test_gil_of_a_thread_that_spins_alone_is_its_wall(stopped):
+    assert total(stopped.rows, "gil", "spin") >= 0.95 * total(stopped.rows, "wall", "spin")
+
+
+def test_locks_of_a_fight_fill_the_time(fight):
+    """One thread has the lock at each moment, and all others wait for the lock."""
+    names = list(fight.truth["lives"])
+    held, waited, wall = (sum(total(fight.rows, column, thread=name) for name in names)
+                          for column in ("gil", "gil_wait", "wall"))
+    assert held == pytest.approx(max(fight.truth["lives"].values()), rel=0.1)
+    assert held + waited == pytest.approx(wall, rel=0.1)
+
+
+def test_a_thread_is_in_one_interpreter(entered):
+    wall = total(entered.rows, "wall", thread="enters") + sum(
+        row.values["wall"] for row in entered.rows if row.thread != "enters" and row.labels["thread_id"] in thread_ids(entered))
+    assert wall == pytest.approx(entered.truth["lives"]["enters"], rel=0.02), wall
+
+
+def thread_ids(told):
+    return {thread["tid"] for thread in told.info["threads"] if thread["name"] == "enters"}
+
+
+# ---- cpu ----
+
+def test_cpu_of_each_function_is_its_account(bursts):
+    """A look falls into a burst of one interval, or misses the burst: the count of looks varies no more than a Poisson
+    count, so that chance alone moves the sum of N bursts by 1 in the square root of N. 15 % are three times as much."""
+    assert 3 / math.sqrt(BURSTS) < 0.15
+    misplaced = {name: (total(bursts.rows, "cpu", name), bursts.truth["cpu"][name]) for name in "abc"}
+    assert all(cpu == pytest.approx(true, rel=0.15) for cpu, true in misplaced.values()), misplaced
+
+
+def test_cpu_of_a_thread_is_its_account(bursts):
+    assert total(bursts.rows, "cpu") == pytest.approx(bursts.truth["main_cpu"], rel=0.02), bursts.truth
+
+
+def test_no_row_has_more_cpu_than_wall(bursts, fight, async_tasks):
+    for told in (bursts, fight, async_tasks):
+        assert_no_row_has_more_cpu_than_wall(told)
+
+
+def test_no_task_has_more_cpu_than_wall(async_tasks):
+    tasks = collections.defaultdict(collections.Counter)
+    for row in async_tasks.rows:
+        tasks[row.labels.get("task")].update(row.values)
+    assert {"even", "odd"} <= set(tasks), set(tasks)
+    for name, values in tasks.items():
+        assert values["cpu"] <= values["wall"] + INTERVAL, (name, values)
+
+
+def test_tasks_that_do_the_same_work_have_their_cpu(async_tasks):
+    for name, true in async_tasks.truth["cpu"].items():
+        cpu = sum(row.values["cpu"] for row in async_tasks.rows if row.labels.get("task") == name)
+        assert cpu == pytest.approx(true, rel=0.15), name
+
+
+@pytest.mark.parametrize("options", [(), ("--mode", "cpu"), ("--mode", "gil")])
+def test_cpu_is_the_sum_of_info_in_each_mode(short_bursts, tmp_path, options):
+    assert_sum_of_cpu(short_bursts, tmp_path, *options)
+
+
+def test_cpu_of_a_recording_in_mode_cpu(short_bursts_cpu, tmp_path):
+    assert_sum_of_cpu(short_bursts_cpu, tmp_path)
+
+
+def assert_sum_of_cpu(told, tmp_path, *options):
+    """CPU time of looks that a mode leaves out goes to a look that the mode keeps."""
+    rows, _ = read_rows(told.path, tmp_path / "out", *options)
+    cpu = total(rows, "cpu")
+    infos = sum(thread["cpu_s"] for thread in told.info["threads"])
+    assert cpu == pytest.approx(infos, abs=MOMENT * len(told.info["threads"])), (cpu, infos, told.truth)
+    assert sum(weighed(told.path, "cpu", *options).values()) == pytest.approx(infos, abs=MOMENT * len(rows))
+    assert cpu == pytest.approx(told.truth["main_cpu"], rel=0.10), (cpu, told.truth)
+
+
+# ---- columns ----
+
+@pytest.mark.parametrize("options", [(), ("--async", "all"), ("-m", "cpu"), ("-m", "gil"), ("-m", "exception")],
+                         ids=lambda options: " ".join(options) or "plain")
+@pytest.mark.parametrize("version", ["3.11", "3.15"])
+def test_the_columns_are_always_the_same(program, tmp_path, version, options):
+    if "--async" in options and version == "3.11":
+        return
+    python = environment.python_of(version)
+    kind = "tasks" if "--async" in options else "short_bursts"
+    path = tmp_path / "a.pyreel"
+    ended = run_record(*options, "-o", path, "--", *command_of(python, program, kind, 0.5), prefix=prefix_of(python))
+    account_of(ended)
+    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
+
+
+def test_a_file_of_tachyon_has_the_same_columns(program, tmp_path):
+    path = tmp_path / "a.bin"
+    tachyon.sampling("run", "--binary", "-o", path, program("columns"), "steady", "0.5")
+    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
