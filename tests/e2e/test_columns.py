@@ -15,9 +15,10 @@ import time
 import pytest
 
 import environment
+import gecko_check
 import pprof_check
 import tachyon
-from recording import CONVERTERS, Recorder, collapsed, info, run_record, succeed
+from recording import CONVERTERS, Recorder, collapsed, convert, gecko, info, run_record, succeed
 
 COLUMNS = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
 INTERVAL = 0.001  # seconds, at the default rate
@@ -30,8 +31,7 @@ Told = collections.namedtuple("Told", "path truth info rows")
 def read_rows(path, out, *options):
     """Each sample of the profile that pyreel-pprof makes, and the profile's columns in order."""
     succeed(CONVERTERS["pprof"], *options, "-o", out, path)
-    profile, problems = pprof_check.examine(out)
-    assert problems == []
+    profile = pprof_check.load(out)
     names = [tuple(pprof_check.text_at(profile, kind[key]) for key in ("type", "unit")) for kind in profile["sample_type"]]
     rows = []
     for sample in profile["sample"]:
@@ -148,28 +148,22 @@ def weighed(path, weight, *options):
 
 
 def seen(told, name):
-    """For how long the recorder knew the thread, by the recording: from its first look to the look that found it gone."""
-    states = [thread for thread in told.info["threads"] if thread["name"] == name]
-    return max(thread["end_s"] for thread in states) - min(thread["start_s"] for thread in states)
+    """From the first look at a thread to its last look, and one interval: what a recording has of the thread's life."""
+    times = [time for thread in gecko_check.load(gecko(told.path))["threads"] for time in thread["samples"]["time"]
+             if thread["name"] == name or name == "MainThread" and thread["isMainThread"]]
+    return (max(times) - min(times)) / 1000 + INTERVAL
 
 
 def assert_wall(told, name, life):
-    """All outputs give the thread the same wall time: its life. What the thread lived before its first look and after its
-    last look is not in the recording: on a busy machine that is more than an interval."""
+    """All outputs give the thread the same wall time, its life. On a busy machine, the first look may be late, and the
+    last look may be long before the end: a recording says nothing of this time."""
     wall = total(told.rows, "wall", thread=name)
     assert weighed(told.path, "wall")[name] == pytest.approx(wall, rel=0.001, abs=MOMENT)
     infos = sum(thread["wall_s"] for thread in told.info["threads"] if thread["name"] == name)
     assert infos == pytest.approx(wall, rel=0.001, abs=2 * MOMENT)
     allowed = 0.01 * life + 2 * INTERVAL
-    assert abs(wall - seen(told, name)) <= allowed + longest_gap(told), (name, wall, seen(told, name))
-    assert abs(wall - life) <= allowed + abs(seen(told, name) - life), (name, wall, life)
-
-
-def longest_gap(told):
-    """The last look at a thread may be so long before the look that finds the thread gone. Ticks that the recorder was
-    stopped for are no such gap: they lie between looks."""
-    ticks = told.info["ticks"]
-    return INTERVAL * 4 * math.ceil(told.info["missed"] / ticks) if ticks else 0
+    assert wall == pytest.approx(seen(told, name), abs=allowed), name
+    assert wall <= life + allowed and wall >= life - allowed - max(0, life - seen(told, name)), (name, wall, life)
 
 
 def assert_no_row_has_more_cpu_than_wall(told):
@@ -199,7 +193,7 @@ def test_wall_holds_the_time_of_missed_ticks(stopped):
     """The recorder was stopped for a second: the wall time of the function that spun has that second."""
     assert stopped.info["missed"] >= 900
     spin = total(stopped.rows, "wall", "spin")
-    assert spin == pytest.approx(stopped.truth["wall"]["spin"], rel=0.01, abs=2 * INTERVAL + longest_gap(stopped))
+    assert spin == pytest.approx(stopped.truth["wall"]["spin"], rel=0.01, abs=2 * INTERVAL)
     assert weighed(stopped.path, "wall")["MainThread"] == pytest.approx(total(stopped.rows, "wall"), rel=0.001)
 
 
@@ -241,7 +235,12 @@ def test_cpu_of_each_function_is_its_account(bursts):
 
 
 def test_cpu_of_a_thread_is_its_account(bursts):
-    assert total(bursts.rows, "cpu") == pytest.approx(bursts.truth["main_cpu"], rel=0.02), bursts.truth
+    assert_between_accounts(bursts, total(bursts.rows, "cpu"), 0.02)
+
+
+def assert_between_accounts(told, cpu, share):
+    """The recording may have CPU time of Python's start, or not; the program has an account with it and one without it."""
+    assert (1 - share) * sum(told.truth["cpu"].values()) <= cpu <= (1 + share) * told.truth["main_cpu"], (cpu, told.truth)
 
 
 def test_no_row_has_more_cpu_than_wall(bursts, fight, async_tasks):
@@ -279,27 +278,43 @@ def assert_sum_of_cpu(told, tmp_path, *options):
     cpu = total(rows, "cpu")
     infos = sum(thread["cpu_s"] for thread in told.info["threads"])
     assert cpu == pytest.approx(infos, abs=MOMENT * len(told.info["threads"])), (cpu, infos, told.truth)
-    assert sum(weighed(told.path, "cpu", *options).values()) == pytest.approx(infos, abs=MOMENT * len(rows))
-    assert cpu == pytest.approx(told.truth["main_cpu"], rel=0.10), (cpu, told.truth)
+    assert sum(weighed(told.path, "cpu", *options).values()) == pytest.approx(infos, abs=MOMENT + 1e-6 * len(rows))
+    assert_between_accounts(told, cpu, 0.10)
 
 
 # ---- columns ----
 
-@pytest.mark.parametrize("options", [(), ("--async", "all"), ("-m", "cpu"), ("-m", "gil"), ("-m", "exception")],
-                         ids=lambda options: " ".join(options) or "plain")
-@pytest.mark.parametrize("version", ["3.11", "3.15"])
+KINDS_OF_RECORDING = [(version, *options) for version in ("3.11", "3.15")
+                      for options in ((), ("-m", "cpu"), ("-m", "gil"), ("-m", "exception"))] + [("3.15", "--async", "all")]
+
+
+@pytest.mark.parametrize("version, options", [(version, options) for version, *options in KINDS_OF_RECORDING],
+                         ids=map(" ".join, KINDS_OF_RECORDING))
 def test_the_columns_are_always_the_same(program, tmp_path, version, options):
-    if "--async" in options and version == "3.11":
-        return
+    path = record_briefly(program, tmp_path, version, *options)
+    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
+
+
+def record_briefly(program, tmp_path, version, *options):
     python = environment.python_of(version)
     kind = "tasks" if "--async" in options else "short_bursts"
     path = tmp_path / "a.pyreel"
-    ended = run_record(*options, "-o", path, "--", *command_of(python, program, kind, 0.5), prefix=prefix_of(python))
-    account_of(ended)
-    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
+    account_of(run_record(*options, "-o", path, "--", *command_of(python, program, kind, 0.5), prefix=prefix_of(python)))
+    return path
 
 
 def test_a_file_of_tachyon_has_the_same_columns(program, tmp_path):
     path = tmp_path / "a.bin"
     tachyon.sampling("run", "--binary", "-o", path, program("columns"), "steady", "0.5")
     assert read_rows(path, tmp_path / "out")[1] == COLUMNS
+
+
+def test_what_3_11_cannot_say_is_refused_and_no_zero(program, tmp_path):
+    """CPython 3.11 does not say which thread waits for the lock."""
+    path = record_briefly(program, tmp_path, "3.11")
+    ended = convert("collapsed", path, "--weight", "gil_wait", "-o", tmp_path / "out")
+    assert (ended.code, ended.output) == (1, b""), ended
+    assert all(thread["gil_wait_percent"] is None for thread in info(path)["threads"])
+    succeed(CONVERTERS["pprof"], "-o", tmp_path / "out", path)
+    profile = pprof_check.load(tmp_path / "out")
+    assert any("gil_wait" in pprof_check.text_at(profile, comment) for comment in profile["comment"])
