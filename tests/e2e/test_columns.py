@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+"""Each column against the truth: programs/columns.py keeps its own account, and each column of its profile must agree, on
+a quiet machine and on a busy machine. A bound of the busy machine comes from the recording, not from a clock."""
+
+import collections
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import environment
+import gecko_check
+import pprof_check
+import tachyon
+from recording import CONVERTERS, Recorder, collapsed, convert, gecko, info, run_record, succeed
+
+COLUMNS = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
+INTERVAL = 0.001  # seconds, at the default rate
+MOMENT = 0.001  # pyreel-info prints seconds of CPU time with so many digits
+BURSTS = 450
+Row = collections.namedtuple("Row", "thread labels functions values")  # values: column -> seconds, or samples
+Told = collections.namedtuple("Told", "path truth info rows")
+
+
+def read_rows(path, out, *options):
+    """Each sample of the profile that pyreel-pprof makes, and the profile's columns in order."""
+    succeed(CONVERTERS["pprof"], *options, "-o", out, path)
+    profile = pprof_check.load(out)
+    names = [tuple(pprof_check.text_at(profile, kind[key]) for key in ("type", "unit")) for kind in profile["sample_type"]]
+    rows = []
+    for sample in profile["sample"]:
+        labels = pprof_check.label_values(profile, sample)
+        values = {name: value / 1e9 if unit == "nanoseconds" else value
+                  for (name, unit), value in zip(names, sample["value"])}
+        rows.append(Row(labels["thread"], labels, [name for name, _ in pprof_check.frames_of(profile, sample)], values))
+    return rows, ["/".join(name) for name in names]
+
+
+def total(rows, column, function=None, thread=None):
+    return sum(row.values[column] for row in rows
+               if (function is None or function in row.functions) and (thread is None or row.thread == thread))
+
+
+def newest():
+    return environment.python_of("3.15")
+
+
+def command_of(python, program, kind, amount):
+    return (*python.command, program("columns"), kind, amount)
+
+
+def prefix_of(python):
+    return environment.as_root() if python.root else ()
+
+
+def account_of(ended):
+    assert ended.code == 0, ended
+    return json.loads(ended.text.splitlines()[-1])
+
+
+@pytest.fixture(scope="session")
+def tell(program, tmp_path_factory):
+    """tell("fight", 4, ...): records the program with these options."""
+    def tell(kind, amount, *options, python=None):
+        python = python or newest()
+        path = tmp_path_factory.mktemp("columns") / f"{kind}.pyreel"
+        ended = run_record(*options, "-o", path, "--", *command_of(python, program, kind, amount), prefix=prefix_of(python))
+        rows, _ = read_rows(path, f"{path}.pb.gz")
+        return Told(path, account_of(ended), info(path), rows)
+
+    return tell
+
+
+@pytest.fixture(scope="session", params=["quiet", "busy"])
+def machine(request):
+    """A busy machine has a program that spins on each processor, with the priority of the programs of the tests."""
+    spinning = []
+    if request.param == "busy":
+        spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
+    yield request.param
+    for process in spinning:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def bursts(machine, tell):
+    return tell("account_bursts", BURSTS)
+
+
+@pytest.fixture(scope="session")
+def short_bursts(machine, tell):
+    return tell("short_bursts", 3)
+
+
+@pytest.fixture(scope="session")
+def short_bursts_cpu(machine, tell):
+    return tell("short_bursts", 3, "-m", "cpu")
+
+
+@pytest.fixture(scope="session")
+def fight(machine, tell):
+    return tell("fight", 4)
+
+
+@pytest.fixture(scope="session")
+def async_tasks(machine, tell):
+    return tell("tasks", 3, "--async", "running")
+
+
+@pytest.fixture(scope="session")
+def entered(machine, tell):
+    return tell("interpreters", 2)
+
+
+@pytest.fixture(scope="session")
+def stopped(machine, program, tmp_path_factory):
+    """The recorder is stopped for 1 s of 4, and so misses a thousand ticks."""
+    python = environment.python_of_this_machine()
+    path = tmp_path_factory.mktemp("columns") / "stopped.pyreel"
+    recorder = Recorder("-o", path, "--", *command_of(python, program, "steady", 4))
+    try:
+        time.sleep(1.5)
+        recorder.signal(signal.SIGSTOP)
+        time.sleep(1)
+        recorder.signal(signal.SIGCONT)
+        truth = account_of(recorder.wait())
+    finally:
+        recorder.close()
+    rows, _ = read_rows(path, f"{path}.pb.gz")
+    return Told(path, truth, info(path), rows)
+
+
+def weighed(path, weight, *options):
+    """Seconds (or samples) of each thread by its name, as pyreel-collapsed gives them."""
+    sums = collections.Counter()
+    for line in collapsed(path, "--weight", weight, *options).splitlines():
+        stack, _, count = line.rpartition(" ")
+        frames = [frame for frame in stack.split(";") if not re.match(r"interpreter \d+$|pid \d+: ", frame)]
+        sums[re.sub(r" \(\d+\)$", "", frames[0])] += int(count) if weight == "samples" else int(count) / 1e6
+    return sums
+
+
+def seen(told, name):
+    """From the first look at a thread to its last look, and one interval: what a recording has of the thread's life."""
+    times = [time for thread in gecko_check.load(gecko(told.path))["threads"] for time in thread["samples"]["time"]
+             if thread["name"] == name or name == "MainThread" and thread["isMainThread"]]
+    return (max(times) - min(times)) / 1000 + INTERVAL
+
+
+def assert_wall(told, name, life, function=None):
+    """All outputs give the thread the same wall time, its life. On a busy machine, the first look may be late, and the
+    last look may be long before the end: a recording says nothing of this time. A thread that begins waits for the lock
+    before its first line: its own account is that of `function`."""
+    wall = total(told.rows, "wall", thread=name)
+    assert weighed(told.path, "wall")[name] == pytest.approx(wall, rel=0.001, abs=MOMENT)
+    infos = sum(thread["wall_s"] for thread in told.info["threads"] if thread["name"] == name)
+    assert infos == pytest.approx(wall, rel=0.001, abs=2 * MOMENT)
+    allowed = 0.01 * life + 2 * INTERVAL
+    assert wall == pytest.approx(seen(told, name), abs=allowed), name
+    own = total(told.rows, "wall", function, thread=name)
+    assert life - allowed - max(0, life - seen(told, name)) <= own <= life + allowed, (name, own, life)
+
+
+def assert_no_row_has_more_cpu_than_wall(told):
+    unit = INTERVAL
+    wrong = [(row.functions[0], row.values) for row in told.rows if row.values["cpu"] > row.values["wall"] + unit]
+    assert not wrong, wrong
+
+
+# ---- wall ----
+
+def test_wall_of_each_thread_of_a_fight_is_its_life(fight):
+    for name, life in fight.truth["lives"].items():
+        assert_wall(fight, name, life, "spin")
+
+
+def test_wall_of_the_main_thread_is_the_duration(bursts):
+    assert_wall(bursts, "MainThread", seen(bursts, "MainThread"))
+
+
+def test_wall_of_each_function_is_its_account(bursts):
+    """The sleeps, too: a look at a thread that sleeps is a look."""
+    for function in ("c", "sleep_long"):
+        assert total(bursts.rows, "wall", function) == pytest.approx(bursts.truth["wall"][function], rel=0.15)
+
+
+def test_wall_holds_the_time_of_missed_ticks(stopped):
+    """The recorder was stopped for a second: the wall time of the function that spun has that second."""
+    assert stopped.info["missed"] >= 900
+    spin = total(stopped.rows, "wall", "spin")
+    assert spin == pytest.approx(stopped.truth["wall"]["spin"], rel=0.01, abs=2 * INTERVAL)
+    assert weighed(stopped.path, "wall")["MainThread"] == pytest.approx(total(stopped.rows, "wall"), rel=0.001)
+
+
+def test_samples_stay_a_count(stopped):
+    assert total(stopped.rows, "samples") == stopped.info["samples"] == sum(weighed(stopped.path, "samples").values())
+
+
+def test_gil_of_a_thread_that_spins_alone_is_its_wall(stopped):
+    assert total(stopped.rows, "gil", "spin") >= 0.95 * total(stopped.rows, "wall", "spin")
+
+
+def test_locks_of_a_fight_fill_the_time(fight):
+    """One thread has the lock at each moment, and all others wait for the lock."""
+    names = list(fight.truth["lives"])
+    held, waited, wall = (sum(total(fight.rows, column, thread=name) for name in names)
+                          for column in ("gil", "gil_wait", "wall"))
+    assert held == pytest.approx(max(fight.truth["lives"].values()), rel=0.1)
+    assert held + waited == pytest.approx(wall, rel=0.1)
+
+
+def test_a_thread_is_in_one_interpreter(entered):
+    wall = total(entered.rows, "wall", thread="enters") + sum(
+        row.values["wall"] for row in entered.rows if row.thread != "enters" and row.labels["thread_id"] in thread_ids(entered))
+    assert wall == pytest.approx(entered.truth["lives"]["enters"], rel=0.02), wall
+
+
+def thread_ids(told):
+    return {thread["tid"] for thread in told.info["threads"] if thread["name"] == "enters"}
+
+
+# ---- cpu ----
+
+def test_cpu_of_each_function_is_its_account(bursts):
+    """A look falls into a burst of one interval, or misses the burst: the count of looks varies no more than a Poisson
+    count, so that chance alone moves the sum of N bursts by 1 in the square root of N. 15 % are three times as much.
+    A look cannot tell a thread that has a processor from a thread that waits for a processor. So on a busy machine a
+    function may have the share of CPU time that the function has of the wall time, too. On a quiet machine both agree."""
+    assert 3 / math.sqrt(BURSTS) < 0.15
+    work = {name: bursts.truth["wall"][name] for name in "abc"}
+    used = sum(bursts.truth["cpu"][name] for name in "abc")
+    for name in work:
+        true, share = bursts.truth["cpu"][name], used * work[name] / sum(work.values())
+        cpu = total(bursts.rows, "cpu", name)
+        assert 0.85 * min(true, share) <= cpu <= 1.15 * max(true, share), (name, cpu, true, share)
+
+
+def test_cpu_of_a_thread_is_its_account(bursts):
+    assert_between_accounts(bursts, total(bursts.rows, "cpu"), 0.02)
+
+
+def assert_between_accounts(told, cpu, share):
+    """The recording may have CPU time of Python's start, or not; the program has an account with it and one without it."""
+    assert (1 - share) * sum(told.truth["cpu"].values()) <= cpu <= (1 + share) * told.truth["main_cpu"], (cpu, told.truth)
+
+
+def test_no_row_has_more_cpu_than_wall(bursts, fight, async_tasks):
+    for told in (bursts, fight, async_tasks):
+        assert_no_row_has_more_cpu_than_wall(told)
+
+
+def test_no_task_has_more_cpu_than_wall(async_tasks):
+    tasks = collections.defaultdict(collections.Counter)
+    for row in async_tasks.rows:
+        tasks[row.labels.get("task")].update(row.values)
+    assert {"even", "odd"} <= set(tasks), set(tasks)
+    for name, values in tasks.items():
+        assert values["cpu"] <= values["wall"] + INTERVAL, (name, values)
+
+
+def test_tasks_that_do_the_same_work_have_their_cpu(async_tasks):
+    for name, true in async_tasks.truth["cpu"].items():
+        cpu = sum(row.values["cpu"] for row in async_tasks.rows if row.labels.get("task") == name)
+        assert cpu == pytest.approx(true, rel=0.15), name
+
+
+@pytest.mark.parametrize("options", [(), ("--mode", "cpu"), ("--mode", "gil")])
+def test_cpu_is_the_sum_of_info_in_each_mode(short_bursts, tmp_path, options):
+    assert_sum_of_cpu(short_bursts, tmp_path, *options)
+
+
+def test_cpu_of_a_recording_in_mode_cpu(short_bursts_cpu, tmp_path):
+    assert_sum_of_cpu(short_bursts_cpu, tmp_path)
+
+
+def assert_sum_of_cpu(told, tmp_path, *options):
+    """CPU time of looks that a mode leaves out goes to a look that the mode keeps."""
+    rows, _ = read_rows(told.path, tmp_path / "out", *options)
+    cpu = total(rows, "cpu")
+    infos = sum(thread["cpu_s"] for thread in told.info["threads"])
+    assert cpu == pytest.approx(infos, abs=MOMENT * len(told.info["threads"])), (cpu, infos, told.truth)
+    assert sum(weighed(told.path, "cpu", *options).values()) == pytest.approx(infos, abs=MOMENT + 1e-6 * len(rows))
+    assert_between_accounts(told, cpu, 0.10)
+
+
+# ---- columns ----
+
+KINDS_OF_RECORDING = [(version, *options) for version in ("3.11", "3.15")
+                      for options in ((), ("-m", "cpu"), ("-m", "gil"), ("-m", "exception"))] + [("3.15", "--async", "all")]
+
+
+@pytest.mark.parametrize("version, options", [(version, options) for version, *options in KINDS_OF_RECORDING],
+                         ids=map(" ".join, KINDS_OF_RECORDING))
+def test_the_columns_are_always_the_same(program, tmp_path, version, options):
+    path = record_briefly(program, tmp_path, version, *options)
+    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
+
+
+def record_briefly(program, tmp_path, version, *options):
+    python = environment.python_of(version)
+    kind = "tasks" if "--async" in options else "short_bursts"
+    path = tmp_path / "a.pyreel"
+    account_of(run_record(*options, "-o", path, "--", *command_of(python, program, kind, 0.5), prefix=prefix_of(python)))
+    return path
+
+
+def test_a_file_of_tachyon_has_the_same_columns(program, tmp_path):
+    path = tmp_path / "a.bin"
+    tachyon.sampling("run", "--binary", "-o", path, program("columns"), "steady", "0.5")
+    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
+
+
+def test_what_3_11_cannot_say_is_refused_and_no_zero(program, tmp_path):
+    """CPython 3.11 does not say which thread waits for the lock."""
+    path = record_briefly(program, tmp_path, "3.11")
+    ended = convert("collapsed", path, "--weight", "gil_wait", "-o", tmp_path / "out")
+    assert (ended.code, ended.output) == (1, b""), ended
+    assert all(thread["gil_wait_percent"] is None for thread in info(path)["threads"])
+    succeed(CONVERTERS["pprof"], "-o", tmp_path / "out", path)
+    profile = pprof_check.load(tmp_path / "out")
+    assert any("gil_wait" in pprof_check.text_at(profile, comment) for comment in profile["comment"])
