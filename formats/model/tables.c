@@ -92,6 +92,22 @@ static bool take_process(struct tables *tables, const struct process *given, str
     return true;
 }
 
+/* The entry that has the life of a thread. A thread that runs in several interpreters has an entry in each of them, and
+ * the entry of the main interpreter usually comes first. */
+static uint32_t find_life(struct tables *tables, const struct thread *thread)
+{
+    for (uint32_t i = thread->interpreter && thread->tid && !thread->task ? thread->number : 0; i-- > 1;) {
+        struct thread_row *row = &tables->threads[i];
+        if (row->thread.tid != thread->tid || row->thread.process != thread->process || row->thread.task)
+            continue;
+        if (row->life == i && row->end_ns)
+            break; /* another thread has had the number */
+        tables->threads[row->life].lives_on = true;
+        return row->life;
+    }
+    return thread->number;
+}
+
 static bool take_thread(struct tables *tables, const struct thread *given, struct fault *why)
 {
     const bool whole = known_process(tables, given->process) && (!given->task || known_task(tables, given->task));
@@ -106,6 +122,7 @@ static bool take_thread(struct tables *tables, const struct thread *given, struc
     struct thread *thread = &tables->threads[given->number].thread;
     *thread = *given;
     thread->name = text_copy(given->name);
+    tables->threads[given->number].life = find_life(tables, given);
     return true;
 }
 
@@ -279,7 +296,8 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     if (sample->stands_ns == 0)
         sample->stands_ns = tables_interval_ns(tables, sample->thread);
     tables->stands_ns = sample->stands_ns;
-    sample->wall_ns = wall_take(&row->wall, sample);
+    struct thread_row *life = &tables->threads[row->life];
+    sample->wall_ns = wall_take(&life->wall, sample, life->lives_on);
     note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
         tables->lost_samples += 1 + sample->more;

@@ -45,6 +45,8 @@ struct thread_row {
     uint64_t cpu_ns;      /* CPU time, as far as it is known */
     uint64_t wall_ns;     /* time that the samples stand for */
     struct wall wall;     /* what is accounted for of the thread's life */
+    uint32_t life;        /* the entry that has `wall`: a thread has an entry in each interpreter, and one life */
+    bool lives_on;        /* other entries share this entry's life */
     bool cpu_known;       /* some samples had a CPU time */
     uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;

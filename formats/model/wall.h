@@ -11,6 +11,9 @@
  * and the sum is held beside the clock: the time that is accounted for ends between the look and an interval behind the
  * look. A gap moves that end by more than an interval, and the look behind the gap gets the gap.
  *
+ * A run is held beside the clock at its ends, so its time may differ from that of its single looks by less than an
+ * interval.
+ *
  * A gap needs no limit: between two looks, the thread lived. Where the recorder did not look at a thread in the tick
  * before (sample.fresh), and at the first look, the look counts one interval. A look at a thread that is in another
  * interpreter counts nothing here, because the thread's look there counts. */
@@ -25,18 +28,17 @@ struct wall {
     uint64_t until_ns; /* the end of the time that is accounted for */
 };
 
-/* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. sample->stands_ns is set. */
-static inline uint64_t wall_take(struct wall *wall, const struct sample *sample)
+/* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. sample->stands_ns is set.
+ * `shared`: the thread has looks in several interpreters, and the life that is accounted for is that of all of them. */
+static inline uint64_t wall_take(struct wall *wall, const struct sample *sample, bool shared)
 {
-    const uint64_t each_ns = sample->stands_ns, half_ns = each_ns / 2, least_ns = sample->time_ns;
+    const uint64_t each_ns = sample->stands_ns, least_ns = sample->time_ns;
     const uint64_t first_ns = sample->first_ns ? sample->first_ns : sample->time_ns;
-    if (!wall->begun || sample->fresh)
-        wall->until_ns = first_ns > half_ns ? first_ns - half_ns : 0;
-    wall->begun = true;
-    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE)) {
-        wall->until_ns = least_ns + half_ns;
+    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE))
         return 0;
-    }
+    if (!wall->begun || (sample->fresh && !shared))
+        wall->until_ns = first_ns > each_ns / 2 ? first_ns - each_ns / 2 : 0;
+    wall->begun = true;
     const uint64_t from_ns = wall->until_ns;
     uint64_t until_ns = from_ns + each_ns * (1 + sample->more);
     if (until_ns < least_ns)

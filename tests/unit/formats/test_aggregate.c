@@ -198,10 +198,10 @@ static void sums_up_what_samples_did(void **state)
         uint64_t with_status, with_cpu; /* from then on */
     } given[] = {
         { { .thread = 1, .stack = 2 }, 0, 0 },
-        { { .thread = 1, .stack = 2, .stands_ns = 3, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
-        { { .thread = 1, .stack = 2, .stands_ns = 40, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
-        { { .thread = 1, .stack = 2, .stands_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
-        { { .thread = 1, .stack = 3, .stands_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
+        { { .thread = 1, .stack = 2, .wall_ns = 3, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
+        { { .thread = 1, .stack = 2, .wall_ns = 40, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
+        { { .thread = 1, .stack = 2, .wall_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
+        { { .thread = 1, .stack = 3, .wall_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
     static const struct aggregate_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } },
                                                    { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
@@ -227,9 +227,9 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
 {
     (void)state;
     static const struct sample given[] = {
-        { .thread = 1, .more = 9, .stands_ns = 1000, .status = REC | STATUS_GIL },
-        { .thread = 1, .more = 4, .stands_ns = 30, .status = REC | STATUS_GIL_WAIT },
-        { .thread = 1, .more = 1, .stands_ns = 2, .status = STATUS_GIL },
+        { .thread = 1, .more = 9, .wall_ns = 10000, .status = REC | STATUS_GIL },
+        { .thread = 1, .more = 4, .wall_ns = 150, .status = REC | STATUS_GIL_WAIT },
+        { .thread = 1, .more = 1, .wall_ns = 4, .status = STATUS_GIL },
     };
     static const struct aggregate_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
     struct aggregate aggregate = { 0 };

@@ -64,8 +64,14 @@ static const struct event weighed_story[] = {
     FUNCTION(1, 1, 0, 7),
     FRAME(1, 1, 8),
     STATUS_SAMPLE(1 * MS, 1, 0, REC | STATUS_GIL, 0, 1),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .stands_ns = 1700003, .more = 2 } },
-    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .stands_ns = 20 } },
+    { EVENT_SAMPLE, .sample = { .thread = 1,
+                                .keep = 1,
+                                .status = REC | STATUS_GIL,
+                                .time_ns = 5 * MS,
+                                .stands_ns = 1700003,
+                                .more = 2 } },
+    { EVENT_SAMPLE,
+      .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL_WAIT, .time_ns = 6600020, .stands_ns = 20 } },
     COUNTER("samples_exact", 4),
     COUNTER("ticks_left_out", 0),
 };
@@ -136,7 +142,7 @@ static const char *string(const Perftools__Profiles__Profile *profile, int64_t i
     return profile->string_table[i];
 }
 
-/* "MainThread 2 2000000: f:8 <module>:3", leaf first as pprof has it. */
+/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it. */
 static void put_row(char *room, size_t size, const Perftools__Profiles__Profile *profile,
                     const Perftools__Profiles__Sample *sample)
 {
@@ -185,14 +191,14 @@ static Perftools__Profiles__Profile *unpack(const struct bytes *bytes)
 static void each_stack_is_a_row(void **state)
 {
     (void)state;
-    static const char *const rows[] = { "MainThread 2 2000000: f:8 <module>:3",
-                                        "MainThread 1 1000000: f:8 f:8 <module>:3", "worker 1 1000000: f:8",
-                                        "worker 1 1000000: <no Python frames>:0" };
+    static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:8 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
+                                        "worker 1 1000000 0 0 0: <no Python frames>:0" };
     struct bytes bytes = write_profile(false);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_string_equal(string(profile, 0), "");
-    assert_int_equal(profile->n_sample_type, 2);
+    assert_int_equal(profile->n_sample_type, 5);
     assert_string_equal(string(profile, profile->sample_type[0]->type), "samples");
     assert_string_equal(string(profile, profile->sample_type[0]->unit), "count");
     assert_string_equal(string(profile, profile->sample_type[1]->type), "wall");
@@ -207,23 +213,12 @@ static void each_stack_is_a_row(void **state)
     bytes_free(&bytes);
 }
 
-/* Byte for byte what version 0.1.0 wrote before it knew of statuses, but for a comment on who recorded, which nobody
- * knows here. */
-static void a_recording_without_statuses_is_as_ever(void **state)
-{
-    (void)state;
-    struct bytes bytes = write_profile(false);
-    assert_int_equal(bytes.size, 522);
-    assert_int_equal(crc32(0, bytes.at, (unsigned)bytes.size), 0x27894793);
-    bytes_free(&bytes);
-}
-
 static void with_functions_lines_are_those_of_definitions(void **state)
 {
     (void)state;
-    static const char *const rows[] = { "MainThread 2 2000000: f:7 <module>:1",
-                                        "MainThread 1 1000000: f:7 f:7 <module>:1", "worker 1 1000000: f:7",
-                                        "worker 1 1000000: <no Python frames>:0" };
+    static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:7 <module>:1",
+                                        "MainThread 1 1000000 0 0 0: f:7 f:7 <module>:1", "worker 1 1000000 0 0 0: f:7",
+                                        "worker 1 1000000 0 0 0: <no Python frames>:0" };
     struct bytes bytes = write_profile(true);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
@@ -254,7 +249,7 @@ static void what_threads_did_has_columns(void **state)
 {
     (void)state;
     static const char *const rows[] = { "MainThread 3 3000000 1000001 2000000 0: f:8",
-                                        "worker 2 2000000 0 1000000 1000000: f:8" };
+                                        "worker 2 2500000 0 1500000 1000000: f:8" };
     for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
         const struct pprof_style style = { .cpu_first = cpu_first };
         struct bytes bytes = write_story(status_story, countof(status_story), &style, 2);
@@ -264,7 +259,10 @@ static void what_threads_did_has_columns(void **state)
         assert_string_equal(string(profile, profile->default_sample_type), cpu_first ? "cpu" : "wall");
         assert_string_equal(string(profile, profile->period_type->type), "wall");
         assert_true(has_comment(profile, "3 looks at threads are left out: the mode does not keep their samples"));
-        assert_true(has_comment(profile, "the CPU time of 1 samples is not known"));
+        assert_true(has_comment(
+            profile,
+            "column cpu is not known of 1 samples: --async all, and sampling many threads, record no CPU time; "
+            "pyreel-record -m cpu does"));
         perftools__profiles__profile__free_unpacked(profile, NULL);
         bytes_free(&bytes);
     }
@@ -285,16 +283,18 @@ static void a_sample_has_the_time_that_it_stands_for(void **state)
     bytes_free(&bytes);
 }
 
-/* Its first column of a time is then wall-clock time, whatever was wanted, and no comment tells of what is missing. */
-static void what_is_not_known_has_no_column(void **state)
+/* The default column is then wall-clock time, whatever was wanted, and a comment for each unknown column says why. */
+static void what_is_not_known_is_named(void **state)
 {
     (void)state;
     const struct pprof_style style = { .cpu_first = true };
     struct bytes bytes = write_story(story, countof(story), &style, 4);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
-    assert_types(profile, "samples/count wall/nanoseconds ");
+    assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
     assert_string_equal(string(profile, profile->default_sample_type), "wall");
-    assert_int_equal(profile->n_comment, 2);
+    assert_int_equal(profile->n_comment, 5);
+    assert_true(has_comment(profile, "column gil is not known and 0: --async all does not record who holds the "
+                                     "interpreter's lock"));
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
 }
@@ -368,11 +368,10 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stack_is_a_row),
-        cmocka_unit_test(a_recording_without_statuses_is_as_ever),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
-        cmocka_unit_test(what_is_not_known_has_no_column),
+        cmocka_unit_test(what_is_not_known_is_named),
         cmocka_unit_test(tasks_and_instructions_are_labels),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };

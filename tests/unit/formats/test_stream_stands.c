@@ -52,7 +52,7 @@ static void weights_come_back(void **state)
     (void)state;
     struct playback playback = { 0 };
     struct bytes stream = assert_story_comes_back(&playback, weighed, countof(weighed), CODEC_PLAIN);
-    assert_int_equal(playback.journal.tables.threads[1].wall_ns, 7 * MS + 7);
+    assert_int_equal(playback.journal.tables.threads[1].wall_ns, 9 * MS + MS / 2);
     assert_int_equal(playback.journal.tables.threads[2].wall_ns, 10 * MS + 7);
     playback_free(&playback);
     bytes_free(&stream);
