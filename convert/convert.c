@@ -101,6 +101,9 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     const struct sink output = converter_sink(run);
+    /* The definition of a thread may be lost, and its number be anything. */
+    if (event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count)
+        return true;
     return cpu_owner_take(&run->conversion.cpu_owner, event, &output, why);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define JUMPS_LIMIT  4194304u /* skipped numbers in total, schemas/stream.md section 5 */
+#define LIFE_SEARCH  1024     /* entries among which the other entries of a thread are looked for */
 #define STACKS_LIMIT (UINT32_MAX - 1)
 
 /* Checks that `number` is the next number, and counts it. After a loss, `number` may be a later one: the skipped rows
@@ -96,7 +97,10 @@ static bool take_process(struct tables *tables, const struct process *given, str
  * the entry of the main interpreter usually comes first. */
 static uint32_t find_life(struct tables *tables, const struct thread *thread)
 {
-    for (uint32_t i = thread->interpreter && thread->tid && !thread->task ? thread->number : 0; i-- > 1;) {
+    const uint32_t least = thread->number > LIFE_SEARCH ? thread->number - LIFE_SEARCH : 1;
+    if (!thread->interpreter || !thread->tid || thread->task)
+        return thread->number;
+    for (uint32_t i = thread->number - 1; i >= least; i--) {
         struct thread_row *row = &tables->threads[i];
         if (row->thread.tid != thread->tid || row->thread.process != thread->process || row->thread.task)
             continue;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* How much time a look stands for, and which look gets which CPU time. */
+#include "convert/filters/cpu_owner.h"
+#include "formats/model/wall.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ON  (STATUS_RECORDED | STATUS_CPU)
+#define OFF STATUS_RECORDED
+
+/* ---- wall ---- */
+
+static uint64_t look(struct wall *wall, uint64_t time_us, uint64_t more, bool fresh, uint32_t status)
+{
+    const struct sample sample = { .time_ns = time_us * 1000,
+                                   .more = more,
+                                   .fresh = fresh,
+                                   .status = status,
+                                   .first_ns = (time_us - 1000 * more) * 1000,
+                                   .stands_ns = MS };
+    return wall_take(wall, &sample, false) / 1000;
+}
+
+static void a_look_stands_for_the_time_between_looks(void **state)
+{
+    (void)state;
+    struct wall wall = { 0 };
+    assert_int_equal(look(&wall, 10000, 0, false, OFF), 1000); /* the first */
+    assert_int_equal(look(&wall, 11400, 0, false, OFF), 1000); /* late */
+    assert_int_equal(look(&wall, 12000, 0, false, OFF), 1000);
+    assert_int_equal(look(&wall, 13000, 0, false, OFF), 1000);
+    assert_int_equal(look(&wall, 520000, 0, false, OFF), 506500); /* until then all ticks were missed */
+    assert_int_equal(look(&wall, 530000, 9, false, OFF), 10000);  /* a run */
+    assert_int_equal(look(&wall, 900000, 0, true, OFF), 1000);    /* the thread was not looked at before */
+    assert_int_equal(look(&wall, 901000, 0, false, OFF | STATUS_ELSEWHERE), 0);
+}
+
+/* Ticks at any moment of their intervals: the sum is the clock's, and most looks stand for an interval. */
+static void jitter_adds_no_time(void **state)
+{
+    (void)state;
+    struct wall wall = { 0 };
+    uint64_t sum = 0, exact = 0, dice = 1;
+    for (uint64_t tick = 1; tick <= 10000; tick++) {
+        dice = dice * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t wall_us = look(&wall, tick * 1000 + (dice >> 33) % 1000, 0, false, OFF);
+        sum += wall_us;
+        exact += wall_us == 1000;
+    }
+    assert_in_range(sum, 9999000, 10001000);
+    assert_in_range(exact, 9900, 10000);
+}
+
+/* ---- CPU time ---- */
+
+struct told {
+    char text[1024];
+    size_t size;
+};
+
+static bool hear(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct told *told = self;
+    static const char *const names[] = {
+        [EVENT_SAMPLE] = "look", [EVENT_LATE_CPU] = "late", [EVENT_LEFT_OUT] = "left out", [EVENT_THREAD_END] = "end"
+    };
+    const bool sample = event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU;
+    told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size, "%s %" PRIu64 " ",
+                                   names[event->kind], sample ? event->sample.cpu_ns : 0);
+    return true;
+}
+
+struct given {
+    enum event_kind kind;
+    uint32_t status;
+    uint64_t wall_ns, cpu_ns;
+};
+
+static uint64_t tell(struct told *told, const struct given *given, size_t count)
+{
+    struct cpu_owner owner = { 0 };
+    const struct sink output = { .take = hear, .self = told };
+    *told = (struct told){ 0 };
+    for (size_t i = 0; i < count; i++) {
+        struct event event = { .kind = given[i].kind };
+        if (event.kind == EVENT_SAMPLE)
+            event.sample = (struct sample){ .thread = 1,
+                                            .status = given[i].status,
+                                            .wall_ns = given[i].wall_ns,
+                                            .cpu_ns = given[i].cpu_ns,
+                                            .stands_ns = 10 };
+        else if (event.kind == EVENT_LEFT_OUT)
+            event.left_out = (struct left_out){ .thread = 1, .cpu_ns = given[i].cpu_ns };
+        else
+            event.change.number = 1;
+        assert_true(cpu_owner_take(&owner, &event, &output, NULL));
+    }
+    assert_true(cpu_owner_finish(&owner, &output, NULL));
+    const uint64_t unplaced_ns = owner.unplaced_ns;
+    cpu_owner_free(&owner);
+    return unplaced_ns;
+}
+
+static void cpu_time_goes_to_looks_on_a_processor(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t count;
+        struct given given[6];
+    } cases[] = {
+        /* counted late, when the thread sleeps again */
+        { "look 8 look 4 look 0 look 6 look 0 ",
+          5,
+          { { EVENT_SAMPLE, ON, 20, 0 },
+            { EVENT_SAMPLE, ON, 10, 0 },
+            { EVENT_SAMPLE, OFF, 10, 12 },
+            { EVENT_SAMPLE, ON, 10, 0 },
+            { EVENT_SAMPLE, OFF, 10, 6 } } },
+        /* nobody looked while the thread ran: the next look on a processor has room for some of it */
+        { "look 0 look 10 look 0 end 0 ",
+          4,
+          { { EVENT_SAMPLE, OFF, 10, 7 },
+            { EVENT_SAMPLE, ON, 10, 0 },
+            { EVENT_SAMPLE, OFF, 10, 3 },
+            { EVENT_THREAD_END, 0, 0, 0 } } },
+        /* more than may be kept, and the rest */
+        { "look 60 late 640 end 0 ", 2, { { EVENT_SAMPLE, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
+        /* a mode left out the looks that show the time; an end shows the rest */
+        { "left out 0 look 10 left out 0 late 5 end 0 ",
+          4,
+          { { EVENT_LEFT_OUT, 0, 0, 9 },
+            { EVENT_SAMPLE, ON, 10, 0 },
+            { EVENT_LEFT_OUT, 0, 0, 6 },
+            { EVENT_THREAD_END, 0, 0, 0 } } },
+        /* a recording that was cut */
+        { "look 3 ", 1, { { EVENT_SAMPLE, ON, 10, 3 } } },
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct told told;
+        assert_int_equal(tell(&told, cases[i].given, cases[i].count), 0);
+        assert_string_equal(told.text, cases[i].text);
+    }
+}
+
+static void cpu_time_without_a_look_is_counted(void **state)
+{
+    (void)state;
+    static const struct given given[] = { { EVENT_LEFT_OUT, 0, 0, 9 }, { EVENT_THREAD_END, 0, 0, 0 } };
+    struct told told;
+    assert_int_equal(tell(&told, given, countof(given)), 9);
+    assert_string_equal(told.text, "left out 0 end 0 ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_look_stands_for_the_time_between_looks),
+        cmocka_unit_test(jitter_adds_no_time),
+        cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
+        cmocka_unit_test(cpu_time_without_a_look_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
