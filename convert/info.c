@@ -403,6 +403,7 @@ int main(int argc, char **argv)
         .options = options,
         .wanted_size = sizeof(struct info_wanted),
         .apply = apply,
+        .runs = true,
         .start = start,
         .take = take,
         .finish = finish,

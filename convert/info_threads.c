@@ -13,10 +13,13 @@ void info_threads_take(struct info_threads *threads, const struct sample *sample
     threads->rows = alloc_grow(threads->rows, &threads->room, (size_t)sample->thread + 1, sizeof(*threads->rows));
     threads->known = true;
     struct doing *doing = &threads->rows[sample->thread];
+    /* A look at a thread that is in another interpreter has no wall-clock time here, but is a look. */
+    const bool elsewhere = attribute_is(sample->status, ATTRIBUTE_ELSEWHERE);
+    const double looked_ns = elsewhere ? (double)sample->stands_ns * (double)(1 + sample->more)
+                                       : (double)sample->wall_ns;
     for (enum attribute i = 0; i < ATTRIBUTES; i++) {
-        const double wall_ns = (double)sample->wall_ns;
-        doing->known[i] += attribute_known(sample->status, i) ? wall_ns : 0;
-        doing->was[i] += attribute_is(sample->status, i) ? wall_ns : 0;
+        doing->known[i] += attribute_known(sample->status, i) ? looked_ns : 0;
+        doing->was[i] += attribute_is(sample->status, i) ? looked_ns : 0;
     }
 }
 

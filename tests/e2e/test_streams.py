@@ -82,8 +82,8 @@ def test_what_a_later_version_adds_changes_nothing():
 
 
 def test_samples_stand_for_what_the_document_says():
-    """Counts are those of the recording from which this one was made, times are what a program adds up that knows the
-    document alone."""
+    """Counts are those of the recording from which this one was made. Its samples claim to stand for more than the clock
+    has. The viewer's weights are what a program adds up that knows the document alone; wall-clock time is the clock's."""
     plain, weighted = ((STREAMS / case) for case in ("plain-3.11", "weighted"))
     assert (weighted / "expected-collapsed.txt").read_text() == (plain / "expected-collapsed.txt").read_text()
     told = plain_stream.Recording(weighted / golden.RECORDING).times
@@ -94,11 +94,12 @@ def test_samples_stand_for_what_the_document_says():
     info = json.loads((weighted / "expected-info.json").read_text())
     pprof = json.loads((weighted / "expected-pprof.json").read_text())
     gecko = json.loads((weighted / "expected-gecko.json").read_text())
-    assert [thread["wall_s"] for thread in info["threads"]] == [told[1] / 1e9, told[2] / 1e9]
-    assert pprof["totals"][1] == told.total()
+    walls = [thread["wall_s"] for thread in info["threads"]]  # the ticks are those of the plain recording
+    assert all(0 <= walls[i] - as_ever[i + 1] / 1e9 < 0.1 for i in range(2)), walls
+    assert pprof["totals"][1] == round(sum(walls) * 1e9)
     assert [thread["samples"] for thread in gecko["threads"]] == [told[1] / 1e6, told[2] / 1e6]
     wall = convert("collapsed", weighted / golden.RECORDING, "--weight", "wall").text.split("\n")
-    assert sum(int(line.rpartition(" ")[2]) for line in wall if line) == told.total() / 1e3
+    assert sum(int(line.rpartition(" ")[2]) for line in wall if line) == round(sum(walls) * 1e6)
 
 
 def test_how_exact_it_is_is_told(tmp_path):
