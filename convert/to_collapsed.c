@@ -42,9 +42,10 @@ struct to_collapsed {
     struct aggregate aggregate;
 };
 
+/* Wall-clock time needs the status, too: a thread that is in another interpreter has its time there. */
 static bool needs_status(const struct settings *settings)
 {
-    return style_of(settings)->weight != WEIGHT_SAMPLES && style_of(settings)->weight != WEIGHT_WALL;
+    return style_of(settings)->weight != WEIGHT_SAMPLES;
 }
 
 static bool only_counts(const struct settings *settings)

@@ -17,6 +17,11 @@ pytestmark = pytest.mark.pythons("oldest and newest")
 FUNCTIONS = ["plain", "Mill.grind", "outer", "middle", "inner", "drain", "numbers", "descend", "rounds", "nap_again"]
 
 
+def times_of(recorded):
+    """{function: [self, total]} in microseconds of wall-clock time."""
+    return stacks.self_and_total(stacks.of_collapsed(collapsed(recorded.path, "--full-paths", "--weight", "wall")))
+
+
 # ---- go tool pprof ----
 
 def go_pprof(*arguments):
@@ -41,12 +46,12 @@ def test_pprof_top_has_the_counts(recorded):
 
 
 def test_pprof_top_shows_wall_time_first(recorded):
-    text = go_pprof("-top", "-unit=ms", pprof(recorded.path))
+    text = go_pprof("-top", "-unit=us", pprof(recorded.path))
     assert "Type: wall" in text
-    truth = stacks.self_and_total(recorded.threads)
+    truth = times_of(recorded)
     shown = top(text)
     for function in ("plain", "Mill.grind", "inner"):
-        assert list(shown[function]) == truth[function], function
+        assert list(shown[function]) == pytest.approx(truth[function], abs=20), function
     hottest = max((name for name in truth if name in FUNCTIONS and name != "nap_again"), key=lambda name: truth[name][0])
     assert hottest == "plain"
 
@@ -74,7 +79,8 @@ def test_pprof_raw_accepts_every_sample(recorded):
     assert "samples/count wall/nanoseconds[dflt]" in text
     values = re.findall(r"^ +(\d+) +(\d+)(?: +\d+){3}: [\d ]+$", text, re.MULTILINE)
     assert sum(int(count) for count, _ in values) == recorded.info["samples"]
-    assert all(int(wall) == int(count) * 1_000_000 for count, wall in values)
+    wall_s = sum(thread["wall_s"] for thread in recorded.info["threads"])
+    assert sum(int(wall) for _, wall in values) / 1e9 == pytest.approx(wall_s, abs=1e-5)
     assert re.search(r"^Period: 1000000$", text, re.MULTILINE)
     assert re.search(r"\[FN\]\[FL\]\[LN\]", text)
 
@@ -159,12 +165,13 @@ def test_firefox_functions_have_their_file(recorded, profiler):
 
 def test_speedscope_shows_the_pprof_file(recorded):
     profile = speedscope(pprof(recorded.path))
-    assert (profile["unit"], profile["total"]) == ("nanoseconds", recorded.info["samples"] * 1_000_000)
+    wall_s = sum(thread["wall_s"] for thread in recorded.info["threads"])
+    assert (profile["unit"], profile["total"] / 1e9) == ("nanoseconds", pytest.approx(wall_s, abs=1e-5))
     frames = {frame["name"]: frame for frame in profile["frames"] if frame["file"] == recorded.program}
-    truth = stacks.self_and_total(recorded.threads)
+    truth = times_of(recorded)
     for function in FUNCTIONS:
         shown = frames[function]
-        assert [shown["self"] / 1e6, shown["total"] / 1e6] == truth[function], function
+        assert [shown["self"] / 1e3, shown["total"] / 1e3] == pytest.approx(truth[function], abs=100), function
         first, last = known_program.RANGES[function]
         assert first <= shown["line"] <= last, function
 
