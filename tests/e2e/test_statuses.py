@@ -133,7 +133,7 @@ def test_weights_that_were_not_recorded(tmp_path):
                                (no_cpu, "cpu", "-m cpu")):
         ended = convert("collapsed", path, "--weight", weight)
         assert (ended.code, ended.output) == (1, b""), ended
-        assert f"the samples of {path} do not say" in ended.messages and word in ended.messages
+        assert f"--weight {weight} cannot be applied to {path}: " in ended.messages and word in ended.messages
     assert lines(nothing, "--weight", "wall") == {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}
     assert lines(no_cpu, "--weight", "gil") == {WORK: 90_000}
 
@@ -144,11 +144,11 @@ def test_nothing_is_told_of_what_was_not_recorded(tmp_path):
     assert [info(nothing)["threads"][0][key] for key in known] == [None] * 5
     assert [info(no_cpu)["threads"][0][key] for key in known] == [None, None, 90, 0, 0]
     assert "GIL" not in convert("info", nothing).text
-    columns = {}
-    for path in nothing, no_cpu:
+    for path, unknown in (nothing, ["cpu", "gil", "gil_wait"]), (no_cpu, ["cpu"]):
         assert convert("pprof", path, "-o", tmp_path / "out").code == 0
-        columns[path] = [pprof_check.load(tmp_path / "out")["sample_type"]]
-    assert [len(types) for types, in columns.values()] == [2, 4]
+        assert len(pprof_check.load(tmp_path / "out")["sample_type"]) == 5
+        said = succeed(*need_go(), "-comments", tmp_path / "out").text
+        assert [name for name in ("cpu", "gil", "gil_wait") if f"column {name} is not known and 0: " in said] == unknown
 
 
 def test_pprof_shows_cpu_time_first_when_that_was_recorded(tmp_path):
