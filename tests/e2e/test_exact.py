@@ -241,7 +241,9 @@ def test_outputs_tell_the_same_time(record):
     assert abs(values[1] / 1000 - wall_us) <= 0.001 * wall_us
     shown_ms = stacks.total(stacks.of_gecko(gecko(done.path)))
     if done.info["figures"]["ticks_left_out"] > 0:
-        assert abs(shown_ms * 1000 - wall_us) <= 0.001 * wall_us
+        # The viewer's weights have no gaps of missed ticks.
+        gaps = 2 * done.info["missed"] / (done.info["missed"] + done.info["ticks"])
+        assert (1 - gaps - 0.05) * wall_us <= shown_ms * 1000 <= 1.05 * wall_us
     assert sum(thread["wall_s"] for thread in done.info["threads"]) * 1e6 == pytest.approx(wall_us, rel=0.05)
 
 
