@@ -44,7 +44,7 @@ struct thread_row {
     uint64_t left_out;    /* ticks in which the thread was read and not sampled because of the mode */
     uint64_t cpu_ns;      /* CPU time, as far as it is known */
     uint64_t wall_ns;     /* time that the samples stand for */
-    struct wall wall;     /* what is accounted for of the thread's life */
+    struct wall wall;     /* the time that the looks so far account for */
     uint32_t life;        /* the entry that has `wall`: a thread has an entry in each interpreter, and one life */
     bool lives_on;        /* other entries share this entry's life */
     bool cpu_known;       /* some samples had a CPU time */

@@ -22,7 +22,7 @@
 
 #include "formats/model/attribute.h"
 
-/* What is accounted for of a thread's life. `= {0}`: no look yet. */
+/* The time of one thread that the looks so far account for. `= {0}`: no look yet. */
 struct wall {
     bool begun;
     uint64_t until_ns; /* the end of the time that is accounted for */
