@@ -101,7 +101,9 @@ static void refresh_name(struct watched *w, struct emitted_thread *thread, uint6
 }
 
 /* Whether the thread of a thread state does not run yet. CPython 3.11 makes the state first, with the native_id of the
- * thread that starts the new thread. So the new thread may even look like the main thread. Such states are skipped. */
+ * thread that starts the new thread. So the new thread may even look like the main thread. Such states are skipped. The
+ * state of a thread that makes an interpreter looks the same until it has a frame: meanwhile the thread counts where it
+ * calls from. */
 static bool is_unborn(const struct watched *w, const struct member *member)
 {
     if (w->options->which == THREADS_MAIN && member->native_id != (uint32_t)w->target.ns_pid)
@@ -152,8 +154,11 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
                        thread->interpreter_id == w->target.interpreters[member->interpreter].id;
     if (!known) {
         end_thread(w, index, time_ns);
-        if (is_unborn(w, member))
+        if (is_unborn(w, member)) {
+            /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
+            member->hidden = w->thread_list.tick;
             return true;
+        }
         begin_thread(w, thread, member, time_ns);
         member->walk.same = 0;
     }
