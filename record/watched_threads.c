@@ -211,13 +211,23 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
     return any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
 }
 
+void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
+{
+    if (!w->options->with_status)
+        return;
+    thread_status_tick(&w->statuses, w->thread_list.asked_count);
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number)
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
+}
+
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const struct thread_list *thread_list = &w->thread_list;
     end_unlisted(w, time_ns);
     if (w->options->async == ASYNC_ALL)
         return watched_tasks_emit(w, time_ns, why);
-    if (w->options->with_status)
+    if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
     for (size_t i = 0; i < thread_list->asked_count; i++)
         if (!emit_thread(w, thread_list->asked[i], time_ns, why))
