@@ -34,7 +34,9 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
     w->asyncio.which = options->async;
     w->asyncio.synthetic = synthetic;
     w->asyncio.emitter = emitter;
-    w->statuses = (struct statuses){ .mode = options->mode, .interval_ns = options->interval_ns };
+    w->statuses = (struct statuses){ .mode = options->mode,
+                                     .interval_ns = options->interval_ns,
+                                     .stops = options->freezes };
 }
 
 void watched_close(struct watched *w)
@@ -141,6 +143,7 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
 
 static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
 {
+    watched_threads_ask_ahead(w, now_ns);
     const bool stopped = freeze_begin(&w->freeze);
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);

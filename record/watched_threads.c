@@ -101,7 +101,9 @@ static void refresh_name(struct watched *w, struct emitted_thread *thread, uint6
 }
 
 /* Whether the thread of a thread state does not run yet. CPython 3.11 makes the state first, with the native_id of the
- * thread that starts the new thread. So the new thread may even look like the main thread. Such states are skipped. */
+ * thread that starts the new thread. So the new thread may even look like the main thread. Such states are skipped. The
+ * state of a thread that makes an interpreter looks the same until it has a frame: meanwhile the thread counts where it
+ * calls from. */
 static bool is_unborn(const struct watched *w, const struct member *member)
 {
     if (w->options->which == THREADS_MAIN && member->native_id != (uint32_t)w->target.ns_pid)
@@ -152,8 +154,11 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
                        thread->interpreter_id == w->target.interpreters[member->interpreter].id;
     if (!known) {
         end_thread(w, index, time_ns);
-        if (is_unborn(w, member))
+        if (is_unborn(w, member)) {
+            /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
+            member->hidden = w->thread_list.tick;
             return true;
+        }
         begin_thread(w, thread, member, time_ns);
         member->walk.same = 0;
     }
@@ -206,13 +211,23 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
     return any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
 }
 
+void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
+{
+    if (!w->options->with_status)
+        return;
+    thread_status_tick(&w->statuses, w->thread_list.asked_count);
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number)
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
+}
+
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const struct thread_list *thread_list = &w->thread_list;
     end_unlisted(w, time_ns);
     if (w->options->async == ASYNC_ALL)
         return watched_tasks_emit(w, time_ns, why);
-    if (w->options->with_status)
+    if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
     for (size_t i = 0; i < thread_list->asked_count; i++)
         if (!emit_thread(w, thread_list->asked[i], time_ns, why))

@@ -6,6 +6,10 @@
 
 #include "record/watched.h"
 
+/* Looks at what the threads do, before the process is stopped for the look of a tick. The next watched_threads_emit()
+ * emits that. `now_ns` is the monotonic clock. */
+void watched_threads_ask_ahead(struct watched *watched, uint64_t now_ns);
+
 /* Emits the samples of all threads that were asked for, and the ends of threads that have ended. With --async all,
  * emits only the ends. False when the sink refused. */
 bool watched_threads_emit(struct watched *watched, uint64_t time_ns, struct fault *why);

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEXT_ROOM  512    /* bytes that hold the parts of the kernel's files that are used */
-#define CROWDED_NS 100000 /* a longer wait for a processor is more than the time to wake up */
+#define STOP_RUNS    2      /* a thread that sleeps gets a processor to stop, and to sleep on */
+#define STOP_MOST_NS 100000 /* CPU time of a stop at most: 10 to 40 us were seen */
+#define TEXT_ROOM    512    /* bytes that hold the parts of the kernel's files that are used */
+#define CROWDED_NS   100000 /* a longer wait for a processor is more than the time to wake up */
 #define CROWDED_RUNS                                                                                                   \
     32 /* after this many runs without such a wait, the state is not read any more after an unchanged note */
 
@@ -43,14 +45,14 @@ static bool read_text(int fd, char *text)
     return size > 0;
 }
 
-/* Reads the note. *changed: the thread ran since the last read. */
+/* Reads the note. *changed: the thread ran since the last note. */
 static bool read_note(struct cpu *cpu, bool *changed)
 {
     char text[TEXT_ROOM], *end;
     if (!read_text(cpu->note, text))
         return false;
     const uint64_t ran_ns = strtoull(text, &end, 10);
-    const uint64_t waited_ns = strtoull(end, NULL, 10);
+    const uint64_t waited_ns = strtoull(end, &end, 10);
     *changed = ran_ns != cpu->ran_ns;
     if (*changed && waited_ns - cpu->waited_ns > CROWDED_NS)
         cpu->crowded = CROWDED_RUNS;
@@ -58,6 +60,7 @@ static bool read_note(struct cpu *cpu, bool *changed)
         cpu->crowded--;
     cpu->ran_ns = ran_ns;
     cpu->waited_ns = waited_ns;
+    cpu->runs = strtoull(end, NULL, 10);
     return true;
 }
 
@@ -104,9 +107,25 @@ static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
     return more_ns;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Leaves out the CPU time of the stop of a thread that slept at the look `before`. If the thread sleeps on, that is all
+ * of its CPU time. If the thread ran since, the stop took as long as the last one. */
+static void leave_out_stop(struct cpu *cpu, const struct cpu *before)
+{
+    const uint64_t more_ns = cpu->ran_ns - before->ran_ns;
+    if (!cpu->running && cpu->runs - before->runs == STOP_RUNS)
+        cpu->stop_ns = least(more_ns, STOP_MOST_NS);
+    cpu->stops_ns += least(more_ns, cpu->stop_ns);
+}
+
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
 {
     struct cpu_look look = { .known = true };
+    const struct cpu before = *cpu;
     bool changed;
     if (!ran && !cpu->running && !cpu->crowded)
         return look;
@@ -116,14 +135,15 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
         cpu->changed_ns = now_ns;
     if (!changed && !cpu->running && !cpu->crowded)
         return look;
-    const bool ran_before = cpu->running;
     if (!read_state(cpu, &cpu->running))
         return (struct cpu_look){ 0 };
+    if (cpu->stops && !before.running)
+        leave_out_stop(cpu, &before);
     /* A thread that had to wait for a processor may wait again: then only its note counts. */
-    const bool goes_on = ran_before && cpu->running && cpu->changed_ns && !cpu->crowded;
+    const bool goes_on = before.running && cpu->running && cpu->changed_ns && !cpu->crowded;
     const uint64_t since_ns = now_ns > cpu->changed_ns ? now_ns - cpu->changed_ns : 0;
     look.running = cpu->running;
-    look.used_ns = take_used(cpu, cpu->ran_ns + (goes_on ? since_ns : 0));
+    look.used_ns = take_used(cpu, cpu->ran_ns - cpu->stops_ns + (goes_on ? since_ns : 0));
     return look;
 }
 

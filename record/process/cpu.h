@@ -7,7 +7,10 @@
  *   3. The thread's state, from the kernel. This costs four times as much as the note. It is read if the note has
  *      changed or the thread ran at the last look; after an unchanged note, only if the thread had to wait for a
  *      processor lately.
- * While a thread runs, its note is some milliseconds behind. So the time since the note changed counts as CPU time. */
+ * While a thread runs, its note is some milliseconds behind. So the time since the note changed counts as CPU time.
+ *
+ * A recorder that stops the threads (--blocking) looks before each stop: a thread that is stopped in its sleep wakes up
+ * to stop, and seems to run. The stop takes CPU time from that thread, which is left out. */
 #ifndef PYREEL_RECORD_PROCESS_CPU_H
 #define PYREEL_RECORD_PROCESS_CPU_H
 
@@ -23,10 +26,14 @@ struct cpu {
     bool state_is_stat;
     uint64_t ran_ns;      /* time on a processor, by the last note */
     uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
+    uint64_t runs;        /* how often the thread got a processor, by the last note */
     uint32_t crowded;     /* not 0: the thread had to wait for a processor before one of its last runs */
     uint64_t changed_ns;  /* the time of the look that last saw ran_ns change */
     uint64_t reported_ns; /* CPU time that cpu_look() has reported */
     bool running;         /* the thread ran at the last look */
+    bool stops;           /* set by the caller: the thread is stopped after each look */
+    uint64_t stop_ns;     /* CPU time of the last stop in the thread's sleep */
+    uint64_t stops_ns;    /* CPU time of all stops in the thread's sleep, which is in ran_ns */
 };
 
 /* The state for one process. */

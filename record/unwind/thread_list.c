@@ -244,6 +244,8 @@ bool thread_list_current(const struct thread_list *thread_list, struct member *m
     const struct member *current = member;
     for (const struct member *m = member; m->twin && &thread_list->members[m->twin - 1] != member;) {
         m = &thread_list->members[m->twin - 1];
+        if (m->hidden == thread_list->tick)
+            continue;
         if (thread_list_holds(thread_list, m))
             return false;
         if (m->held > current->held || (m->held == current->held && m->interpreter_id > current->interpreter_id))

@@ -23,8 +23,9 @@ struct member {
     enum unwind_state state;    /* UNWIND_WANTED: the thread was not asked for */
     uint32_t status;            /* bits of enum status that the thread's state shows */
     enum attachment attachment; /* of the thread to its interpreter */
-    uint32_t twin; /* index + 1 of the next state of the same thread; the states form a ring; 0: there is one state */
-    uint64_t held; /* the last tick in which the thread had the lock */
+    uint32_t twin;   /* index + 1 of the next state of the same thread; the states form a ring; 0: there is one state */
+    uint64_t held;   /* the last tick in which the thread had the lock */
+    uint64_t hidden; /* set by the caller: the last tick that showed no sample of this state */
     struct walk walk;
     enum failure cause;      /* of UNWIND_FAILED */
     uint64_t listed;         /* number of the last list that had the thread */
@@ -109,7 +110,7 @@ bool thread_list_holds(const struct thread_list *thread_list, const struct membe
 
 /* Whether this is the state in which its thread runs now. A thread that calls from one interpreter into another has a
  * state in each. It runs in the state that has a lock, else in the state that had one last, else in the state of the
- * newest interpreter. */
+ * newest interpreter. States that are hidden in this tick do not count. */
 bool thread_list_current(const struct thread_list *thread_list, struct member *member);
 
 /* Whether the thread is collecting garbage, as far as known. With a global lock: the holder, while its interpreter

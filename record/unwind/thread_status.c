@@ -21,15 +21,35 @@ void thread_status_tick(struct statuses *statuses, size_t threads)
     statuses->ran = !statuses->ask_cpu || cpu_process_ran(&statuses->process);
 }
 
+void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns)
+{
+    if (!statuses->ask_cpu || !watch->cpu.watched)
+        return;
+    const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
+    watch->ahead = cpu_look(&watch->cpu, statuses->ran, now_ns);
+    watch->ahead.used_ns += unused_ns;
+    watch->asked_ahead = true;
+}
+
+/* Returns what was seen ahead. If nothing was, looks now: for a thread that is new, or if nothing stops the thread. */
+static struct cpu_look take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
+{
+    if (!watch->cpu.watched)
+        cpu_open(&watch->cpu, statuses->pid, tid);
+    watch->cpu.stops = statuses->stops;
+    if (!watch->asked_ahead)
+        return cpu_look(&watch->cpu, statuses->ran, now_ns);
+    watch->asked_ahead = false;
+    return watch->ahead;
+}
+
 static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct member *member, bool waits_are_kept,
                         pid_t tid, uint64_t now_ns)
 {
     watch->cpu_ns = 0;
     if (!statuses->ask_cpu)
         return STATUS_CPU_UNKNOWN;
-    if (!watch->cpu.watched)
-        cpu_open(&watch->cpu, statuses->pid, tid);
-    const struct cpu_look look = cpu_look(&watch->cpu, statuses->ran, now_ns);
+    const struct cpu_look look = take_look(statuses, watch, tid, now_ns);
     watch->cpu_ns = look.used_ns;
     /* The thread ran without the lock, so it may wait for the lock now: read its state again. */
     if (waits_are_kept && (look.running || look.used_ns > 0))

@@ -19,11 +19,14 @@ struct statuses {
     struct cpu_process process;
     bool ask_cpu; /* ask for the processors of threads in this tick */
     bool ran;     /* some thread may have run since the last tick */
+    bool stops;   /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
 
 /* The state for one thread. `= {0}` is a thread that was not asked for yet. */
 struct watch {
     struct cpu cpu;
+    struct cpu_look ahead;    /* what thread_status_ask_ahead() saw ... */
+    bool asked_ahead;         /* ... since the last thread_status_of() */
     uint64_t cpu_ns;          /* CPU time since the last thread_status_of() */
     struct left_out left_out; /* what the mode left out since the thread's last sample; left_out.thread is not set */
 };
@@ -34,6 +37,10 @@ void thread_status_open(struct statuses *statuses, pid_t pid);
 /* Begins a tick with this many threads. Decides whether to ask for the threads' processors: if the mode needs to know
  * them, or if asking costs little time. */
 void thread_status_tick(struct statuses *statuses, size_t threads);
+
+/* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. For a thread that had a
+ * thread_status_of() before, and after thread_status_tick(). */
+void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns);
 
 /* Returns the status of a thread that was read or has not moved, in bits of enum status, and sets watch->cpu_ns. `tid`
  * is the recorder's own number for the thread. */

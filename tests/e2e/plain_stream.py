@@ -8,7 +8,7 @@ Frame = collections.namedtuple("Frame", "function file line end_line column end_
 MAGIC, SYNC, BLOCK_HEAD = b"\x89pyreel\n", b"\xf5prB", 24
 HEADER, EVENTS = 1, 2
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
-STRING, FUNCTION, FRAME, STANDS = 1, 2, 3, 16
+STRING, FUNCTION, FRAME, THREAD, STATUS, STANDS = 1, 2, 3, 6, 11, 16
 
 
 def number(value):
@@ -75,11 +75,13 @@ def whole_size(data):
 
 class Recording:
     """stacks: Counter of the samples with each stack, a tuple of Frames, root first; frames: all that were defined;
-    times: Counter of the nanoseconds that the samples of each thread stand for."""
+    times: Counter of the nanoseconds that the samples of each thread stand for; tids: thread -> tid;
+    looks: Counter of the ticks with each set of (thread, status)."""
 
     def __init__(self, path):
         self.strings, self.functions, self.frames = {0: ""}, {}, {}
-        self.stacks, self.times = collections.Counter(), collections.Counter()
+        self.stacks, self.times, self.looks = collections.Counter(), collections.Counter(), collections.Counter()
+        self.tids = {}
         with open(path, "rb") as file:
             data = file.read()
         for kind, payload in blocks(data):
@@ -98,12 +100,14 @@ class Recording:
 
     def read(self, payload):
         threads, failed = {}, set()  # those that are sampled
+        statuses = {}
         stands = Bytes(self.header[8]).number()  # an interval
 
         def end_tick():
             sampled = [] if 0 in failed else threads.keys() - failed
             self.stacks.update(threads[thread] for thread in sampled)
             self.times.update({thread: stands for thread in sampled})
+            self.looks[frozenset((thread, statuses.get(thread, 0)) for thread in sampled)] += 1
             failed.clear()
 
         asleep, ticked = {}, False
@@ -128,6 +132,9 @@ class Recording:
                 failed.add(argument)
             elif kind == NOTE and argument == STANDS:
                 stands = Bytes(payload.bytes()).number()
+            elif kind == NOTE and argument == STATUS:
+                thread, status = Bytes(payload.bytes()).numbers(2)
+                statuses[thread] = status
             elif kind == NOTE:
                 self.note(argument, Bytes(payload.bytes()))
             else:
@@ -136,7 +143,10 @@ class Recording:
             end_tick()
 
     def note(self, kind, fields):
-        if kind == STRING:
+        if kind == THREAD:
+            number, _, tid = fields.numbers(3)
+            self.tids[number] = tid
+        elif kind == STRING:
             number = fields.number()
             self.strings[number] = fields.bytes().decode()
         elif kind == FUNCTION:

@@ -50,6 +50,26 @@ def test_stacks_are_true(python, program, tmp_path):
             assert known_program.impossible(stack, thread, program("known")) is None, (thread, stack)
 
 
+@pytest.mark.pythons("oldest and newest")
+def test_a_thread_that_is_stopped_in_its_sleep_has_slept(python, tmp_path):
+    """A stop wakes the thread up. On a busy machine a thread that wakes up is ready for a moment: the sleeps are long."""
+    code = ("import time\ndef nap():\n    time.sleep(0.05)\ndef burn():\n    end = time.thread_time() + 0.005\n"
+            "    while time.thread_time() < end: pass\nfor _ in range(25):\n    nap()\n    burn()\n")
+    path = tmp_path / "a.pyreel"
+    prefix = need_root() if python.root else ()
+    ended = run_record("--blocking", "-o", path, "--", *python.command, "-c", code, prefix=prefix)
+    assert ended.code == 0, ended
+    looks, on_processor = ({name: looks_in(name, collapsed(path, *mode)) for name in ("nap", "burn")}
+                           for mode in ((), ("--mode", "cpu")))
+    assert looks["nap"] > 100 and looks["burn"] > 10, looks
+    assert on_processor["nap"] < 0.15 * looks["nap"], (on_processor, looks)
+    assert on_processor["burn"] > 0.8 * looks["burn"], (on_processor, looks)
+
+
+def looks_in(function, lines):
+    return sum(int(line.rpartition(" ")[2]) for line in lines.splitlines() if f";{function} (" in line)
+
+
 @pytest.mark.sanitized("threads that end, or cannot be stopped")
 def test_threads_that_come_and_go(python3, program, tmp_path):
     path = tmp_path / "a.pyreel"

@@ -8,13 +8,15 @@ import re
 import pytest
 
 import environment
+import plain_stream
 from recording import collapsed, run_record, whole
 
 ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
 INTERPRETER = re.compile(r"interpreter (\d+);")
 
+ELSEWHERE = 128  # bit of a status: schemas/stream.md
 OWN_LOCKS = pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
-Done = collections.namedtuple("Done", "info lines roles cpu")  # roles: number -> its interpreters
+Done = collections.namedtuple("Done", "path info lines roles cpu")  # roles: number -> its interpreters
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def inside(python, program, tmp_path):
         for number, interpreter in re.findall(r"^role (\d+) (\d+)$", ended.text, re.MULTILINE):
             roles[int(number)].add(int(interpreter))
         cpu = float(re.search(r"^cpu (\S+)$", ended.text, re.MULTILINE)[1])
-        return Done(whole(path), collapsed(path).splitlines(), roles, cpu)
+        return Done(path, whole(path), collapsed(path).splitlines(), roles, cpu)
 
     return record
 
@@ -99,6 +101,19 @@ def working(done):
     """The threads' states in which roles worked: those in interpreters, but for the ones that only made them."""
     return [thread for thread in done.info["threads"]
             if thread["interpreter"] > 0 and thread["samples"] > 0.4 * done.info["ticks"]]
+
+
+def test_a_thread_is_in_one_interpreter_at_each_look(inside):
+    """The stacks of the thread in the other interpreters say that they wait."""
+    recording = plain_stream.Recording(inside("turns", "--compression", "none").path)
+    assert len(set(recording.tids.values())) == 1 < len(recording.tids), recording.tids
+    there = collections.Counter()  # the stacks of a look -> of them, the stacks that the thread is in -> looks
+    for look, count in recording.looks.items():
+        there[len(look), sum(1 for _, status in look if not status & ELSEWHERE)] += count
+    looks = sum(there.values())
+    assert sum(count for (stacks, _), count in there.items() if stacks > 1) > 100, there
+    # A look at a program of several interpreters is live: the thread may go from one to another meanwhile.
+    assert sum(count for (stacks, here), count in there.items() if stacks > 0 and here != 1) <= 0.005 * looks, there
 
 
 @OWN_LOCKS

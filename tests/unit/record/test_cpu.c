@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -251,6 +252,63 @@ static void a_thread_that_had_to_wait_is_looked_at_more_closely(void **state)
     end_sleeper(&sleeper);
 }
 
+/* ---- a thread that the recorder stops in its sleep ---- */
+
+static pid_t begin_child(void)
+{
+    const pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            pause();
+    assert_true(child > 0);
+    return child;
+}
+
+static void stop_and_release(pid_t child)
+{
+    assert_int_equal(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
+    assert_int_equal(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), 0);
+    assert_int_equal(waitpid(child, NULL, __WALL), child);
+    assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
+}
+
+/* Waits until a look sees the thread asleep. */
+static struct cpu_look look_at_sleep(struct cpu *cpu)
+{
+    struct cpu_look look = { 0 };
+    uint64_t used_ns = 0;
+    do {
+        usleep(1000);
+        look = cpu_look(cpu, true, clock_now_ns());
+        assert_true(look.known);
+        used_ns += look.used_ns;
+    } while (look.running);
+    look.used_ns = used_ns;
+    return look;
+}
+
+static void the_stop_of_a_thread_that_sleeps_is_no_time_of_the_thread(void **state)
+{
+    (void)state;
+    const pid_t child = begin_child();
+    struct cpu cpu;
+    cpu_open(&cpu, child, child);
+    cpu.stops = true;
+    look_at_sleep(&cpu);
+    const uint64_t before_ns = cpu.ran_ns;
+    uint64_t used_ns = 0;
+    for (int i = 0; i < 50; i++) {
+        stop_and_release(child);
+        used_ns += look_at_sleep(&cpu).used_ns;
+    }
+    const uint64_t stops_ns = cpu.ran_ns - before_ns;
+    assert_true(stops_ns > 0);
+    assert_true(used_ns <= stops_ns / 2); /* a stop that takes very long counts */
+    cpu_close(&cpu);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 /* ---- a thread that is not there ---- */
 
 static void a_thread_that_has_ended_is_not_known(void **state)
@@ -400,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_sleeps_does_not_run),
         cmocka_unit_test(a_thread_that_sleeps_is_not_asked_when_nobody_ran),
         cmocka_unit_test(a_thread_that_had_to_wait_is_looked_at_more_closely),
+        cmocka_unit_test(the_stop_of_a_thread_that_sleeps_is_no_time_of_the_thread),
         cmocka_unit_test(a_thread_that_has_ended_is_not_known),
         cmocka_unit_test(a_thread_that_never_was_is_not_known),
         cmocka_unit_test(files_are_closed),
