@@ -110,7 +110,7 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
 /* The output without the mode filter. Who needs no status needs no CPU time. */
 static struct sink unfiltered_output(struct run *run)
 {
-    if (run->converter->runs && run->converter->take && needs_status(run))
+    if (run->converter->places_cpu && needs_status(run))
         return (struct sink){ .take = take_owned, .self = run };
     return converter_sink(run);
 }

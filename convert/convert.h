@@ -7,7 +7,7 @@
  *     several, or a part:   source → tables → merge → tables → mode filter → CPU owner → converter
  *
  * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner is there for converters that
- * sum up, because it holds looks back. */
+ * sum up CPU time by stack, because the CPU owner holds looks back. */
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
@@ -16,6 +16,7 @@
 #include "convert/filters/selection.h"
 #include "formats/base/arguments.h"
 #include "formats/base/output.h"
+#include "formats/model/outline.h"
 #include "formats/model/sink.h"
 #include "formats/model/source_kind.h"
 #include "formats/model/tables.h"
@@ -28,16 +29,16 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
-    bool strict;    /* fail when the recording is damaged */
-    bool functions; /* leave out lines: a frame shows its function only */
-    bool opcodes;   /* show instructions */
+    bool strict; /* fail when the recording is damaged */
+    enum frame_detail detail;
+    bool opcodes; /* show instructions */
     enum kept_mode mode;
     void *wanted; /* what the converter's own options say: a struct of the converter */
 };
 
 /* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
 enum option_set {
-    TAKES_FUNCTIONS = 1 << 0,
+    TAKES_DETAIL = 1 << 0,
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3, /* and several recordings */
@@ -73,6 +74,8 @@ struct converter {
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
+    bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
+                      * output then accepts EVENT_LATE_CPU */
 
     /* Whether the output depends on the status or CPU time of samples. NULL: yes. */
     bool (*needs_status)(const struct settings *settings);

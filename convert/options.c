@@ -15,7 +15,9 @@ enum option_number {
     OPTION_FROM,
     OPTION_TO,
     OPTION_THREADS,
+    OPTION_LINES,
     OPTION_FUNCTIONS,
+    OPTION_COLUMNS,
     OPTION_OPCODES,
     OPTION_STRICT,
     OPTION_QUIET,
@@ -30,7 +32,9 @@ static const struct argument first_rows[] = {
     { OPTION_FROM, 0, "from", "SECONDS", TAKES_SELECTION, "drop samples before SECONDS after the start (0)" },
     { OPTION_TO, 0, "to", "SECONDS", TAKES_SELECTION, "drop samples from SECONDS after the start on" },
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: MainThread,42 (all)" },
-    { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_FUNCTIONS, "merge all lines of a function" },
+    { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
+    { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
+    { OPTION_COLUMNS, 0, "columns", NULL, TAKES_DETAIL, "show the column of each frame, too" },
     { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf frame" },
     { 0 },
 };
@@ -90,8 +94,14 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     case OPTION_THREADS:
         settings->selection.threads = optarg;
         return *optarg != '\0';
+    case OPTION_LINES:
+        settings->detail = DETAIL_LINES;
+        return true;
     case OPTION_FUNCTIONS:
-        settings->functions = true;
+        settings->detail = DETAIL_FUNCTIONS;
+        return true;
+    case OPTION_COLUMNS:
+        settings->detail = DETAIL_COLUMNS;
         return true;
     case OPTION_OPCODES:
         settings->opcodes = true;

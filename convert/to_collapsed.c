@@ -95,7 +95,7 @@ static bool finish(void *self, struct fault *why)
         return false;
     struct conversion *conversion = to->conversion;
     struct collapsed_style style = *style_of(&conversion->settings);
-    style.functions = conversion->settings.functions;
+    style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
     collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
@@ -115,11 +115,12 @@ static const struct converter to_collapsed = {
     .suffix = NULL,
     .binary = false,
     .packing = PACKING_NEVER,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_FUNCTIONS | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .options = options,
     .wanted_size = sizeof(struct collapsed_style),
     .apply = apply,
     .runs = true,
+    .places_cpu = true,
     .needs_status = needs_status,
     .only_counts = only_counts,
     .start = start,

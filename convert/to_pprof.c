@@ -42,7 +42,7 @@ static bool finish(void *self, struct fault *why)
     const struct settings *settings = &conversion->settings;
     const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
     const struct pprof_style style = {
-        .functions = settings->functions,
+        .detail = settings->detail,
         .cpu_first = of_cpu,
         .opcodes = settings->opcodes,
         .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns,
@@ -51,7 +51,7 @@ static bool finish(void *self, struct fault *why)
     const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
     if (stacks > MANY_STACKS && !settings->quiet)
         fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", stacks,
-                settings->functions ? "" : " (--functions merges stacks)");
+                settings->detail == DETAIL_FUNCTIONS ? "" : " (--functions merges stacks)");
     return true;
 }
 
@@ -68,8 +68,9 @@ static const struct converter to_pprof = {
     .suffix = ".pb.gz",
     .binary = true,
     .packing = PACKING_ALWAYS,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_FUNCTIONS | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .runs = true,
+    .places_cpu = true,
     .start = start,
     .take = take,
     .finish = finish,

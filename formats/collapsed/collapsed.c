@@ -112,7 +112,7 @@ static uint32_t python_frame_label(struct collapsed *collapsed, const struct fra
     const struct text file = tables_function_file(tables, frame->function);
     put_string(to, " (");
     put_name(to, collapsed->style->full_paths ? file : paths_shorten(&collapsed->paths, file));
-    if (frame->line && !collapsed->style->functions) {
+    if (frame->line && collapsed->style->detail != DETAIL_FUNCTIONS) {
         put_string(to, ":");
         put_decimal(to, frame->line);
     }

@@ -29,6 +29,7 @@
 
 #include "formats/base/output.h"
 #include "formats/model/aggregate.h"
+#include "formats/model/outline.h"
 
 /* The unit of the number on a line: samples, or microseconds. A stack whose number is 0 gets no line. */
 enum collapsed_weight {
@@ -50,7 +51,7 @@ enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight);
 
 struct collapsed_style {
     enum collapsed_weight weight;
-    bool functions;  /* without lines */
+    enum frame_detail detail;
     bool no_threads; /* without the thread, so that threads are merged */
     bool full_paths; /* files as recorded */
     bool opcodes;    /* with the instruction of the leaf */

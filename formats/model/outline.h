@@ -15,6 +15,13 @@
 #include "formats/intern/stack_index.h"
 #include "formats/model/tables.h"
 
+/* How much of a frame an output shows. Frames that differ in nothing else have one label. */
+enum frame_detail {
+    DETAIL_LINES,     /* the function and the line */
+    DETAIL_FUNCTIONS, /* the function only */
+    DETAIL_COLUMNS,   /* the function, the line and the column */
+};
+
 /* The node of a stack under the root under which the stack was last placed. Node 0: not placed yet. */
 struct outline_stack {
     uint32_t root, node;

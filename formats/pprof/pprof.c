@@ -99,7 +99,7 @@ static void label_frames(struct pprof *pprof)
         if (!frame->number)
             continue;
         const uint32_t first_line = tables->functions[frame->function].first_line;
-        const uint32_t line = pprof->style->functions ? first_line : frame->line;
+        const uint32_t line = pprof->style->detail == DETAIL_FUNCTIONS ? first_line : frame->line;
         pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, frame->function, line);
     }
 }

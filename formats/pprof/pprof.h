@@ -21,9 +21,10 @@
 
 #include "formats/base/output.h"
 #include "formats/model/aggregate.h"
+#include "formats/model/outline.h"
 
 struct pprof_style {
-    bool functions;           /* a location is a whole function, with its first line */
+    enum frame_detail detail; /* DETAIL_FUNCTIONS: a location is a whole function, with its first line */
     bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
     bool opcodes;             /* samples have labels for the leaf's instruction */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */

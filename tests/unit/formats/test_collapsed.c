@@ -149,7 +149,7 @@ static const struct {
       "task a:b;<task Task-2 (2 parents)> (a.py);<task a:b> 1\n" },
     { tasks,
       countof(tasks),
-      { .no_threads = true, .functions = true },
+      { .no_threads = true, .detail = DETAIL_FUNCTIONS },
       "<module> (a.py) 1\n"
       "<module> (a.py);<task a:b>;f (a.py);f (a.py) 2\n"
       "<module> (a.py);<task>;f (a.py) 1\n"
@@ -175,7 +175,7 @@ static const struct {
       "work:er (4243);a:b c  d (a.py:9);<unknown> (a.py) 1\n" },
     { one_process,
       countof(one_process),
-      { .functions = true, .full_paths = true },
+      { .detail = DETAIL_FUNCTIONS, .full_paths = true },
       "MainThread (4242);<module> (/home/u/a.py) 1\n"
       "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py) 3\n"
       "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py);<GC> 1\n"
@@ -214,7 +214,7 @@ static const struct {
     { at_work, countof(at_work), { .weight = WEIGHT_GIL, .no_threads = true }, "f (a.py:3) 8\n" },
     { at_work,
       countof(at_work),
-      { .weight = WEIGHT_GIL_WAIT, .functions = true },
+      { .weight = WEIGHT_GIL_WAIT, .detail = DETAIL_FUNCTIONS },
       "MainThread (4242);f (a.py);f (a.py) 3\n" },
     { weighed, countof(weighed), { 0 }, "MainThread (4242);f 7\n" },
     { weighed, countof(weighed), { .weight = WEIGHT_WALL }, "MainThread (4242);f 15\n" },

@@ -132,7 +132,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
 
 static struct bytes write_profile(bool functions)
 {
-    const struct pprof_style style = { .functions = functions };
+    const struct pprof_style style = { .detail = functions ? DETAIL_FUNCTIONS : DETAIL_LINES };
     return write_story(story, countof(story), &style, 4);
 }
 

@@ -101,7 +101,7 @@ static const struct rule rules[] = {
     { "bits of STATUS for later versions are ignored, and so is what comes behind",
       { TICK_ON_TIME, NOTE(NOTE_STATUS), 5, 1, 0xE8, 4, 0, 7, SUFFIX(1), 0, 1, 1 },
       12,
-      "10000000 thread 1 status c8 cpu 0; f (:1)\n10000000 tick\n",
+      "10000000 thread 1 status 48 cpu 0; f (:1)\n10000000 tick\n",
       false },
     { "STATUS outside a tick", { NOTE(NOTE_STATUS), 3, 1, 2, 9, TICK_ON_TIME }, 6, "", true },
     { "STATUS of thread 0", { TICK_ON_TIME, NOTE(NOTE_STATUS), 3, 0, 2, 9 }, 6, "", true },
