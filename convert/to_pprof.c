@@ -48,9 +48,9 @@ static bool finish(void *self, struct fault *why)
         .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns,
     };
     aggregate_sort(&to->aggregate);
-    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
-    if (stacks > MANY_STACKS && !settings->quiet)
-        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", stacks,
+    const size_t samples = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style).samples;
+    if (samples > MANY_STACKS && !settings->quiet)
+        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", samples,
                 settings->detail == DETAIL_FUNCTIONS ? "" : " (--functions merges stacks)");
     return true;
 }

@@ -59,6 +59,7 @@ struct pprof {
     struct packet packet;
     uint8_t *packed;
     size_t packed_room;
+    struct pprof_written written;
 };
 
 static void write_message(struct pprof *pprof, const Perftools__Profiles__Profile *profile)
@@ -67,6 +68,7 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
     pprof->packed = alloc_grow(pprof->packed, &pprof->packed_room, size, 1);
     perftools__profiles__profile__pack(profile, pprof->packed);
     output_bytes(pprof->to, pprof->packed, size);
+    pprof->written.bytes += size;
 }
 
 static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t column)
@@ -197,8 +199,11 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
     Perftools__Profiles__Label *made = packet->labels[packet->count];
     sample->label = packet->label_lists[packet->count];
     sample->n_label = pprof_labels_make(&pprof->labels, said, &pprof->refers, made);
-    for (size_t i = 0; i < sample->n_label; i++)
+    for (size_t i = 0; i < sample->n_label; i++) {
         sample->label[i] = &made[i];
+        pprof->written.numbers += made[i].str == 0;
+    }
+    pprof->written.labels += sample->n_label;
 }
 
 static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
@@ -221,6 +226,9 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     fill_values(sample->value, row);
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
+    pprof->written.samples++;
+    if (pprof->written.deepest < depth)
+        pprof->written.deepest = depth;
 }
 
 static void write_samples(struct pprof *pprof)
@@ -360,8 +368,8 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
-                   const struct pprof_style *style)
+struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                                 const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
     pprof->to = to;
@@ -376,7 +384,7 @@ size_t pprof_write(struct output *to, const struct tables *tables, const struct 
     merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);
-    const size_t samples = pprof->rows.count;
+    const struct pprof_written written = pprof->written;
     drop(pprof);
-    return samples;
+    return written;
 }

@@ -30,9 +30,17 @@ struct pprof_style {
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
 };
 
-/* Writes the profile. Returns the number of its samples (distinct stacks with their labels). The aggregate must be
- * sorted. Write errors are kept in `to`. */
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
-                   const struct pprof_style *style);
+/* The size of a profile that was written: what readers have limits for. */
+struct pprof_written {
+    size_t samples; /* distinct stacks with their labels */
+    uint64_t bytes; /* of the whole message, before gzip */
+    size_t deepest; /* locations of the deepest stack */
+    size_t labels;  /* labels of all samples together, ... */
+    size_t numbers; /* ... and how many of these labels have a number instead of a text */
+};
+
+/* Writes the profile, and returns its size. The aggregate must be sorted. Write errors are kept in `to`. */
+struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                                 const struct pprof_style *style);
 
 #endif

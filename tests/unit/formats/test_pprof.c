@@ -103,7 +103,8 @@ static const struct event task_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 6, 0, 0, 0 } },
 };
 
-static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style, size_t rows)
+static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style,
+                                struct pprof_written *written)
 {
     char path[] = "/tmp/pyreel-pprof.XXXXXX";
     const int fd = mkstemp(path);
@@ -118,7 +119,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     }
     aggregate_sort(&aggregate);
     assert_true(output_open(&output, path, false, NULL));
-    assert_int_equal(pprof_write(&output, &tables, &aggregate, style), rows);
+    *written = pprof_write(&output, &tables, &aggregate, style);
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
     aggregate_free(&aggregate);
@@ -133,7 +134,8 @@ static struct bytes write_story(const struct event *told, size_t count, const st
 static struct bytes write_profile(bool functions)
 {
     const struct pprof_style style = { .detail = functions ? DETAIL_FUNCTIONS : DETAIL_LINES };
-    return write_story(story, countof(story), &style, 4);
+    struct pprof_written written;
+    return write_story(story, countof(story), &style, &written);
 }
 
 static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
@@ -252,7 +254,8 @@ static void what_threads_did_has_columns(void **state)
                                         "worker 2 2500000 0 1500000 1000000: f:8" };
     for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
         const struct pprof_style style = { .cpu_first = cpu_first };
-        struct bytes bytes = write_story(status_story, countof(status_story), &style, 2);
+        struct pprof_written written;
+        struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
         Perftools__Profiles__Profile *profile = unpack(&bytes);
         assert_rows(profile, rows, countof(rows));
         assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
@@ -273,7 +276,8 @@ static void a_sample_has_the_time_that_it_stands_for(void **state)
     (void)state;
     static const char *const rows[] = { "MainThread 5 6100029 0 6100009 20: f:8" };
     const struct pprof_style style = { 0 };
-    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, 1);
+    struct pprof_written written;
+    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_int_equal(profile->period, MS);
@@ -288,7 +292,8 @@ static void what_is_not_known_is_named(void **state)
 {
     (void)state;
     const struct pprof_style style = { .cpu_first = true };
-    struct bytes bytes = write_story(story, countof(story), &style, 4);
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
     assert_string_equal(string(profile, profile->default_sample_type), "wall");
@@ -318,8 +323,10 @@ static void put_labels(char *room, size_t size, const Perftools__Profiles__Profi
 static void assert_labels(bool opcodes, const char *const *wanted, size_t count)
 {
     const struct pprof_style style = { .opcodes = opcodes };
-    struct bytes bytes = write_story(task_story, countof(task_story), &style, count);
+    struct pprof_written written;
+    struct bytes bytes = write_story(task_story, countof(task_story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_int_equal(profile->n_sample, count);
     for (size_t i = 0; i < count; i++) {
         char row[256];
         put_labels(row, sizeof(row), profile, profile->sample[i]);
@@ -354,6 +361,20 @@ static void tasks_and_instructions_are_labels(void **state)
     assert_labels(true, opcodes, countof(opcodes));
 }
 
+static void the_size_of_the_profile_is_returned(void **state)
+{
+    (void)state;
+    const struct pprof_style style = { 0 };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    assert_int_equal(written.samples, 4);
+    assert_int_equal(written.bytes, bytes.size);
+    assert_int_equal(written.deepest, 3); /* <module>, f, f */
+    assert_int_equal(written.labels, 16); /* thread, and three numbers */
+    assert_int_equal(written.numbers, 12);
+    bytes_free(&bytes);
+}
+
 static void the_same_recording_gives_the_same_bytes(void **state)
 {
     (void)state;
@@ -373,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
         cmocka_unit_test(tasks_and_instructions_are_labels),
+        cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
     return run_all(tests);
