@@ -51,7 +51,7 @@ struct pprof {
     const struct pprof_style *style;
 
     struct pprof_tables refers;
-    uint32_t *frame_labels; /* by frame: its label, which is a row of function and line */
+    uint32_t *frame_labels; /* by frame: its label, which is the number of its position */
     struct outline outline; /* each mapping has a node under the root */
     struct aggregate rows;  /* by (number of the labels, node) */
     struct pprof_labels labels;
@@ -92,17 +92,28 @@ static void write_columns(struct pprof *pprof)
     write_message(pprof, &head);
 }
 
+/* The part of a frame that the profile shows. */
+static struct pprof_position position_of(const struct pprof *pprof, const struct frame *frame)
+{
+    switch (pprof->style->detail) {
+    case DETAIL_FUNCTIONS:
+        return (struct pprof_position){ frame->function, pprof->tables->functions[frame->function].first_line, 0 };
+    case DETAIL_COLUMNS:
+        return (struct pprof_position){ frame->function, frame->line, (uint32_t)frame->column + 1 };
+    case DETAIL_LINES:
+        break;
+    }
+    return (struct pprof_position){ frame->function, frame->line, 0 };
+}
+
 static void label_frames(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
     pprof->frame_labels = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->frame_labels));
     for (size_t i = 1; i < tables->frames_count; i++) {
         const struct frame *frame = &tables->frames[i];
-        if (!frame->number)
-            continue;
-        const uint32_t first_line = tables->functions[frame->function].first_line;
-        const uint32_t line = pprof->style->detail == DETAIL_FUNCTIONS ? first_line : frame->line;
-        pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, frame->function, line);
+        if (frame->number)
+            pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, position_of(pprof, frame));
     }
 }
 

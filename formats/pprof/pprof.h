@@ -11,7 +11,7 @@
  * message: concatenated Profile messages are one profile. Strings, mappings, functions and locations are numbered at
  * first use and follow at the end, with the members that may occur only once.
  *
- * A location is a function and a line (columns are merged) in a mapping. A mapping is an interpreter's executable;
+ * A location is a function, a line, and on request a column, in a mapping. A mapping is an interpreter's executable;
  * there is one for each distinct executable. Ids count from 1 without gaps and texts occur once. Nothing unused is
  * written, except for the mapping of the first process, which pprof takes for the main program. A stack without Python
  * frames has a function <no Python frames>, so that each sample has a location. A function's system name is left out,

@@ -66,14 +66,33 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     return (uint32_t)id;
 }
 
-uint32_t pprof_tables_position(struct pprof_tables *to, uint32_t function, uint32_t line)
+static uint64_t hash_of(const struct hash_factors *spread, const struct pprof_position *position)
 {
-    bool added;
-    const uint32_t number = intern_pairs_number(&to->position_numbers, function, line, &added);
-    if (added) {
-        to->positions = alloc_grow(to->positions, &to->positions_room, (size_t)number + 1, sizeof(*to->positions));
-        to->positions[number] = (struct pprof_position){ function, line };
-    }
+    return hash_three(spread, position->function, position->line, position->column);
+}
+
+static uint64_t hash_of_position(const struct hash_factors *spread, const void *positions, uint32_t number)
+{
+    return hash_of(spread, (const struct pprof_position *)positions + number);
+}
+
+static bool same_position(const void *positions, uint32_t number, const void *wanted)
+{
+    const struct pprof_position *position = (const struct pprof_position *)positions + number, *other = wanted;
+    return position->function == other->function && position->line == other->line && position->column == other->column;
+}
+
+uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position)
+{
+    const struct id_index *index = &to->position_index;
+    const uint64_t hash = hash_of(&index->spread, &position);
+    const uint32_t known = index->room ? *id_index_slot(index, hash, same_position, to->positions, &position) : 0;
+    if (known)
+        return known;
+    const uint32_t number = ++to->positions_count;
+    to->positions = alloc_grow(to->positions, &to->positions_room, (size_t)number + 1, sizeof(*to->positions));
+    to->positions[number] = position;
+    id_index_add(&to->position_index, to->positions, number, hash_of_position);
     return number;
 }
 
@@ -91,6 +110,7 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint3
     perftools__profiles__line__init(&location->line);
     location->line.function_id = function_id(to, to->positions[position].function);
     location->line.line = to->positions[position].line;
+    location->line.column = to->positions[position].column;
     return id;
 }
 
@@ -142,7 +162,7 @@ void pprof_tables_free(struct pprof_tables *tables)
 {
     intern_free(&tables->strings);
     intern_free(&tables->executables);
-    intern_pairs_free(&tables->position_numbers);
+    id_index_free(&tables->position_index);
     intern_pairs_free(&tables->location_ids);
     free(tables->mappings);
     free(tables->positions);

@@ -131,9 +131,9 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     return bytes;
 }
 
-static struct bytes write_profile(bool functions)
+static struct bytes write_profile(enum frame_detail detail)
 {
-    const struct pprof_style style = { .detail = functions ? DETAIL_FUNCTIONS : DETAIL_LINES };
+    const struct pprof_style style = { .detail = detail };
     struct pprof_written written;
     return write_story(story, countof(story), &style, &written);
 }
@@ -144,7 +144,7 @@ static const char *string(const Perftools__Profiles__Profile *profile, int64_t i
     return profile->string_table[i];
 }
 
-/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it. */
+/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it; f:8:5 with a column. */
 static void put_row(char *room, size_t size, const Perftools__Profiles__Profile *profile,
                     const Perftools__Profiles__Sample *sample)
 {
@@ -166,6 +166,8 @@ static void put_row(char *room, size_t size, const Perftools__Profiles__Profile 
         const Perftools__Profiles__Function *function = profile->function[location->line[0]->function_id - 1];
         used += (size_t)snprintf(room + used, size - used, " %s:%ld", string(profile, function->name),
                                  location->line[0]->line);
+        if (location->line[0]->column)
+            used += (size_t)snprintf(room + used, size - used, ":%ld", location->line[0]->column);
     }
 }
 
@@ -196,7 +198,7 @@ static void each_stack_is_a_row(void **state)
     static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:8 <module>:3",
                                         "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
                                         "worker 1 1000000 0 0 0: <no Python frames>:0" };
-    struct bytes bytes = write_profile(false);
+    struct bytes bytes = write_profile(DETAIL_LINES);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_string_equal(string(profile, 0), "");
@@ -221,9 +223,25 @@ static void with_functions_lines_are_those_of_definitions(void **state)
     static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:7 <module>:1",
                                         "MainThread 1 1000000 0 0 0: f:7 f:7 <module>:1", "worker 1 1000000 0 0 0: f:7",
                                         "worker 1 1000000 0 0 0: <no Python frames>:0" };
-    struct bytes bytes = write_profile(true);
+    struct bytes bytes = write_profile(DETAIL_FUNCTIONS);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+/* Columns count from 1 in pprof, and from 0 in a recording. */
+static void with_columns_they_keep_stacks_apart(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 1 1000000 0 0 0: f:8 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8:5 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
+                                        "worker 1 1000000 0 0 0: <no Python frames>:0" };
+    struct bytes bytes = write_profile(DETAIL_COLUMNS);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(profile->n_function, 3);
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
 }
@@ -378,7 +396,7 @@ static void the_size_of_the_profile_is_returned(void **state)
 static void the_same_recording_gives_the_same_bytes(void **state)
 {
     (void)state;
-    struct bytes first = write_profile(false), second = write_profile(false);
+    struct bytes first = write_profile(DETAIL_LINES), second = write_profile(DETAIL_LINES);
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.at, second.at, first.size);
     bytes_free(&first);
@@ -390,6 +408,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stack_is_a_row),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
+        cmocka_unit_test(with_columns_they_keep_stacks_apart),
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
