@@ -50,6 +50,7 @@ struct pprof {
     const struct aggregate *aggregate;
     const struct pprof_style *style;
 
+    struct paths paths; /* find the module of a function; empty when names are not qualified */
     struct pprof_tables refers;
     uint32_t *frame_labels; /* by frame: its label, which is the number of its position */
     struct outline outline; /* each mapping has a node under the root */
@@ -370,6 +371,7 @@ static void write_rest(struct pprof *pprof)
 static void drop(struct pprof *pprof)
 {
     pprof_tables_free(&pprof->refers);
+    paths_free(&pprof->paths);
     outline_free(&pprof->outline);
     aggregate_free(&pprof->rows);
     pprof_labels_free(&pprof->labels);
@@ -387,7 +389,9 @@ struct pprof_written pprof_write(struct output *to, const struct tables *tables,
     pprof->tables = tables;
     pprof->aggregate = aggregate;
     pprof->style = style;
-    pprof_tables_start(&pprof->refers, tables);
+    if (style->qualify)
+        paths_find(&pprof->paths, tables);
+    pprof_tables_start(&pprof->refers, tables, style->qualify ? &pprof->paths : NULL);
 
     write_columns(pprof);
     map_main_program(pprof);

@@ -27,6 +27,7 @@ struct pprof_style {
     enum frame_detail detail; /* DETAIL_FUNCTIONS: a location is a whole function, with its first line */
     bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
     bool opcodes;             /* samples have labels for the leaf's instruction */
+    bool qualify;             /* functions are named with their modules: json.decoder.JSONDecoder.decode */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
 };
 

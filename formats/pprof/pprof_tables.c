@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pprof_tables_start(struct pprof_tables *to, const struct tables *tables)
+void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify)
 {
-    *to = (struct pprof_tables){ .tables = tables };
+    *to = (struct pprof_tables){ .tables = tables, .qualify = qualify };
     to->function_ids = alloc_zeroed(tables->functions_count + 1, sizeof(*to->function_ids));
     to->positions = alloc_grow(to->positions, &to->positions_room, 1, sizeof(*to->positions));
     pprof_tables_string(to, TEXT(""));
@@ -40,12 +40,21 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     return id;
 }
 
-static struct text function_name(const struct tables *tables, uint32_t function)
+/* The name of a function, with its module if that is wanted. A synthetic frame has no file, and so no module. The text
+ * is valid until the next call. */
+static struct text function_name(struct pprof_tables *to, uint32_t function)
 {
     if (function == 0)
         return TEXT(NO_PYTHON_FRAMES);
-    const struct text name = tables_function_name(tables, function);
-    return name.size ? name : TEXT("<unknown>");
+    const struct text own = tables_function_name(to->tables, function);
+    const struct text name = own.size ? own : TEXT("<unknown>");
+    if (!to->qualify)
+        return name;
+    to->name.size = 0;
+    paths_put_module(&to->name, to->qualify, tables_function_file(to->tables, function));
+    put_bytes(&to->name, ".", to->name.size > 0);
+    put_bytes(&to->name, name.bytes, name.size);
+    return (struct text){ (const char *)to->name.at, to->name.size };
 }
 
 static uint32_t function_id(struct pprof_tables *to, uint32_t number)
@@ -57,7 +66,7 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     Perftools__Profiles__Function *function = &to->functions[id - 1];
     perftools__profiles__function__init(function);
     function->id = id;
-    function->name = pprof_tables_string(to, function_name(to->tables, number));
+    function->name = pprof_tables_string(to, function_name(to, number));
     if (number) {
         function->filename = pprof_tables_string(to, tables_function_file(to->tables, number));
         function->start_line = to->tables->functions[number].first_line;
@@ -169,5 +178,6 @@ void pprof_tables_free(struct pprof_tables *tables)
     free(tables->locations);
     free(tables->function_ids);
     free(tables->functions);
+    bytes_free(&tables->name);
     *tables = (struct pprof_tables){ 0 };
 }

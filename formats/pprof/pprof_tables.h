@@ -8,7 +8,7 @@
 #define PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 
 #include "formats/intern/intern.h"
-#include "formats/model/tables.h"
+#include "formats/model/paths.h"
 #include "profile.pb-c.h"
 
 struct pprof_position {
@@ -26,7 +26,9 @@ struct pprof_location {
 /* Arrays of messages begin with the message of id 1. */
 struct pprof_tables {
     const struct tables *tables;
-    struct intern strings; /* number 1 is the empty text, whose index in the profile is 0 */
+    const struct paths *qualify; /* functions are named with the module that this finds; NULL: without */
+    struct bytes name;           /* the function's name that is being made */
+    struct intern strings;       /* number 1 is the empty text, whose index in the profile is 0 */
 
     struct intern executables; /* the number of an executable is the id of its mapping */
     Perftools__Profiles__Mapping *mappings;
@@ -46,8 +48,8 @@ struct pprof_tables {
     size_t functions_count, functions_room;
 };
 
-/* Starts empty tables. `tables` must live as long, and must not grow any more. */
-void pprof_tables_start(struct pprof_tables *to, const struct tables *tables);
+/* Starts empty tables. `tables` must live as long, and must not grow any more; so must `qualify`. */
+void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify);
 
 /* The index of a text in the profile. */
 int64_t pprof_tables_string(struct pprof_tables *to, struct text text);

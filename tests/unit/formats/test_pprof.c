@@ -230,6 +230,24 @@ static void with_functions_lines_are_those_of_definitions(void **state)
     bytes_free(&bytes);
 }
 
+static void with_modules_only_names_differ(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "MainThread 2 2000000 0 0 0: a.f:8 a.<module>:3",
+        "MainThread 1 1000000 0 0 0: a.f:8 a.f:8 a.<module>:3",
+        "worker 1 1000000 0 0 0: a.f:8",
+        "worker 1 1000000 0 0 0: <no Python frames>:0",
+    };
+    const struct pprof_style style = { .qualify = true };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
 /* Columns count from 1 in pprof, and from 0 in a recording. */
 static void with_columns_they_keep_stacks_apart(void **state)
 {
@@ -409,6 +427,7 @@ int main(void)
         cmocka_unit_test(each_stack_is_a_row),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
         cmocka_unit_test(with_columns_they_keep_stacks_apart),
+        cmocka_unit_test(with_modules_only_names_differ),
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
