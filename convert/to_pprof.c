@@ -4,6 +4,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof.h"
+#include "formats/pprof/pprof_label_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +12,31 @@
 /* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
 #define MANY_STACKS 200000
 
-enum own_option { OPTION_QUALIFY = OPTION_OWN };
+enum own_option { OPTION_QUALIFY = OPTION_OWN, OPTION_LABELS, OPTION_NO_LABELS };
+
+#define HELP_CONTINUES "\n                               "
 
 static const struct argument options[] = {
     { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
+    { OPTION_LABELS, 0, "labels", "LIST", 0,
+      "give samples these labels only: thread,thread_id," HELP_CONTINUES
+      "pid,interpreter,recording,task,task_id,opcode," HELP_CONTINUES "opcode_base" },
+    { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { 0 },
 };
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
-    (void)value;
     struct pprof_style *style = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_QUALIFY:
         return style->qualify = true;
+    case OPTION_LABELS:
+        style->chosen_labels = true;
+        return pprof_label_names_parse(value, &style->labels);
+    case OPTION_NO_LABELS:
+        style->labels = 0;
+        return style->chosen_labels = true;
     }
     return false;
 }

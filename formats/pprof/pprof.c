@@ -141,12 +141,12 @@ static void map_main_program(struct pprof *pprof)
 static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
 {
     struct pprof_said said = { .thread = row->thread, .task = row->task };
-    if (pprof->style->opcodes && row->stack) {
+    if (pprof->labels.wanted & LABELS_OF_INSTRUCTIONS && row->stack) {
         const struct frame *leaf = &pprof->tables->frames[pprof->tables->stacks[row->stack].frame];
         said.instruction = leaf->instruction;
         said.base = leaf->base;
     }
-    return pprof_labels_number(&pprof->labels, &said);
+    return pprof_labels_number(&pprof->labels, pprof->tables, &said);
 }
 
 /* Merges rows that look the same in the profile. */
@@ -389,6 +389,8 @@ struct pprof_written pprof_write(struct output *to, const struct tables *tables,
     pprof->tables = tables;
     pprof->aggregate = aggregate;
     pprof->style = style;
+    pprof->labels.wanted = (style->chosen_labels ? style->labels : LABELS_USUAL) |
+                           (style->opcodes ? LABELS_OF_INSTRUCTIONS : 0);
     if (style->qualify)
         paths_find(&pprof->paths, tables);
     pprof_tables_start(&pprof->refers, tables, style->qualify ? &pprof->paths : NULL);

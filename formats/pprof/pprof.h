@@ -26,7 +26,9 @@
 struct pprof_style {
     enum frame_detail detail; /* DETAIL_FUNCTIONS: a location is a whole function, with its first line */
     bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
-    bool opcodes;             /* samples have labels for the leaf's instruction */
+    bool chosen_labels;       /* samples have the labels in `labels`; otherwise LABELS_USUAL */
+    unsigned labels;          /* a set of labels, see formats/pprof/pprof_label_names.h */
+    bool opcodes;             /* samples have labels for the leaf's instruction in addition */
     bool qualify;             /* functions are named with their modules: json.decoder.JSONDecoder.decode */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
 };

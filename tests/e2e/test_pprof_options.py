@@ -3,20 +3,27 @@
 
 import collections
 import json
+import pathlib
 
 import pytest
 
+import golden
 import known_program
 import pprof_check
-from environment import CONVERTERS, as_root
-from recording import run_record, succeed
+from environment import CONVERTERS, PROJECT, as_root
+from recording import convert, run_record, succeed
+
+
+STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 
 
 @pytest.fixture
-def profile_of(tmp_path):
+def profile_of(tmp_path, monkeypatch):
     """Converts recordings with options; the profile, which obeys the strict rules."""
     def convert(*arguments):
         out = tmp_path / "out.pb.gz"
+        if {"--labels", "--no-labels"} & set(arguments):
+            monkeypatch.setattr(pprof_check, "REQUIRED_LABELS", {})
         succeed(CONVERTERS["pprof"], "-q", "-o", out, *arguments)
         profile, problems = pprof_check.examine(out)
         assert problems == []
@@ -66,3 +73,42 @@ def test_names_have_the_modules_that_python_has(python, program, profile_of, tmp
         assert f"{module.replace('__main__', 'in_modules')}.{name}" in names
     assert totals(plain) == totals(qualified)
     assert len(plain["sample"]) == len(qualified["sample"])
+
+
+# ---- labels ----
+
+def labels_of(profile):
+    """The samples, by the texts of their labels and their stacks, without those that differ in nothing."""
+    return collections.Counter(
+        (" ".join(f"{key}={value}" for key, value in labels.items()), tuple(stack))
+        for stack, labels, _ in pprof_check.summary(profile)["samples"])
+
+
+def keys_of(profile):
+    return {key for _, labels, _ in pprof_check.summary(profile)["samples"] for key in labels}
+
+
+def test_samples_have_the_labels_that_are_named(profile_of):
+    path = STREAMS / "interpreters-3.14" / golden.RECORDING
+    usual, threads, none = (profile_of(path, *options) for options in ((), ("--labels", "pid,thread"), ("--no-labels",)))
+    assert keys_of(usual) == {"thread", "thread_id", "pid", "interpreter"}
+    assert keys_of(threads) == {"thread", "pid"} and keys_of(none) == set()
+    assert totals(usual) == totals(threads) == totals(none)
+    for profile in (usual, threads, none):
+        assert max(labels_of(profile).values()) == 1
+    assert len(none["sample"]) < len(threads["sample"]) <= len(usual["sample"])
+    assert profile_of(path, "--labels", "pid", "--no-labels") == none
+    assert keys_of(profile_of(path, "--no-labels", "--labels", "pid")) == {"pid"}
+
+
+def test_instructions_are_labels_on_request(profile_of):
+    path = STREAMS / "opcodes-3.15" / golden.RECORDING
+    assert keys_of(profile_of(path, "--no-labels", "--opcodes")) == {"opcode", "opcode_base"}
+    assert keys_of(profile_of(path, "--labels", "opcode")) == {"opcode"}
+
+
+def test_a_label_that_does_not_exist_is_misuse():
+    ended = convert("pprof", STREAMS / "plain-3.11" / golden.RECORDING, "-o", "-", "--labels", "thread,name")
+    assert (ended.code, ended.output) == (2, b"")
+    assert "invalid value 'thread,name' for --labels" in ended.messages
+    assert all(name in ended.messages for name in ("thread_id", "interpreter", "recording", "task_id", "opcode_base"))

@@ -2,6 +2,7 @@
 #include "formats/pprof/pprof.h"
 
 #include "formats/base/alloc.h"
+#include "formats/pprof/pprof_label_names.h"
 #include "formats/pprof/pprof_tables.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -356,11 +357,10 @@ static void put_labels(char *room, size_t size, const Perftools__Profiles__Profi
     snprintf(room + used, size - used, "%ld", sample->value[0]);
 }
 
-static void assert_labels(bool opcodes, const char *const *wanted, size_t count)
+static void assert_labels(const struct pprof_style *style, const char *const *wanted, size_t count)
 {
-    const struct pprof_style style = { .opcodes = opcodes };
     struct pprof_written written;
-    struct bytes bytes = write_story(task_story, countof(task_story), &style, &written);
+    struct bytes bytes = write_story(task_story, countof(task_story), style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_int_equal(profile->n_sample, count);
     for (size_t i = 0; i < count; i++) {
@@ -380,21 +380,52 @@ static void tasks_and_instructions_are_labels(void **state)
     (void)state;
     static const char *const tasks[] = {
         MAIN "1",
-        MAIN "task=fetch task_id=1 2",
+        MAIN "task=fetch task_id=1 3", /* of the thread that runs the task, and of the task's entry */
         MAIN "task=<unknown> task_id=2 1",
-        MAIN "task=fetch task_id=1 1",
         LOST "task=<unknown> task_id=2 1",
     };
     static const char *const opcodes[] = {
         MAIN "1",
-        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 2",
         MAIN "task=fetch task_id=1 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
         MAIN "task=<unknown> task_id=2 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
-        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
         LOST "task=<unknown> task_id=2 1",
     };
-    assert_labels(false, tasks, countof(tasks));
-    assert_labels(true, opcodes, countof(opcodes));
+    assert_labels(&(struct pprof_style){ 0 }, tasks, countof(tasks));
+    assert_labels(&(struct pprof_style){ .opcodes = true }, opcodes, countof(opcodes));
+}
+
+/* Samples that differ in other labels only are one. */
+static void only_the_wanted_labels_are_there(void **state)
+{
+    (void)state;
+    static const char *const nothing[] = { "6" };
+    static const char *const pids[] = { "pid=4242 6" };
+    static const char *const tasks[] = { "thread=MainThread 1", "thread=MainThread task=fetch 3",
+                                         "thread=MainThread task=<unknown> 1",
+                                         "thread=unknown thread task=<unknown> 1" };
+    static const char *const opcodes[] = { "2", "opcode_base=LOAD_ATTR 4" };
+    struct pprof_style style = { .chosen_labels = true };
+    assert_labels(&style, nothing, countof(nothing));
+    assert_true(pprof_label_names_parse("pid,recording", &style.labels));
+    assert_labels(&style, pids, countof(pids));
+    assert_true(pprof_label_names_parse("task,thread,task", &style.labels));
+    assert_labels(&style, tasks, countof(tasks));
+    assert_true(pprof_label_names_parse("opcode_base", &style.labels));
+    assert_labels(&style, opcodes, countof(opcodes));
+}
+
+static void a_label_has_one_name(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "", "threads", "thread,", ",thread", "thread, task", "thread,,task", "thr" };
+    unsigned labels;
+    for (size_t i = 0; i < countof(wrong); i++)
+        assert_false(pprof_label_names_parse(wrong[i], &labels));
+    for (unsigned i = 0; i < PPROF_LABELS; i++) {
+        assert_true(pprof_label_names_parse(pprof_label_rows[i].name, &labels));
+        assert_int_equal(labels, 1u << i);
+    }
 }
 
 static void the_size_of_the_profile_is_returned(void **state)
@@ -432,6 +463,8 @@ int main(void)
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
         cmocka_unit_test(tasks_and_instructions_are_labels),
+        cmocka_unit_test(only_the_wanted_labels_are_there),
+        cmocka_unit_test(a_label_has_one_name),
         cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
