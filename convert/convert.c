@@ -56,6 +56,11 @@ static const struct tables *tables_of(const struct run *run)
     return run->merging ? &run->own : &run->conversion.tables;
 }
 
+static bool splits(const struct run *run)
+{
+    return run->converter->splits && run->converter->splits(&run->conversion.settings);
+}
+
 /* The number of samples read from the recording, with the samples that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
@@ -288,13 +293,27 @@ static void warn_of_no_opcodes(const struct run *run)
                 run->converter->name, conversion->settings.input);
 }
 
-static void report(const struct run *run, const char *path, uint64_t written)
+static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
 {
-    const struct settings *settings = &run->conversion.settings;
+    const struct settings *settings = &conversion->settings;
     if (settings->quiet || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
         return;
-    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", run->converter->name, path,
-            run->conversion.tables.samples, written);
+    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name, path,
+            samples, written);
+}
+
+bool conversion_open(struct conversion *conversion, const char *path, struct fault *why)
+{
+    return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
+}
+
+bool conversion_close(struct conversion *conversion, const char *path, uint64_t samples, struct fault *why)
+{
+    uint64_t written;
+    if (!output_close(&conversion->output, &written, why))
+        return false;
+    report(conversion, path, samples, written);
+    return true;
 }
 
 /* ---- all recordings ---- */
@@ -317,7 +336,7 @@ static bool leave_out(struct run *run, struct fault *why)
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
-        .runs = run->converter->runs && !run->merging,
+        .runs = run->converter->runs && !run->merging && !splits(run),
         .without_status = !needs_status(run),
         .without_stands = run->converter->only_counts && run->converter->only_counts(&run->conversion.settings),
         .file_bytes = run->input_bytes,
@@ -345,7 +364,8 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
         return false;
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
-    if (!run->self && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
+    conversion->input_fd = fd;
+    if (!run->self && !splits(run) && !conversion_open(conversion, output, why)) {
         inputs_close_file(fd);
         return false;
     }
@@ -407,24 +427,22 @@ static int convert(struct run *run)
     struct conversion *conversion = &run->conversion;
     const struct settings *settings = &conversion->settings;
     struct fault why = { 0 };
-    uint64_t written = 0;
     char *path = output_path_make(settings, run->converter);
     bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->selection, &why) &&
                 read_all(run, path, &why);
     end_progress(run);
     if (run->self)
         run->converter->drop(run->self);
-    if (good)
-        good = output_close(&conversion->output, &written, &why);
-    else
+    if (!good)
         output_abandon(&conversion->output);
+    else if (!splits(run))
+        good = conversion_close(conversion, path, conversion->tables.samples, &why);
     if (good) {
         if (!run->merging)
             run->whole = check_whole(run);
         warn_of_unknown(run);
         warn_of_nothing(run);
         warn_of_no_opcodes(run);
-        report(run, path, written);
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
@@ -439,6 +457,8 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct run run = { .converter = converter, .whole = true };
     struct settings *settings = &run.conversion.settings;
     int exit_code;
+    run.conversion.converter = converter;
+    run.conversion.inputs = &run.inputs;
     startup(EXIT_FAILURE);
     if (!options_read(settings, converter, argc, argv, &exit_code)) {
         free(settings->wanted);
@@ -448,7 +468,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     run.merge.to = (struct sink){ .take = take_merged, .self = &run };
     run.merge.selection = &settings->selection;
     run.mode_filter.mode = settings->mode;
-    run.show_progress = !settings->quiet && isatty(STDERR_FILENO);
+    run.show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(&run);
     run.progress_due_ns = now_ns() + PROGRESS_NS;
     return convert(&run);
 }

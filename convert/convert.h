@@ -50,6 +50,9 @@ enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the o
 
 /* What a converter works with while it runs. */
 struct conversion {
+    const struct converter *converter;
+    const struct inputs *inputs;
+    int input_fd; /* the recording that is being read */
     struct settings settings;
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
@@ -71,6 +74,14 @@ struct converter {
     /* Applies one of these options to settings->wanted. `value` is NULL when the option takes no value. False when the
      * option does not accept the value; the message then names the form that the row's help shows. */
     bool (*apply)(struct settings *settings, int number, const char *value);
+
+    /* Whether the options can be used together; false with the reason. NULL: yes. */
+    bool (*fits)(const struct settings *settings, struct fault *why);
+
+    /* Whether the output is many files, each for a part of the time. The converter then opens and closes each of them
+     * with conversion_open() and conversion_close(), and gets no runs. NULL: no, the output is open from start to
+     * finish. */
+    bool (*splits)(const struct settings *settings);
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
@@ -95,6 +106,11 @@ struct converter {
     /* Frees the state. */
     void (*drop)(void *self);
 };
+
+/* Opens conversion->output at `path`, with all checks of -o. False with the reason. Below: finishes the file and
+ * reports it as written, with its number of samples. */
+bool conversion_open(struct conversion *conversion, const char *path, struct fault *why);
+bool conversion_close(struct conversion *conversion, const char *path, uint64_t samples, struct fault *why);
 
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);

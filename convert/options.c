@@ -166,6 +166,9 @@ bool options_read(struct settings *settings, const struct converter *converter, 
     settings->inputs_count = (size_t)(argc - optind);
     settings->input = argv[optind];
     const char *problem = wrong ? NULL : problem_of(settings, converter);
+    struct fault why = { 0 };
+    if (!wrong && !problem && converter->fits && !converter->fits(settings, &why))
+        problem = why.text;
     if (!wrong && !problem)
         return true;
     if (problem)

@@ -315,6 +315,43 @@ static void comment_unknown(struct pprof *pprof, Perftools__Profiles__Profile *p
     }
 }
 
+static bool is_cut(const struct tables *tables)
+{
+    return tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason;
+}
+
+/* When the profile's time begins and ends, since the start of the recording. */
+static uint64_t part_begin_ns(const struct pprof *pprof)
+{
+    const uint64_t from_ns = pprof->tables->recording.from_ns;
+    return pprof->style->part.from_ns > from_ns ? pprof->style->part.from_ns : from_ns;
+}
+
+static uint64_t part_end_ns(const struct pprof *pprof)
+{
+    const uint64_t end_ns = tables_end_ns(pprof->tables), to_ns = pprof->style->part.to_ns;
+    return to_ns && to_ns < end_ns ? to_ns : end_ns;
+}
+
+/* Adds comments about the looks at the whole recording. */
+static void comment_looks(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    const struct tables *tables = pprof->tables;
+    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
+            tables->samples, tables->failed, tables->missing_estimated ? "about " : "", tables->missing,
+            tables->missed);
+    comment_exactness(pprof, profile);
+    if (tables->left_out)
+        comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
+                tables->left_out);
+}
+
+static void comment_part(struct pprof *pprof, Perftools__Profiles__Profile *profile)
+{
+    comment(pprof, profile, "%" PRIu64 " samples of %.3f s to %.3f s since the start of the recording",
+            pprof->aggregate->samples, (double)part_begin_ns(pprof) / 1e9, (double)part_end_ns(pprof) / 1e9);
+}
+
 /* Adds comments about the recording, in few lines. */
 static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
 {
@@ -329,18 +366,15 @@ static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *pr
     if (recording->pyreel_version.size)
         comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
                 recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
-    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
-            tables->samples, tables->failed, tables->missing_estimated ? "about " : "", tables->missing,
-            tables->missed);
-    comment_exactness(pprof, profile);
-    if (tables->left_out)
-        comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
-                tables->left_out);
+    if (pprof->style->part.to_ns)
+        comment_part(pprof, profile);
+    else
+        comment_looks(pprof, profile);
     comment_unknown(pprof, profile);
     if (pprof->style->unplaced_cpu_ns)
         comment(pprof, profile, "%.6f s of CPU time belong to threads without a sample and are not in column cpu",
                 (double)pprof->style->unplaced_cpu_ns / 1e9);
-    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason)
+    if (!pprof->style->part.goes_on && is_cut(tables))
         comment(pprof, profile, "the recording was cut off");
 }
 
@@ -353,8 +387,8 @@ static void write_rest(struct pprof *pprof)
     Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
     const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->aggregate, SUM_CPU_NS);
 
-    const uint64_t from_ns = tables->recording.from_ns;
-    const uint64_t end_ns = tables_end_ns(tables);
+    const uint64_t from_ns = part_begin_ns(pprof);
+    const uint64_t end_ns = part_end_ns(pprof);
     rest.time_nanos = (int64_t)(tables->recording.start_unix_ns + from_ns);
     rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
     rest.period_type = &wall;

@@ -23,6 +23,12 @@
 #include "formats/model/aggregate.h"
 #include "formats/model/outline.h"
 
+/* A part of the recording's time. `= {0}`: the whole recording. */
+struct pprof_part {
+    uint64_t from_ns, to_ns; /* since the start of the recording; the recording may end before `to_ns` */
+    bool goes_on;            /* the end of the recording is not in this part */
+};
+
 struct pprof_style {
     enum frame_detail detail; /* DETAIL_FUNCTIONS: a location is a whole function, with its first line */
     bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
@@ -31,6 +37,7 @@ struct pprof_style {
     bool opcodes;             /* samples have labels for the leaf's instruction in addition */
     bool qualify;             /* functions are named with their modules: json.decoder.JSONDecoder.decode */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
+    struct pprof_part part;   /* the time of the aggregate's samples */
 };
 
 /* The size of a profile that was written: what readers have limits for. */

@@ -37,7 +37,8 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": MODEL,
-    "convert": ("convert/filters", "formats/collapsed", "formats/gecko", "formats/pprof", "formats/stream",
+    "convert/fleets": ("formats/pprof", *MODEL),
+    "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/gecko", "formats/pprof", "formats/stream",
                 "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
