@@ -5,6 +5,7 @@
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
+#include "formats/pprof/pprof_status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static const struct argument options[] = {
     { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
     { OPTION_LABELS, 0, "labels", "LIST", 0,
       "give samples these labels only: thread,thread_id," HELP_CONTINUES
-      "pid,interpreter,recording,task,task_id,opcode," HELP_CONTINUES "opcode_base" },
+      "pid,interpreter,recording,task,task_id,status," HELP_CONTINUES "opcode,opcode_base" },
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { 0 },
 };
@@ -41,6 +42,11 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
+static const struct pprof_style *style_of(const struct settings *settings)
+{
+    return settings->wanted;
+}
+
 struct to_pprof {
     struct conversion *conversion;
     struct aggregate aggregate;
@@ -50,6 +56,8 @@ static void *start(struct conversion *conversion)
 {
     struct to_pprof *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
+    if (style_of(&conversion->settings)->labels & 1u << LABEL_STATUS)
+        to->aggregate.group_of = pprof_status_of;
     return to;
 }
 
@@ -71,7 +79,7 @@ static bool finish(void *self, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
     const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
-    struct pprof_style style = *(const struct pprof_style *)settings->wanted;
+    struct pprof_style style = *style_of(settings);
     style.detail = settings->detail;
     style.cpu_first = of_cpu;
     style.opcodes = settings->opcodes;

@@ -140,7 +140,7 @@ static void map_main_program(struct pprof *pprof)
 
 static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
 {
-    struct pprof_said said = { .thread = row->thread, .task = row->task };
+    struct pprof_said said = { .thread = row->thread, .task = row->task, .status = row->group };
     if (pprof->labels.wanted & LABELS_OF_INSTRUCTIONS && row->stack) {
         const struct frame *leaf = &pprof->tables->frames[pprof->tables->stacks[row->stack].frame];
         said.instruction = leaf->instruction;
@@ -159,7 +159,7 @@ static void merge_rows(struct pprof *pprof)
         const uint32_t root = outline_child(&pprof->outline, 0, mapping);
         struct aggregate_row merged = *row;
         merged.thread = said_of(pprof, row); /* a merged row has the number of its labels here */
-        merged.task = 0;
+        merged.task = merged.group = 0;
         merged.stack = outline_node(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
         aggregate_add(&pprof->rows, &merged);
     }

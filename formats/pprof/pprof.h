@@ -42,7 +42,8 @@ struct pprof_written {
     size_t numbers; /* ... and how many of these labels have a number instead of a text */
 };
 
-/* Writes the profile, and returns its size. The aggregate must be sorted. Write errors are kept in `to`. */
+/* Writes the profile, and returns its size. The aggregate must be sorted; for LABEL_STATUS
+ * its group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
 struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                                  const struct pprof_style *style);
 

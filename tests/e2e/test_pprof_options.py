@@ -10,7 +10,7 @@ import pytest
 import golden
 import known_program
 import pprof_check
-from environment import CONVERTERS, PROJECT, as_root
+from environment import CONVERTERS, PROJECT, as_root, python_of
 from recording import convert, run_record, succeed
 
 
@@ -105,6 +105,35 @@ def test_instructions_are_labels_on_request(profile_of):
     path = STREAMS / "opcodes-3.15" / golden.RECORDING
     assert keys_of(profile_of(path, "--no-labels", "--opcodes")) == {"opcode", "opcode_base"}
     assert keys_of(profile_of(path, "--labels", "opcode")) == {"opcode"}
+
+
+def wall_by_status(profile):
+    wall = collections.Counter()
+    for _, labels, values in pprof_check.summary(profile)["samples"]:
+        wall[labels["status"]] += values[1]
+    return wall
+
+
+@pytest.mark.parametrize("stream", ["predicted-3.14", "threads-3.11", "interpreters-3.14"])
+def test_the_status_of_samples_adds_up_to_the_columns(stream, profile_of):
+    path = STREAMS / stream / golden.RECORDING
+    usual, by_status = profile_of(path), profile_of(path, "--labels", "thread,thread_id,pid,interpreter,status")
+    assert keys_of(by_status) == keys_of(usual) | {"status"}
+    assert totals(usual) == totals(by_status)
+    wall = wall_by_status(by_status)
+    assert (wall["gil"], wall["waiting"]) == tuple(totals(usual)[3:])
+    assert len(wall) > 1 and set(wall) <= {"elsewhere", "gil", "waiting", "running", "idle"}
+
+
+def test_two_threads_wait_for_each_other(program, profile_of, tmp_path):
+    """CPython 3.15 says who waits."""
+    python, path = python_of("3.15"), tmp_path / "a.pyreel"
+    ended = run_record("-q", "-d", 0.8, "--kill", "-o", path, "--", *python.command, program("doing"), "two",
+                       prefix=as_root() if python.root else ())
+    assert path.exists(), ended
+    profile = profile_of(path, "--labels", "thread,status")
+    wall = wall_by_status(profile)
+    assert wall["gil"] == totals(profile)[3] > 0 and wall["waiting"] == totals(profile)[4] > 0
 
 
 def test_a_label_that_does_not_exist_is_misuse():

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof_label_names.h"
+#include "formats/pprof/pprof_status.h"
 #include "formats/pprof/pprof_tables.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -111,7 +112,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     const int fd = mkstemp(path);
     struct output output = { 0 };
     struct tables tables = { 0 };
-    struct aggregate aggregate = { 0 };
+    struct aggregate aggregate = { .group_of = style->labels & 1u << LABEL_STATUS ? pprof_status_of : NULL };
     for (size_t i = 0; i < count; i++) {
         struct event event = told[i];
         assert_true(tables_take(&tables, &event, NULL));
@@ -415,6 +416,49 @@ static void only_the_wanted_labels_are_there(void **state)
     assert_labels(&style, opcodes, countof(opcodes));
 }
 
+/* No name is found where another is searched for. */
+static void a_status_is_what_the_columns_say(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t status;
+        const char *name;
+    } rows[] = {
+        { REC | STATUS_ELSEWHERE | STATUS_GIL, "elsewhere" },
+        { REC | STATUS_GIL, "gil" },
+        { REC | STATUS_GIL | STATUS_CPU, "gil" },
+        { REC | STATUS_GIL | STATUS_CPU_UNKNOWN, "gil" },
+        { REC | STATUS_GIL_WAIT | STATUS_CPU, "waiting" },
+        { REC | STATUS_GIL_WAIT | STATUS_GIL_WAIT_UNKNOWN | STATUS_CPU, "running" },
+        { REC | STATUS_CPU | STATUS_EXCEPTION, "running" },
+        { REC, "idle" },
+        { REC | STATUS_CPU_UNKNOWN, "unknown" },
+        { STATUS_GIL | STATUS_CPU, "unknown" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct text name = pprof_status_name(pprof_status_of(rows[i].status));
+        assert_int_equal(name.size, strlen(rows[i].name));
+        assert_string_equal(name.bytes, rows[i].name);
+        for (size_t other = 0; other < countof(rows); other++)
+            assert_true(strcmp(rows[other].name, name.bytes) == 0 || !strstr(rows[other].name, name.bytes));
+    }
+}
+
+static void the_status_is_a_label_on_request(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000 950000 2000000 0: f:8",
+                                        "MainThread 1 1000000 50001 0 0: f:8", "worker 1 1000000 0 0 1000000: f:8",
+                                        "worker 1 1500000 0 1500000 0: f:8" };
+    const struct pprof_style style = { .chosen_labels = true, .labels = 1u << LABEL_THREAD | 1u << LABEL_STATUS };
+    struct pprof_written written;
+    struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
 static void a_label_has_one_name(void **state)
 {
     (void)state;
@@ -464,6 +508,8 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_named),
         cmocka_unit_test(tasks_and_instructions_are_labels),
         cmocka_unit_test(only_the_wanted_labels_are_there),
+        cmocka_unit_test(a_status_is_what_the_columns_say),
+        cmocka_unit_test(the_status_is_a_label_on_request),
         cmocka_unit_test(a_label_has_one_name),
         cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
