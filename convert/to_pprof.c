@@ -69,6 +69,7 @@ static const struct converter to_pprof = {
     .binary = true,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
+    .several = SEVERAL_MERGED,
     .runs = true,
     .places_cpu = true,
     .start = start,
