@@ -55,7 +55,7 @@ static struct arguments arguments_of(const struct converter *converter)
 
 static void print_help(const struct converter *converter)
 {
-    const bool several = converter->takes & TAKES_SELECTION;
+    const bool several = converter->several != SEVERAL_REFUSED;
     printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m "
            "profiling.sampling\nwith --binary; - is standard input.\n",
            converter->name, several ? "..." : "", converter->makes);
@@ -132,7 +132,7 @@ static const char *problem_of(const struct settings *settings, const struct conv
         return "--to must be later than --from";
     if (settings->inputs_count == 1)
         return NULL;
-    if (!(converter->takes & TAKES_SELECTION))
+    if (converter->several == SEVERAL_REFUSED)
         return "this program reads one recording at a time; name one INPUT";
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)

@@ -106,6 +106,7 @@ static const struct converter to_pprof = {
     .binary = true,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
+    .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct pprof_style),
     .apply = apply,

@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 
 import pytest
 
@@ -32,6 +33,13 @@ def test_help_fits_a_terminal(name):
         assert max(map(len, ended.text.splitlines())) <= 80
         for word in ("--help", "--version", "--quiet", "--verbose", "--output"):
             assert word in ended.text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_option_abbreviates_another(name):
+    options = re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", succeed(PROGRAMS[name], "--help").text, re.MULTILINE)
+    assert "help" in options and len(options) == len(set(options)) > 4
+    assert [(short, long) for short in options for long in options if short != long and long.startswith(short)] == []
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

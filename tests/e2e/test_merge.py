@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import os
 import pathlib
+import re
 import time
 
 import pytest
@@ -381,6 +382,27 @@ def test_threads_by_name_and_number(shards, tmp_path):
     ended = convert("collapsed", shard.path, "--threads", "Nobody")
     assert (ended.code, ended.output) == (1, b"")
     assert f"no thread of {shard.path} matches --threads Nobody" in ended.messages
+
+
+def test_info_of_a_part(shards):
+    shard = shards[1]
+    main, worker = shard.info["threads"]
+    assert shard.info["part"] is None
+    for options in (["--from", 0.4, "--to", 0.8], ["--to", 0.5, "--threads", "MainThread"], ["--from", 0.9],
+                    ["--threads", worker["tid"]]):
+        part = info(shard.path, *options)
+        given = dict(zip(options[::2], options[1::2]))
+        assert part["samples"] == sum(collapsed_of([shard], *options).values()) > 0
+        assert part["samples"] < shard.info["samples"]
+        begin, end = given.get("--from", 0), given.get("--to", shard.info["duration_s"])
+        assert part["duration_s"] == pytest.approx(end - begin, abs=1e-5)
+        assert (part["ticks"] < shard.info["ticks"]) == ("--from" in given or "--to" in given)
+        assert part["part"] == {"from_s": begin, "to_s": given.get("--to"),
+                                "threads": str(given["--threads"]) if "--threads" in given else None}
+        assert part["threads"] and all(thread["samples"] for thread in part["threads"])
+    text = convert("info", shard.path, "--from", 0.4, "--to", 0.8, "--threads", "MainThread").text
+    assert re.search(r"^part +from 0\.400 s to 0\.800 s, threads MainThread$", text, re.MULTILINE), text
+    assert not re.search(r"^part", convert("info", shard.path).text, re.MULTILINE)
 
 
 def test_a_part_of_a_pipe(shards):
