@@ -141,3 +141,56 @@ def test_a_label_that_does_not_exist_is_misuse():
     assert (ended.code, ended.output) == (2, b"")
     assert "invalid value 'thread,name' for --labels" in ended.messages
     assert all(name in ended.messages for name in ("thread_id", "interpreter", "recording", "task_id", "opcode_base"))
+
+
+# ---- limits ----
+
+THREAD = "thread", "thread_id", "pid", "interpreter"
+
+
+def totals_of_threads(profile):
+    """By the labels of the thread: the sums of all columns."""
+    sums = {}
+    for _, labels, values in pprof_check.summary(profile)["samples"]:
+        thread = tuple(labels[key] for key in THREAD)
+        sums[thread] = [a + b for a, b in zip(values, sums.get(thread, [0] * len(values)))]
+    return sums
+
+
+@pytest.mark.parametrize("stream", ["predicted-3.14", "interpreters-3.14", "threads-3.11"])
+@pytest.mark.parametrize("most", [2, 5, 10**18])
+def test_rare_stacks_are_the_rest_of_their_thread(stream, most, profile_of):
+    path = STREAMS / stream / golden.RECORDING
+    whole, short = profile_of(path), profile_of(path, "--min-count", most)
+    assert totals_of_threads(whole) == totals_of_threads(short)
+    samples = {name: pprof_check.summary(profile)["samples"] for name, profile in (("whole", whole), ("short", short))}
+    frequent = [sample for sample in samples["whole"] if sample[2][0] >= most]
+    rest = [sample for sample in samples["short"] if sample[0] == [("<rest>", 0)]]
+    assert [sample for sample in samples["short"] if sample not in rest] == frequent
+    rare = {tuple(sample[1].values()) for sample in samples["whole"] if sample[2][0] < most}
+    assert len(rest) == len(rare) and {tuple(labels.values()) for _, labels, _ in rest} == rare
+
+
+@pytest.mark.parametrize("most", [3, 4, 10])
+def test_deep_stacks_keep_their_ends(most, recorded, profile_of):
+    whole, short = profile_of(recorded.path), profile_of(recorded.path, "--max-depth", most)
+    assert totals_of_threads(whole) == totals_of_threads(short)
+    leaf, root = most // 2, most - 1 - most // 2
+
+    def cut(stack):
+        return stack if len(stack) <= most else [*stack[:leaf], ("<truncated>", 0), *stack[len(stack) - root:]]
+
+    wanted = collections.Counter()
+    for stack, labels, values in pprof_check.summary(whole)["samples"]:
+        wanted[tuple(labels.values()), tuple(cut(stack))] += values[0]
+    assert max(len(stack) for stack, _, _ in pprof_check.summary(whole)["samples"]) > most
+    assert wanted == {(tuple(labels.values()), tuple(stack)): values[0]
+                      for stack, labels, values in pprof_check.summary(short)["samples"]}
+
+
+@pytest.mark.parametrize("option, value", [("--min-count", "0"), ("--min-count", "-1"), ("--min-count", "2x"),
+                                           ("--min-count", "99999999999999999999"), ("--max-depth", "2"), ("--max-depth", "")])
+def test_a_limit_is_a_number(option, value):
+    ended = convert("pprof", STREAMS / "plain-3.11" / golden.RECORDING, "-o", "-", option, value)
+    assert (ended.code, ended.output) == (2, b"")
+    assert f"invalid value '{value}' for {option}" in ended.messages

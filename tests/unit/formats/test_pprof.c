@@ -105,6 +105,37 @@ static const struct event task_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 6, 0, 0, 0 } },
 };
 
+/* One function on lines 1 to 5, in stacks of three and more frames. */
+static const struct event deep_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 1),
+    FRAME(2, 1, 2),
+    FRAME(3, 1, 3),
+    FRAME(4, 1, 4),
+    FRAME(5, 1, 5),
+    SAMPLE(1 * MS, 1, 0, 1, 2, 3),
+    SAMPLE(2 * MS, 1, 3, 4),
+    SAMPLE(3 * MS, 1, 4, 5),
+    SAMPLE(4 * MS, 1, 3, 5),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 4, 0, 0, 0 } },
+};
+
+static void aggregate_story(struct tables *tables, struct aggregate *aggregate, const struct event *told, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct event event = told[i];
+        assert_true(tables_take(tables, &event, NULL));
+        if (event.kind == EVENT_SAMPLE)
+            aggregate_sample(aggregate, &event.sample);
+    }
+    aggregate_sort(aggregate);
+}
+
 static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style,
                                 struct pprof_written *written)
 {
@@ -113,13 +144,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     struct output output = { 0 };
     struct tables tables = { 0 };
     struct aggregate aggregate = { .group_of = style->labels & 1u << LABEL_STATUS ? pprof_status_of : NULL };
-    for (size_t i = 0; i < count; i++) {
-        struct event event = told[i];
-        assert_true(tables_take(&tables, &event, NULL));
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(&aggregate, &event.sample);
-    }
-    aggregate_sort(&aggregate);
+    aggregate_story(&tables, &aggregate, told, count);
     assert_true(output_open(&output, path, false, NULL));
     *written = pprof_write(&output, &tables, &aggregate, style);
     assert_true(output_close(&output, NULL, NULL));
@@ -472,6 +497,66 @@ static void a_label_has_one_name(void **state)
     }
 }
 
+/* Root part and leaf part stay. Stacks that only differ in their middles become one. */
+static void the_middle_of_deep_stacks_is_cut(void **state)
+{
+    (void)state;
+    static const char *const at_three[] = { "MainThread 2 2000000 0 0 0: f:5 <truncated>:0 f:1",
+                                            "MainThread 1 1000000 0 0 0: f:3 f:2 f:1",
+                                            "MainThread 1 1000000 0 0 0: f:4 <truncated>:0 f:1" };
+    static const char *const at_four[] = { "MainThread 1 1000000 0 0 0: f:5 f:4 <truncated>:0 f:1",
+                                           "MainThread 1 1000000 0 0 0: f:5 f:3 f:2 f:1",
+                                           "MainThread 1 1000000 0 0 0: f:3 f:2 f:1",
+                                           "MainThread 1 1000000 0 0 0: f:4 f:3 f:2 f:1" };
+    for (uint64_t most = 3; most < 5; most++) {
+        const struct pprof_style style = { .max_depth = most };
+        struct pprof_written written;
+        struct bytes bytes = write_story(deep_story, countof(deep_story), &style, &written);
+        Perftools__Profiles__Profile *profile = unpack(&bytes);
+        assert_rows(profile, most == 3 ? at_three : at_four, most == 3 ? countof(at_three) : countof(at_four));
+        assert_int_equal(written.deepest, most);
+        perftools__profiles__profile__free_unpacked(profile, NULL);
+        bytes_free(&bytes);
+    }
+}
+
+/* Labels stay that all samples of the thread have. */
+static void rare_samples_are_the_rest_of_their_threads(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:8 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: <rest>:0", "worker 2 2000000 0 0 0: <rest>:0" };
+    static const char *const labels[] = { MAIN "task=fetch task_id=1 3", MAIN "2", LOST "1" };
+    const struct pprof_style style = { .min_count = 2 };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(written.samples, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+    assert_labels(&style, labels, countof(labels));
+}
+
+static void samples_are_counted_without_writing(void **state)
+{
+    (void)state;
+    static const struct pprof_style styles[] = { { 0 },
+                                                 { .min_count = 2 },
+                                                 { .max_depth = 3 },
+                                                 { .chosen_labels = true },
+                                                 { .detail = DETAIL_FUNCTIONS, .min_count = 2 } };
+    static const size_t counts[] = { 4, 1, 3, 4, 2 };
+    for (size_t i = 0; i < countof(styles); i++) {
+        struct tables tables = { 0 };
+        struct aggregate aggregate = { 0 };
+        aggregate_story(&tables, &aggregate, deep_story, countof(deep_story));
+        assert_int_equal(pprof_count(&tables, &aggregate, &styles[i]), counts[i]);
+        tables_free(&tables);
+        aggregate_free(&aggregate);
+    }
+}
+
 static void the_size_of_the_profile_is_returned(void **state)
 {
     (void)state;
@@ -511,6 +596,9 @@ int main(void)
         cmocka_unit_test(a_status_is_what_the_columns_say),
         cmocka_unit_test(the_status_is_a_label_on_request),
         cmocka_unit_test(a_label_has_one_name),
+        cmocka_unit_test(the_middle_of_deep_stacks_is_cut),
+        cmocka_unit_test(rare_samples_are_the_rest_of_their_threads),
+        cmocka_unit_test(samples_are_counted_without_writing),
         cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
