@@ -11,6 +11,24 @@
 /* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
 #define MANY_STACKS 200000
 
+enum own_option { OPTION_QUALIFY = OPTION_OWN };
+
+static const struct argument options[] = {
+    { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
+    { 0 },
+};
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    (void)value;
+    struct pprof_style *style = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_QUALIFY:
+        return style->qualify = true;
+    }
+    return false;
+}
+
 struct to_pprof {
     struct conversion *conversion;
     struct aggregate aggregate;
@@ -41,16 +59,15 @@ static bool finish(void *self, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
     const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
-    const struct pprof_style style = {
-        .detail = settings->detail,
-        .cpu_first = of_cpu,
-        .opcodes = settings->opcodes,
-        .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns,
-    };
+    struct pprof_style style = *(const struct pprof_style *)settings->wanted;
+    style.detail = settings->detail;
+    style.cpu_first = of_cpu;
+    style.opcodes = settings->opcodes;
+    style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns;
     aggregate_sort(&to->aggregate);
-    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
-    if (stacks > MANY_STACKS && !settings->quiet)
-        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", stacks,
+    const size_t samples = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style).samples;
+    if (samples > MANY_STACKS && !settings->quiet)
+        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", samples,
                 settings->detail == DETAIL_FUNCTIONS ? "" : " (--functions merges stacks)");
     return true;
 }
@@ -70,6 +87,9 @@ static const struct converter to_pprof = {
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
+    .options = options,
+    .wanted_size = sizeof(struct pprof_style),
+    .apply = apply,
     .runs = true,
     .places_cpu = true,
     .start = start,

@@ -50,8 +50,9 @@ struct pprof {
     const struct aggregate *aggregate;
     const struct pprof_style *style;
 
+    struct paths paths; /* find the module of a function; empty when names are not qualified */
     struct pprof_tables refers;
-    uint32_t *frame_labels; /* by frame: its label, which is a row of function and line */
+    uint32_t *frame_labels; /* by frame: its label, which is the number of its position */
     struct outline outline; /* each mapping has a node under the root */
     struct aggregate rows;  /* by (number of the labels, node) */
     struct pprof_labels labels;
@@ -59,6 +60,7 @@ struct pprof {
     struct packet packet;
     uint8_t *packed;
     size_t packed_room;
+    struct pprof_written written;
 };
 
 static void write_message(struct pprof *pprof, const Perftools__Profiles__Profile *profile)
@@ -67,6 +69,7 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
     pprof->packed = alloc_grow(pprof->packed, &pprof->packed_room, size, 1);
     perftools__profiles__profile__pack(profile, pprof->packed);
     output_bytes(pprof->to, pprof->packed, size);
+    pprof->written.bytes += size;
 }
 
 static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t column)
@@ -90,17 +93,28 @@ static void write_columns(struct pprof *pprof)
     write_message(pprof, &head);
 }
 
+/* The part of a frame that the profile shows. */
+static struct pprof_position position_of(const struct pprof *pprof, const struct frame *frame)
+{
+    switch (pprof->style->detail) {
+    case DETAIL_FUNCTIONS:
+        return (struct pprof_position){ frame->function, pprof->tables->functions[frame->function].first_line, 0 };
+    case DETAIL_COLUMNS:
+        return (struct pprof_position){ frame->function, frame->line, (uint32_t)frame->column + 1 };
+    case DETAIL_LINES:
+        break;
+    }
+    return (struct pprof_position){ frame->function, frame->line, 0 };
+}
+
 static void label_frames(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
     pprof->frame_labels = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->frame_labels));
     for (size_t i = 1; i < tables->frames_count; i++) {
         const struct frame *frame = &tables->frames[i];
-        if (!frame->number)
-            continue;
-        const uint32_t first_line = tables->functions[frame->function].first_line;
-        const uint32_t line = pprof->style->detail == DETAIL_FUNCTIONS ? first_line : frame->line;
-        pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, frame->function, line);
+        if (frame->number)
+            pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, position_of(pprof, frame));
     }
 }
 
@@ -197,8 +211,11 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
     Perftools__Profiles__Label *made = packet->labels[packet->count];
     sample->label = packet->label_lists[packet->count];
     sample->n_label = pprof_labels_make(&pprof->labels, said, &pprof->refers, made);
-    for (size_t i = 0; i < sample->n_label; i++)
+    for (size_t i = 0; i < sample->n_label; i++) {
         sample->label[i] = &made[i];
+        pprof->written.numbers += made[i].str == 0;
+    }
+    pprof->written.labels += sample->n_label;
 }
 
 static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
@@ -221,6 +238,9 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     fill_values(sample->value, row);
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
+    pprof->written.samples++;
+    if (pprof->written.deepest < depth)
+        pprof->written.deepest = depth;
 }
 
 static void write_samples(struct pprof *pprof)
@@ -351,6 +371,7 @@ static void write_rest(struct pprof *pprof)
 static void drop(struct pprof *pprof)
 {
     pprof_tables_free(&pprof->refers);
+    paths_free(&pprof->paths);
     outline_free(&pprof->outline);
     aggregate_free(&pprof->rows);
     pprof_labels_free(&pprof->labels);
@@ -360,15 +381,17 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
-                   const struct pprof_style *style)
+struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                                 const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
     pprof->to = to;
     pprof->tables = tables;
     pprof->aggregate = aggregate;
     pprof->style = style;
-    pprof_tables_start(&pprof->refers, tables);
+    if (style->qualify)
+        paths_find(&pprof->paths, tables);
+    pprof_tables_start(&pprof->refers, tables, style->qualify ? &pprof->paths : NULL);
 
     write_columns(pprof);
     map_main_program(pprof);
@@ -376,7 +399,7 @@ size_t pprof_write(struct output *to, const struct tables *tables, const struct 
     merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);
-    const size_t samples = pprof->rows.count;
+    const struct pprof_written written = pprof->written;
     drop(pprof);
-    return samples;
+    return written;
 }

@@ -103,7 +103,8 @@ static const struct event task_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 6, 0, 0, 0 } },
 };
 
-static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style, size_t rows)
+static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style,
+                                struct pprof_written *written)
 {
     char path[] = "/tmp/pyreel-pprof.XXXXXX";
     const int fd = mkstemp(path);
@@ -118,7 +119,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     }
     aggregate_sort(&aggregate);
     assert_true(output_open(&output, path, false, NULL));
-    assert_int_equal(pprof_write(&output, &tables, &aggregate, style), rows);
+    *written = pprof_write(&output, &tables, &aggregate, style);
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
     aggregate_free(&aggregate);
@@ -130,10 +131,11 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     return bytes;
 }
 
-static struct bytes write_profile(bool functions)
+static struct bytes write_profile(enum frame_detail detail)
 {
-    const struct pprof_style style = { .detail = functions ? DETAIL_FUNCTIONS : DETAIL_LINES };
-    return write_story(story, countof(story), &style, 4);
+    const struct pprof_style style = { .detail = detail };
+    struct pprof_written written;
+    return write_story(story, countof(story), &style, &written);
 }
 
 static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
@@ -142,7 +144,7 @@ static const char *string(const Perftools__Profiles__Profile *profile, int64_t i
     return profile->string_table[i];
 }
 
-/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it. */
+/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it; f:8:5 with a column. */
 static void put_row(char *room, size_t size, const Perftools__Profiles__Profile *profile,
                     const Perftools__Profiles__Sample *sample)
 {
@@ -164,6 +166,8 @@ static void put_row(char *room, size_t size, const Perftools__Profiles__Profile 
         const Perftools__Profiles__Function *function = profile->function[location->line[0]->function_id - 1];
         used += (size_t)snprintf(room + used, size - used, " %s:%ld", string(profile, function->name),
                                  location->line[0]->line);
+        if (location->line[0]->column)
+            used += (size_t)snprintf(room + used, size - used, ":%ld", location->line[0]->column);
     }
 }
 
@@ -194,7 +198,7 @@ static void each_stack_is_a_row(void **state)
     static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:8 <module>:3",
                                         "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
                                         "worker 1 1000000 0 0 0: <no Python frames>:0" };
-    struct bytes bytes = write_profile(false);
+    struct bytes bytes = write_profile(DETAIL_LINES);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_string_equal(string(profile, 0), "");
@@ -219,9 +223,43 @@ static void with_functions_lines_are_those_of_definitions(void **state)
     static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:7 <module>:1",
                                         "MainThread 1 1000000 0 0 0: f:7 f:7 <module>:1", "worker 1 1000000 0 0 0: f:7",
                                         "worker 1 1000000 0 0 0: <no Python frames>:0" };
-    struct bytes bytes = write_profile(true);
+    struct bytes bytes = write_profile(DETAIL_FUNCTIONS);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void with_modules_only_names_differ(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "MainThread 2 2000000 0 0 0: a.f:8 a.<module>:3",
+        "MainThread 1 1000000 0 0 0: a.f:8 a.f:8 a.<module>:3",
+        "worker 1 1000000 0 0 0: a.f:8",
+        "worker 1 1000000 0 0 0: <no Python frames>:0",
+    };
+    const struct pprof_style style = { .qualify = true };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+/* Columns count from 1 in pprof, and from 0 in a recording. */
+static void with_columns_they_keep_stacks_apart(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 1 1000000 0 0 0: f:8 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8:5 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
+                                        "worker 1 1000000 0 0 0: <no Python frames>:0" };
+    struct bytes bytes = write_profile(DETAIL_COLUMNS);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(profile->n_function, 3);
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
 }
@@ -252,7 +290,8 @@ static void what_threads_did_has_columns(void **state)
                                         "worker 2 2500000 0 1500000 1000000: f:8" };
     for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
         const struct pprof_style style = { .cpu_first = cpu_first };
-        struct bytes bytes = write_story(status_story, countof(status_story), &style, 2);
+        struct pprof_written written;
+        struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
         Perftools__Profiles__Profile *profile = unpack(&bytes);
         assert_rows(profile, rows, countof(rows));
         assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
@@ -273,7 +312,8 @@ static void a_sample_has_the_time_that_it_stands_for(void **state)
     (void)state;
     static const char *const rows[] = { "MainThread 5 6100029 0 6100009 20: f:8" };
     const struct pprof_style style = { 0 };
-    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, 1);
+    struct pprof_written written;
+    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_int_equal(profile->period, MS);
@@ -288,7 +328,8 @@ static void what_is_not_known_is_named(void **state)
 {
     (void)state;
     const struct pprof_style style = { .cpu_first = true };
-    struct bytes bytes = write_story(story, countof(story), &style, 4);
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
     assert_string_equal(string(profile, profile->default_sample_type), "wall");
@@ -318,8 +359,10 @@ static void put_labels(char *room, size_t size, const Perftools__Profiles__Profi
 static void assert_labels(bool opcodes, const char *const *wanted, size_t count)
 {
     const struct pprof_style style = { .opcodes = opcodes };
-    struct bytes bytes = write_story(task_story, countof(task_story), &style, count);
+    struct pprof_written written;
+    struct bytes bytes = write_story(task_story, countof(task_story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_int_equal(profile->n_sample, count);
     for (size_t i = 0; i < count; i++) {
         char row[256];
         put_labels(row, sizeof(row), profile, profile->sample[i]);
@@ -354,10 +397,24 @@ static void tasks_and_instructions_are_labels(void **state)
     assert_labels(true, opcodes, countof(opcodes));
 }
 
+static void the_size_of_the_profile_is_returned(void **state)
+{
+    (void)state;
+    const struct pprof_style style = { 0 };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    assert_int_equal(written.samples, 4);
+    assert_int_equal(written.bytes, bytes.size);
+    assert_int_equal(written.deepest, 3); /* <module>, f, f */
+    assert_int_equal(written.labels, 16); /* thread, and three numbers */
+    assert_int_equal(written.numbers, 12);
+    bytes_free(&bytes);
+}
+
 static void the_same_recording_gives_the_same_bytes(void **state)
 {
     (void)state;
-    struct bytes first = write_profile(false), second = write_profile(false);
+    struct bytes first = write_profile(DETAIL_LINES), second = write_profile(DETAIL_LINES);
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.at, second.at, first.size);
     bytes_free(&first);
@@ -369,10 +426,13 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stack_is_a_row),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
+        cmocka_unit_test(with_columns_they_keep_stacks_apart),
+        cmocka_unit_test(with_modules_only_names_differ),
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
         cmocka_unit_test(tasks_and_instructions_are_labels),
+        cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
     return run_all(tests);
