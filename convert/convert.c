@@ -426,10 +426,11 @@ static int convert(struct run *run)
 {
     struct conversion *conversion = &run->conversion;
     const struct settings *settings = &conversion->settings;
+    struct selection *selection = &conversion->settings.selection;
     struct fault why = { 0 };
     char *path = output_path_make(settings, run->converter);
-    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->selection, &why) &&
-                read_all(run, path, &why);
+    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, &why) &&
+                selection_settle(selection, inputs_length_ns(&run->inputs), &why) && read_all(run, path, &why);
     end_progress(run);
     if (run->self)
         run->converter->drop(run->self);

@@ -41,8 +41,11 @@ enum option_set {
     TAKES_DETAIL = 1 << 0,
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
-    TAKES_SELECTION = 1 << 3, /* and several recordings */
+    TAKES_SELECTION = 1 << 3,
 };
+
+/* What the converter makes of several recordings. */
+enum several { SEVERAL_REFUSED, SEVERAL_MERGED /* one profile */ };
 
 #define OPTION_OWN 100 /* the options of one converter have numbers from here on */
 
@@ -67,6 +70,7 @@ struct converter {
     bool binary;        /* the output must not go to a terminal */
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
+    enum several several;
 
     /* The options that only this converter has; the table ends in a row of zeros. NULL: none. */
     const struct argument *options;

@@ -5,6 +5,7 @@
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 #include "formats/model/exactness.h"
 
 #include <inttypes.h>
@@ -166,6 +167,20 @@ static int exit_code(const struct end *end)
     return WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status) : WEXITSTATUS(end->wait_status);
 }
 
+/* The part of the recording that is shown; null: all of the recording. */
+static json_t *part_json(const struct selection *part)
+{
+    if (!selection_is_partial(part))
+        return json_null();
+    struct text threads = { 0 }; /* a command line may have any bytes */
+    if (part->threads)
+        threads.bytes = utf8_clean(part->threads, strlen(part->threads), &threads.size);
+    json_t *all = json_pack("{s:o, s:o, s:o}", "from_s", json_seconds(part->from_ns), "to_s", json_end(part->to_ns),
+                            "threads", part->threads ? json_text(threads) : json_null());
+    text_free(threads);
+    return all;
+}
+
 static json_t *info_json(const struct info *info)
 {
     const struct source_report *report = &info->conversion->report;
@@ -182,6 +197,7 @@ static json_t *info_json(const struct info *info)
         { "format", json_string(report->format) },
         { "format_version", json_integer(recording->format_version) },
         { "pyreel_version", json_text(recording->pyreel_version) },
+        { "part", part_json(&info->conversion->settings.selection) },
         { "complete", json_boolean(report->complete) },
         { "ended", json_string(report->ending) },
         { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
@@ -191,7 +207,7 @@ static json_t *info_json(const struct info *info)
         { "failed", json_integer((json_int_t)tables->failed) },
         { "failures", failures_json(tables) },
         { "left_out", json_count(tables->left_out) },
-        { "duration_s", json_seconds(tables_end_ns(tables)) },
+        { "duration_s", json_seconds(tables_duration_ns(tables)) },
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "reached_hz", json_known(exactness.reached_hz) },
         { "exact_percent", json_known(exactness.exact_percent) },
@@ -293,6 +309,19 @@ static void print_program(struct output *to, const struct info *info)
     output_string(to, "\n");
 }
 
+/* Says which part of the recording is shown; nothing: all of the recording. */
+static void print_part(struct output *to, const struct selection *part)
+{
+    if (!selection_is_partial(part))
+        return;
+    output_format(to, "%-11s from %.3f s", "part", seconds(part->from_ns));
+    if (part->to_ns)
+        output_format(to, " to %.3f s", seconds(part->to_ns));
+    else
+        output_string(to, " to the end");
+    output_format(to, ", threads %s\n", part->threads ? part->threads : "all");
+}
+
 static void print_size(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
@@ -300,7 +329,7 @@ static void print_size(struct output *to, const struct info *info)
     output_format(to, "%-11s %" PRIu64 " bytes", "size", report->bytes);
     if (report->blocks > 0)
         output_format(to, " in %" PRIu64 " blocks", report->blocks);
-    if (tables->samples)
+    if (tables->samples && !selection_is_partial(&info->conversion->settings.selection))
         output_format(to, ", %.2f per sample (%.2f before compression)",
                       (double)report->bytes / (double)tables->samples,
                       (double)report->plain_bytes / (double)tables->samples);
@@ -338,7 +367,8 @@ static void print_exactness(struct output *to, const struct tables *tables)
 static void print_totals(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(tables_end_ns(tables)),
+    print_part(to, &info->conversion->settings.selection);
+    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(tables_duration_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
     output_text(to, tables->recording.mode);
     output_format(to,
@@ -402,6 +432,7 @@ int main(int argc, char **argv)
         .makes = "Shows what a recording contains, and whether it is complete.",
         .options = options,
         .wanted_size = sizeof(struct info_wanted),
+        .takes = TAKES_SELECTION,
         .apply = apply,
         .runs = true,
         .start = start,

@@ -101,6 +101,12 @@ static void look_at_thread(struct look *look, uint32_t thread)
     input->wanted[thread] = true;
 }
 
+static void note_time(struct input *input, uint64_t time_ns)
+{
+    if (input->length_ns < time_ns)
+        input->length_ns = time_ns;
+}
+
 /* Takes an event of the first pass. An event that the tables refuse ends its block, as in the second pass. Only the
  * second pass reports this damage. */
 static bool take(void *self, struct event *event, struct fault *why)
@@ -115,6 +121,12 @@ static bool take(void *self, struct event *event, struct fault *why)
     case EVENT_THREAD_NAME:
         look->refused = !tables_take(&look->tables, event, why);
         break;
+    case EVENT_TICK:
+        note_time(look->input, event->tick_ns);
+        return true;
+    case EVENT_END:
+        note_time(look->input, event->end.time_ns);
+        return true;
     default:
         return true;
     }
@@ -143,7 +155,7 @@ static void look_at_file(struct look *look, int fd)
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
     input->known = source_open(&source, fd, &options, &sink, NULL);
-    if (input->known && look->selection->threads)
+    if (input->known && (look->selection->threads || selection_needs_length(look->selection)))
         look_at_events(look, &source, &sink);
     input->start_unix_ns = look->tables.recording.start_unix_ns;
     input->interval_ns = look->tables.recording.interval_ns;
@@ -176,7 +188,14 @@ static bool look_at_input(struct inputs *inputs, struct input *input, struct loo
     struct stat there;
     uint64_t bytes;
     const bool exists = strcmp(input->path, "-") != 0 && stat(input->path, &there) == 0;
-    if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+    const bool pipe = strcmp(input->path, "-") == 0 || (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode));
+    if (pipe && selection_needs_length(look->selection))
+        return fault(
+            why,
+            "%s is read only once, so its length is not known: give --from and --to as times, such as 1m30, or "
+            "name a file",
+            strcmp(input->path, "-") == 0 ? "standard input" : input->path);
+    if (pipe)
         return true;
     if (exists) {
         input->device = there.st_dev;
@@ -220,8 +239,20 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
-    const bool needs_first_pass = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
+    const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
     return !needs_first_pass || make_first_pass(inputs, selection, why);
+}
+
+uint64_t inputs_length_ns(const struct inputs *inputs)
+{
+    uint64_t length_ns = 0;
+    for (const struct input *input = inputs->rows; input < inputs->rows + inputs->count; input++) {
+        const uint64_t start_ns = input->start_unix_ns;
+        const uint64_t end_ns = input->length_ns + (start_ns ? start_ns - inputs->start_unix_ns : 0);
+        if (input->known && end_ns > length_ns)
+            length_ns = end_ns;
+    }
+    return length_ns;
 }
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The recordings to convert. A first pass over the recordings is needed in two cases: with several recordings, to find
- * their start times on one clock; and with --threads, because a thread's name may come after its first samples. */
+/* The recordings to convert. A first pass over the recordings is needed in three cases: with several recordings, to
+ * find their start times on one clock; with --threads, because a thread's name may come after its first samples; and
+ * when
+ * --from or --to is a percentage, because the length of a recording is known at its end. */
 #ifndef PYREEL_CONVERT_INPUTS_H
 #define PYREEL_CONVERT_INPUTS_H
 
@@ -16,7 +18,8 @@ struct input {
     struct text name; /* file name, or path if file names are equal; UTF-8 */
     bool known;       /* the first pass has read the recording, and the fields below are valid */
     uint64_t start_unix_ns, interval_ns;
-    bool *wanted; /* by number of a thread: one of the thread's names is in --threads */
+    uint64_t length_ns; /* found only when the selection needs it */
+    bool *wanted;       /* by number of a thread: one of the thread's names is in --threads */
     size_t wanted_room;
 };
 
@@ -28,10 +31,14 @@ struct inputs {
     bool modes_differ;      /* the recordings were made with different modes */
 };
 
-/* Adds all `paths`, and makes the first pass if it is needed. False with the reason when a file cannot be opened. A
- * damaged file is accepted, and its `known` stays false. */
+/* Adds all `paths`, and makes the first pass if it is needed. False with the reason when a file cannot be opened, or is
+ * a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its `known` stays
+ * false. */
 bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
                  struct fault *why);
+
+/* The length of all recordings on their time line, when the selection needs it; 0: no recording is known. */
+uint64_t inputs_length_ns(const struct inputs *inputs);
 
 /* Frees all rows. */
 void inputs_close(struct inputs *inputs);

@@ -7,14 +7,25 @@
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
+#include "formats/pprof/pprof_limits.h"
+#include "formats/pprof/pprof_status.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
 #define MANY_STACKS 200000
 
-enum own_option { OPTION_QUALIFY = OPTION_OWN, OPTION_LABELS, OPTION_NO_LABELS, OPTION_EVERY };
+enum own_option {
+    OPTION_QUALIFY = OPTION_OWN,
+    OPTION_LABELS,
+    OPTION_NO_LABELS,
+    OPTION_MIN_COUNT,
+    OPTION_MAX_DEPTH,
+    OPTION_NO_COMMENTS,
+    OPTION_EVERY,
+};
 
 #define HELP_CONTINUES "\n                               "
 
@@ -22,8 +33,11 @@ static const struct argument options[] = {
     { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
     { OPTION_LABELS, 0, "labels", "LIST", 0,
       "give samples these labels only: thread,thread_id," HELP_CONTINUES
-      "pid,interpreter,recording,task,task_id,opcode," HELP_CONTINUES "opcode_base" },
+      "pid,interpreter,recording,task,task_id,status," HELP_CONTINUES "opcode,opcode_base" },
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
+    { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
+    { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
     { OPTION_EVERY, 0, "every", "SECONDS", 0,
       "write a file for each SECONDS of the clock, 1" HELP_CONTINUES
       "or more; -o names them by their time:" HELP_CONTINUES "app-%Y%m%dT%H%M%S.pb.gz" },
@@ -35,6 +49,15 @@ struct wanted {
     struct pprof_style style;
     uint64_t every_ns; /* the length of a window; 0: one file */
 };
+
+/* Reads a number of `least` or more. */
+static bool parse_number(const char *value, uint64_t least, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(value, &end, 10);
+    return *value >= '0' && *value <= '9' && *end == '\0' && errno == 0 && *number >= least;
+}
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
@@ -49,8 +72,14 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_NO_LABELS:
         style->labels = 0;
         return style->chosen_labels = true;
+    case OPTION_MIN_COUNT:
+        return parse_number(value, 1, &style->min_count);
+    case OPTION_MAX_DEPTH:
+        return parse_number(value, PPROF_LEAST_DEPTH, &style->max_depth);
+    case OPTION_NO_COMMENTS:
+        return style->no_comments = true;
     case OPTION_EVERY:
-        return selection_parse_seconds(value, &wanted->every_ns) && wanted->every_ns >= WINDOW_LEAST_NS;
+        return arguments_parse_time(value, &wanted->every_ns) && wanted->every_ns >= WINDOW_LEAST_NS;
     }
     return false;
 }
@@ -89,6 +118,8 @@ static void *start(struct conversion *conversion)
     to->windows.every_ns = to->wanted->every_ns;
     if (to->wanted->every_ns)
         interrupt_ends(conversion->input_fd);
+    if (to->wanted->style.labels & 1u << LABEL_STATUS)
+        to->aggregate.group_of = to->windows.group_of = pprof_status_of;
     return to;
 }
 
@@ -203,6 +234,7 @@ static const struct converter to_pprof = {
     .binary = true,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
+    .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
     .apply = apply,

@@ -16,6 +16,26 @@ static struct cpu_thread *thread_of(struct cpu_owner *owner, uint32_t thread)
     return &owner->threads[thread];
 }
 
+static void free_thread(struct cpu_thread *thread)
+{
+    free(thread->waiting);
+    free(thread->given);
+    *thread = (struct cpu_thread){ 0 };
+}
+
+/* Notes that a look was given and has this wall-clock time to spare. */
+static void note_given(struct cpu_thread *thread, const struct sample *sample, uint64_t spare_ns)
+{
+    if (!thread->given)
+        thread->given = alloc_zeroed(CPU_OWNER_LATEST, sizeof(*thread->given));
+    const struct cpu_given given = { sample->stack, sample->task, sample->status, spare_ns };
+    struct cpu_given *last = &thread->given[(thread->given_count - 1) % CPU_OWNER_LATEST];
+    if (thread->given_count && last->stack == given.stack && last->task == given.task && last->status == given.status)
+        last->spare_ns += spare_ns;
+    else
+        thread->given[thread->given_count++ % CPU_OWNER_LATEST] = given;
+}
+
 /* Gives a look with its CPU time. */
 static bool give(struct cpu_thread *thread, const struct sample *sample, uint64_t cpu_ns, const struct sink *output,
                  struct fault *why)
@@ -25,6 +45,8 @@ static bool give(struct cpu_thread *thread, const struct sample *sample, uint64_
     thread->counted_ns -= cpu_ns;
     thread->latest = event.sample;
     thread->has_latest = true;
+    if (cpu_ns < sample->wall_ns)
+        note_given(thread, sample, sample->wall_ns - cpu_ns);
     return sink_take(output, &event, why);
 }
 
@@ -75,22 +97,46 @@ static bool take_sample(struct cpu_owner *owner, const struct sample *sample, co
     return (thread->wall_ns < WAIT_MOST_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
 }
 
+/* Gives CPU time to a look that was given before. */
+static bool give_late(struct cpu_thread *thread, const struct cpu_given *to, uint64_t cpu_ns, const struct sink *output,
+                      struct fault *why)
+{
+    struct event event = { .kind = EVENT_LATE_CPU, .sample = thread->latest };
+    event.sample.stack = to->stack;
+    event.sample.task = to->task;
+    event.sample.status = to->status;
+    event.sample.cpu_ns = cpu_ns;
+    event.sample.wall_ns = 0;
+    thread->counted_ns -= cpu_ns;
+    return cpu_ns == 0 || sink_take(output, &event, why);
+}
+
+/* Gives what is left at a thread's end, to the latest look first. */
+static bool give_rest(struct cpu_thread *thread, const struct sink *output, struct fault *why)
+{
+    const struct sample *latest = &thread->latest;
+    const struct cpu_given last = { latest->stack, latest->task, latest->status, 0 };
+    const uint32_t kept = thread->given_count < CPU_OWNER_LATEST ? thread->given_count : CPU_OWNER_LATEST;
+    bool good = true;
+    for (uint32_t i = 1; i <= kept && good; i++) {
+        const struct cpu_given *given = &thread->given[(thread->given_count - i) % CPU_OWNER_LATEST];
+        const uint64_t left_ns = thread->counted_ns;
+        good = give_late(thread, given, left_ns < given->spare_ns ? left_ns : given->spare_ns, output, why);
+    }
+    return good && give_late(thread, &last, thread->counted_ns, output, why);
+}
+
 static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
 {
     if (number >= owner->room)
         return true;
     struct cpu_thread *thread = &owner->threads[number];
     bool good = settle(thread, output, why);
-    if (thread->counted_ns && thread->has_latest) {
-        struct event event = { .kind = EVENT_LATE_CPU, .sample = thread->latest };
-        event.sample.cpu_ns = thread->counted_ns;
-        event.sample.wall_ns = 0;
-        good = good && sink_take(output, &event, why);
-    } else {
+    if (thread->has_latest)
+        good = good && give_rest(thread, output, why);
+    else
         owner->unplaced_ns += thread->counted_ns;
-    }
-    free(thread->waiting);
-    *thread = (struct cpu_thread){ 0 };
+    free_thread(thread);
     return good;
 }
 
@@ -131,7 +177,7 @@ bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct
 void cpu_owner_free(struct cpu_owner *owner)
 {
     for (size_t i = 0; i < owner->room; i++)
-        free(owner->threads[i].waiting);
+        free_thread(&owner->threads[i]);
     free(owner->threads);
     *owner = (struct cpu_owner){ 0 };
 }

@@ -14,20 +14,31 @@
  * function gets CPU time as often as it was seen on a processor, and a sleeping function gets none, unless a thread
  * is seen on a processor far too rarely: then the sleeping looks get what is more than a while's CPU time.
  *
- * What is left at a thread's end goes to the thread's latest look (EVENT_LATE_CPU). The CPU time of a thread without
- * any look has no stack to go to: `unplaced_ns`. */
+ * What is left at a thread's end goes to the thread's latest looks, each up to its wall-clock time (EVENT_LATE_CPU).
+ * Only CPU time that is more than the wall-clock time of these looks goes to the very latest look. The CPU time of a
+ * thread without any look has no stack to go to: `unplaced_ns`. */
 #ifndef PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 #define PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 
 #include "formats/model/sink.h"
 
+#define CPU_OWNER_LATEST 64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
+
+/* A look that was given to the output, and has less CPU time than wall-clock time. */
+struct cpu_given {
+    uint32_t stack, task, status;
+    uint64_t spare_ns; /* wall-clock time without CPU time */
+};
+
 struct cpu_thread {
     struct sample *waiting; /* looks that had a processor */
     size_t count, room;
-    uint64_t wall_ns;    /* of the waiting looks */
-    uint64_t counted_ns; /* CPU time that no look has yet */
-    struct sample latest;
+    uint64_t wall_ns;     /* of the waiting looks */
+    uint64_t counted_ns;  /* CPU time that no look has yet */
+    struct sample latest; /* look that was given */
     bool has_latest;
+    struct cpu_given *given; /* the latest looks that were given, in a ring; NULL: none yet */
+    uint32_t given_count;    /* all that ever stood in the ring */
 };
 
 /* `= {0}` is empty. */

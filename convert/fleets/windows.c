@@ -45,6 +45,7 @@ static struct window *new_window(const struct windows *windows, uint64_t number)
     window->start_unix_ns = number * windows->every_ns;
     window->from_ns = begin_ns(windows, number);
     window->to_ns = begin_ns(windows, number + 1);
+    window->aggregate.group_of = windows->group_of;
     return window;
 }
 

@@ -30,9 +30,10 @@ struct window {
 /* `= {0}` is empty; set `every_ns`, the length of a window: WINDOW_LEAST_NS at least. */
 struct windows {
     uint64_t every_ns;
-    uint64_t start_unix_ns; /* of the recording */
-    uint64_t next;          /* the first window that is not given yet */
-    struct window **open;   /* by time */
+    uint32_t (*group_of)(uint32_t status); /* of the aggregates of windows */
+    uint64_t start_unix_ns;                /* of the recording */
+    uint64_t next;                         /* the first window that is not given yet */
+    struct window **open;                  /* by time */
     size_t count, room;
 };
 

@@ -122,6 +122,13 @@ static inline uint64_t tables_end_ns(const struct tables *tables)
     return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
 }
 
+/* How long the recording lasts, or the part of the recording that was selected. */
+static inline uint64_t tables_duration_ns(const struct tables *tables)
+{
+    const uint64_t end_ns = tables_end_ns(tables), from_ns = tables->recording.from_ns;
+    return end_ns > from_ns ? end_ns - from_ns : 0;
+}
+
 /* The program that was recorded: the first process; an empty process when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 

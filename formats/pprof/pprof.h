@@ -36,9 +36,24 @@ struct pprof_style {
     unsigned labels;          /* a set of labels, see formats/pprof/pprof_label_names.h */
     bool opcodes;             /* samples have labels for the leaf's instruction in addition */
     bool qualify;             /* functions are named with their modules: json.decoder.JSONDecoder.decode */
+    uint64_t max_depth;       /* deeper stacks lack their middle, see formats/pprof/pprof_limits.h; 0: no limit */
+    uint64_t min_count;       /* rows with fewer samples become one row <rest> for each thread */
+    bool no_comments;         /* no comment holds a text of the recording */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
     struct pprof_part part;   /* the time of the aggregate's samples */
 };
+
+/* When a part begins and ends, since the start of the recording. */
+static inline uint64_t pprof_part_begin_ns(const struct pprof_part *part, const struct tables *tables)
+{
+    return part->from_ns > tables->recording.from_ns ? part->from_ns : tables->recording.from_ns;
+}
+
+static inline uint64_t pprof_part_end_ns(const struct pprof_part *part, const struct tables *tables)
+{
+    const uint64_t end_ns = tables_end_ns(tables);
+    return part->to_ns && part->to_ns < end_ns ? part->to_ns : end_ns;
+}
 
 /* The size of a profile that was written: what readers have limits for. */
 struct pprof_written {
@@ -49,8 +64,12 @@ struct pprof_written {
     size_t numbers; /* ... and how many of these labels have a number instead of a text */
 };
 
-/* Writes the profile, and returns its size. The aggregate must be sorted. Write errors are kept in `to`. */
+/* Writes the profile, and returns its size. The aggregate must be sorted; for LABEL_STATUS
+ * its group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
 struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                                  const struct pprof_style *style);
+
+/* The number of samples that the profile would have. Takes as long as pprof_write() without the writing. */
+size_t pprof_count(const struct tables *tables, const struct aggregate *aggregate, const struct pprof_style *style);
 
 #endif

@@ -11,6 +11,7 @@ const struct pprof_label_row pprof_label_rows[PPROF_LABELS] = {
     [LABEL_RECORDING] = { "recording", true },
     [LABEL_TASK] = { "task", true },
     [LABEL_TASK_ID] = { "task_id", false },
+    [LABEL_STATUS] = { "status", true },
     [LABEL_OPCODE] = { "opcode", true },
     [LABEL_OPCODE_BASE] = { "opcode_base", true },
 };

@@ -14,6 +14,7 @@ enum pprof_label {
     LABEL_RECORDING,
     LABEL_TASK,
     LABEL_TASK_ID,
+    LABEL_STATUS,
     LABEL_OPCODE,
     LABEL_OPCODE_BASE,
     PPROF_LABELS

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/pprof/pprof_labels.h"
 
+#include "formats/pprof/pprof_status.h"
+
 #include <string.h>
 
 /* Labels with their values. Values of absent labels are 0, so equal sets have equal bytes. */
@@ -44,6 +46,8 @@ static struct label_set set_of(struct pprof_labels *labels, const struct tables 
         add_text(labels, &set, LABEL_TASK, tables_task(tables, said->task)->task.name);
         add_number(labels, &set, LABEL_TASK_ID, said->task);
     }
+    if (said->status)
+        add_text(labels, &set, LABEL_STATUS, pprof_status_name(said->status));
     if (said->instruction) {
         const uint32_t base = said->base ? said->base : said->instruction;
         add_text(labels, &set, LABEL_OPCODE, tables_string(tables, said->instruction));

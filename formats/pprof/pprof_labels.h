@@ -5,6 +5,7 @@
  *                                        each sample
  *     recording "shard-2.pyreel"         when there are several recordings
  *     task "Task-7", task_id 7           a sample in an asyncio task; the id is the recording's number of the task
+ *     status "idle"                      what the thread did, see pprof_status.h
  *     opcode "LOAD_ATTR_SLOT", opcode_base "LOAD_ATTR"
  *                                        where the leaf's instruction is known
  *
@@ -21,6 +22,7 @@
 /* What the labels of a sample say. */
 struct pprof_said {
     uint32_t thread, task;
+    uint32_t status;            /* number in pprof_status.h; 0: no label */
     uint32_t instruction, base; /* strings of the tables; 0: no label */
 };
 

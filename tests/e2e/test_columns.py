@@ -169,11 +169,8 @@ def assert_wall(told, name, life, function=None):
 
 
 def assert_no_row_has_more_cpu_than_wall(told):
-    """What no look could get goes to a thread's latest look at its end: one row of each thread may have that, at most what
-    is kept for 64 looks."""
-    threads = [row.labels["thread_id"] for row in told.rows if row.values["cpu"] > row.values["wall"] + INTERVAL]
-    over = [(row.functions[-1], row.values) for row in told.rows if row.values["cpu"] > row.values["wall"] + INTERVAL + 0.1]
-    assert not over and len(threads) == len(set(threads)), (threads, over)
+    over = [(row.functions[-1], row.values) for row in told.rows if row.values["cpu"] > row.values["wall"] + INTERVAL]
+    assert not over, over
 
 
 # ---- wall ----

@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import os
 import pathlib
+import re
 import time
 
 import pytest
@@ -383,6 +384,63 @@ def test_threads_by_name_and_number(shards, tmp_path):
     assert f"no thread of {shard.path} matches --threads Nobody" in ended.messages
 
 
+def test_info_of_a_part(shards):
+    shard = shards[1]
+    main, worker = shard.info["threads"]
+    assert shard.info["part"] is None
+    for options in (["--from", 0.4, "--to", 0.8], ["--to", 0.5, "--threads", "MainThread"], ["--from", 0.9],
+                    ["--threads", worker["tid"]]):
+        part = info(shard.path, *options)
+        given = dict(zip(options[::2], options[1::2]))
+        assert part["samples"] == sum(collapsed_of([shard], *options).values()) > 0
+        assert part["samples"] < shard.info["samples"]
+        begin, end = given.get("--from", 0), given.get("--to", shard.info["duration_s"])
+        assert part["duration_s"] == pytest.approx(end - begin, abs=1e-5)
+        assert (part["ticks"] < shard.info["ticks"]) == ("--from" in given or "--to" in given)
+        assert part["part"] == {"from_s": begin, "to_s": given.get("--to"),
+                                "threads": str(given["--threads"]) if "--threads" in given else None}
+        assert part["threads"] and all(thread["samples"] for thread in part["threads"])
+    text = convert("info", shard.path, "--from", 0.4, "--to", 0.8, "--threads", "MainThread").text
+    assert re.search(r"^part +from 0\.400 s to 0\.800 s, threads MainThread$", text, re.MULTILINE), text
+    assert not re.search(r"^part", convert("info", shard.path).text, re.MULTILINE)
+
+
+def test_times_with_units_and_percentages(shards, tmp_path):
+    shard = shards[1]
+    length = shard.info["duration_s"]
+    for given, meant in ((["--from", "400ms", "--to", "0m0.8"], ["--from", 0.4, "--to", 0.8]),
+                         (["--from", "25%", "--to", "0.9s"], ["--from", f"{length * 0.25:.9f}", "--to", 0.9]),
+                         (["--from", "25%", "--to", "100%"], ["--from", f"{length * 0.25:.9f}"])):
+        assert collapsed_of([shard], *given) == collapsed_of([shard], *meant)
+    part = info(shard.path, "--from", "25%", "--to", "75%")
+    assert part["duration_s"] == pytest.approx(length / 2, abs=1e-5)
+    assert part["part"]["from_s"] == pytest.approx(length / 4, abs=1e-5)
+
+
+def test_a_percentage_of_several_is_that_of_their_time_line(shards, tmp_path):
+    halves = [sum(collapsed_of(shards, *half).values()) for half in (["--to", "50%"], ["--from", "50%"])]
+    assert all(halves) and sum(halves) == sum(shard.info["samples"] for shard in shards)
+    first, second = sorted(shards, key=lambda shard: shard.info["start_unix_ns"])
+    later = (second.info["start_unix_ns"] - first.info["start_unix_ns"]) / 1e9
+    end = max(first.info["duration_s"], second.info["duration_s"] + later)
+    profile = gecko_of(tmp_path, shards, "--from", "50%")
+    assert profile["meta"]["profilingStartTime"] == pytest.approx(end * 500, abs=0.01)
+
+
+def test_a_percentage_needs_a_length(shards, tmp_path):
+    data = shards[0].path.read_bytes()
+    piped = convert("collapsed", "-", "--to", "50%", input=data)
+    assert (piped.code, piped.output) == (1, b"")
+    assert "standard input is read only once, so its length is not known" in piped.messages and "1m30" in piped.messages
+    late = convert("collapsed", shards[0].path, "--from", "90%", "--to", "0.1")
+    assert (late.code, late.output) == (1, b"") and "--to must be later than --from" in late.messages
+    cut = tmp_path / "cut.pyreel"
+    cut.write_bytes(data[:-30])
+    last_s = info(cut)["duration_s"]
+    assert 0 < last_s <= shards[0].info["duration_s"]
+    assert info(cut, "--to", "50%")["part"]["to_s"] == pytest.approx(last_s / 2, abs=1e-5)
+
+
 def test_a_part_of_a_pipe(shards):
     data = shards[0].path.read_bytes()
     piped = convert("collapsed", "-", "--from", "0.2", "--threads", "MainThread", input=data)
@@ -390,7 +448,8 @@ def test_a_part_of_a_pipe(shards):
     assert piped.output == convert("collapsed", shards[0].path, "--from", "0.2", "--threads", "MainThread").output != b""
 
 
-@pytest.mark.parametrize("options", [["--from", "x"], ["--to", "0"], ["--from", "2", "--to", "1"], ["--threads", ""]], ids=" ".join)
+@pytest.mark.parametrize("options", [["--from", "x"], ["--to", "0"], ["--from", "2", "--to", "1"], ["--threads", ""],
+                                     ["--from", "50%", "--to", "40%"], ["--to", "0%"], ["--from", "101%"], ["--from", "1m2h"]], ids=" ".join)
 def test_misuse(shards, options):
     ended = convert("collapsed", shards[0].path, *options)
     assert (ended.code, ended.output) == (2, b"")

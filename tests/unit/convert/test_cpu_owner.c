@@ -76,6 +76,17 @@ static bool hear(void *self, struct event *event, struct fault *why)
     return true;
 }
 
+/* Notes which stack gets CPU time at a thread's end. */
+static bool hear_late(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct told *told = self;
+    if (event->kind == EVENT_LATE_CPU)
+        told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size,
+                                       "%" PRIu32 ":%" PRIu64 " ", event->sample.stack, event->sample.cpu_ns);
+    return true;
+}
+
 struct given {
     enum event_kind kind;
     uint32_t status;
@@ -131,7 +142,7 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
             { EVENT_SAMPLE, OFF, 10, 3 },
             { EVENT_THREAD_END, 0, 0, 0 } } },
         /* more than may be kept, and the rest */
-        { "look 60 late 640 end 0 ", 2, { { EVENT_SAMPLE, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
+        { "look 60 late 40 late 600 end 0 ", 2, { { EVENT_SAMPLE, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
         /* a mode left out the looks that show the time; an end shows the rest */
         { "left out 0 look 10 left out 0 late 5 end 0 ",
           4,
@@ -145,6 +156,34 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
     for (size_t i = 0; i < countof(cases); i++) {
         struct told told;
         assert_int_equal(tell(&told, cases[i].given, cases[i].count), 0);
+        assert_string_equal(told.text, cases[i].text);
+    }
+}
+
+/* Looks at stacks 1, 2, 2, 3 that slept, 10 ns of wall-clock time each. The thread's end shows 25 ns of CPU time, or
+ * more CPU time than all looks have wall-clock time. */
+static void the_rest_goes_to_the_latest_looks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t cpu_ns;
+    } cases[] = { { "3:10 2:15 ", 25 }, { "3:10 2:20 1:10 3:5 ", 45 } };
+    for (size_t i = 0; i < countof(cases); i++) {
+        static const uint32_t stacks[] = { 1, 2, 2, 3 };
+        struct cpu_owner owner = { 0 };
+        struct told told = { 0 };
+        const struct sink output = { .take = hear_late, .self = &told };
+        for (size_t look = 0; look < countof(stacks); look++) {
+            struct event event = { .kind = EVENT_SAMPLE,
+                                   .sample = { .thread = 1, .status = OFF, .stack = stacks[look], .wall_ns = 10 } };
+            event.sample.stands_ns = 10;
+            assert_true(cpu_owner_take(&owner, &event, &output, NULL));
+        }
+        struct event left_out = { .kind = EVENT_LEFT_OUT, .left_out = { .thread = 1, .cpu_ns = cases[i].cpu_ns } };
+        assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
+        assert_true(cpu_owner_finish(&owner, &output, NULL));
+        cpu_owner_free(&owner);
         assert_string_equal(told.text, cases[i].text);
     }
 }
@@ -187,9 +226,8 @@ static void looks_of_an_earlier_time_can_be_settled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_look_stands_for_the_time_between_looks),
-        cmocka_unit_test(jitter_adds_no_time),
-        cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
+        cmocka_unit_test(a_look_stands_for_the_time_between_looks), cmocka_unit_test(jitter_adds_no_time),
+        cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),    cmocka_unit_test(the_rest_goes_to_the_latest_looks),
         cmocka_unit_test(cpu_time_without_a_look_is_counted),
         cmocka_unit_test(looks_of_an_earlier_time_can_be_settled),
     };
