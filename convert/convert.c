@@ -307,12 +307,14 @@ bool conversion_open(struct conversion *conversion, const char *path, struct fau
     return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
 }
 
-bool conversion_close(struct conversion *conversion, const char *path, uint64_t samples, struct fault *why)
+bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why)
 {
     uint64_t written;
     if (!output_close(&conversion->output, &written, why))
         return false;
     report(conversion, path, samples, written);
+    if (conversion->converter->closed)
+        conversion->converter->closed(self, path, written);
     return true;
 }
 
@@ -432,12 +434,12 @@ static int convert(struct run *run)
     bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, &why) &&
                 selection_settle(selection, inputs_length_ns(&run->inputs), &why) && read_all(run, path, &why);
     end_progress(run);
-    if (run->self)
-        run->converter->drop(run->self);
     if (!good)
         output_abandon(&conversion->output);
     else if (!splits(run))
-        good = conversion_close(conversion, path, conversion->tables.samples, &why);
+        good = conversion_close(conversion, run->self, path, conversion->tables.samples, &why);
+    if (run->self)
+        run->converter->drop(run->self);
     if (good) {
         if (!run->merging)
             run->whole = check_whole(run);
@@ -447,7 +449,7 @@ static int convert(struct run *run)
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
-    const bool fine = run->whole || !settings->strict;
+    const bool fine = (run->whole || !settings->strict) && !conversion->refused;
     drop(run);
     free(path);
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;

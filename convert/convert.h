@@ -56,6 +56,7 @@ struct conversion {
     const struct converter *converter;
     const struct inputs *inputs;
     int input_fd; /* the recording that is being read */
+    bool refused; /* set by the converter: the exit code is 1, although everything was written */
     struct settings settings;
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
@@ -105,16 +106,22 @@ struct converter {
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
 
+    /* The output was written to `path`, a file of so many bytes. Called before `drop`, for each file. NULL: nothing is
+     * to do. */
+    void (*closed)(void *self, const char *path, uint64_t bytes);
+
     /* Writes the rest of the output. False with the reason on failure. */
     bool (*finish)(void *self, struct fault *why);
     /* Frees the state. */
     void (*drop)(void *self);
 };
 
-/* Opens conversion->output at `path`, with all checks of -o. False with the reason. Below: finishes the file and
- * reports it as written, with its number of samples. */
+/* Opens conversion->output at `path`, with all checks of -o. False with the reason. */
 bool conversion_open(struct conversion *conversion, const char *path, struct fault *why);
-bool conversion_close(struct conversion *conversion, const char *path, uint64_t samples, struct fault *why);
+
+/* Finishes the file, reports it as written, with its number of samples, and calls converter->closed. `self` is the
+ * state of the converter. False with the reason when the file could not be written. */
+bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why);
 
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);

@@ -55,13 +55,18 @@ static inline uint64_t pprof_part_end_ns(const struct pprof_part *part, const st
     return part->to_ns && part->to_ns < end_ns ? part->to_ns : end_ns;
 }
 
+#define PPROF_DEEP 1000 /* Pyroscope cuts deeper stacks */
+
 /* The size of a profile that was written: what readers have limits for. */
 struct pprof_written {
-    size_t samples; /* distinct stacks with their labels */
-    uint64_t bytes; /* of the whole message, before gzip */
-    size_t deepest; /* locations of the deepest stack */
-    size_t labels;  /* labels of all samples together, ... */
-    size_t numbers; /* ... and how many of these labels have a number instead of a text */
+    size_t samples;        /* distinct stacks with their labels */
+    uint64_t bytes;        /* of the whole message, before gzip */
+    size_t deepest;        /* locations of the deepest stack */
+    uint64_t deep_samples; /* of the recording, whose stacks have more than PPROF_DEEP locations */
+    size_t longest_text;   /* bytes of the longest text, ... */
+    size_t longest_label;  /* ... and of the longest value of a label */
+    size_t labels;         /* labels of all samples together, ... */
+    size_t numbers;        /* ... and how many of these labels have a number instead of a text */
 };
 
 /* Writes the profile, and returns its size. The aggregate must be sorted; for LABEL_STATUS

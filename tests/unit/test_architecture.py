@@ -40,8 +40,7 @@ ROOMS = {
     "convert/filters": MODEL,
     "convert/fleets": ("formats/pprof", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
-                "formats/stream",
-                "formats/tachyon", *MODEL),
+                "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
