@@ -31,9 +31,10 @@ struct inputs {
     bool modes_differ;      /* the recordings were made with different modes */
 };
 
-/* Adds all `paths`, and makes the first pass if it is needed. False with the reason when a file cannot be opened, or is
- * a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its `known` stays
- * false. */
+/* Adds all `paths`, makes the first pass if it is needed, and sorts the recordings by their start. So the order of
+ * `paths` does not matter, except for pipes, whose start is not known yet. False with the reason when a file cannot be
+ * opened, or is a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its
+ * `known` stays false. */
 bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
                  struct fault *why);
 

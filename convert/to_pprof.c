@@ -9,7 +9,6 @@
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
 #include "formats/pprof/pprof_limits.h"
-#include "formats/pprof/pprof_remedies.h"
 #include "formats/pprof/pprof_status.h"
 
 #include <errno.h>
@@ -136,17 +135,11 @@ static void *start(struct conversion *conversion)
 /* Warns of a profile that readers can hardly read, and names the options that help. */
 static void warn_of_many_samples(const struct to_pprof *to)
 {
-    struct pprof_remedy found[PPROF_REMEDIES];
-    const struct checked *latest = &to->latest;
-    const size_t samples = latest->written.samples;
-    const size_t count = pprof_remedies_find(found, latest->tables, latest->aggregate, latest->style, samples);
     fprintf(stderr,
             "pyreel-pprof: warning: the profile has %zu samples (distinct stacks with their labels), and go tool pprof "
-            "will need much time and memory. A part by --from and --to has fewer%s",
-            samples, count ? ", and so has the whole with " : "");
-    for (size_t i = 0; i < count; i++)
-        fprintf(stderr, "%s%s (%zu)", i ? ", " : "", found[i].options, found[i].samples);
-    fprintf(stderr, "\n");
+            "will need much time and memory. ",
+            to->latest.written.samples);
+    check_print_remedies(&to->latest);
 }
 
 /* Writes the profile of an aggregate. */

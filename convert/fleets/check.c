@@ -12,16 +12,15 @@ static void print_finding(enum store store, const struct checked *checked, const
             finding->cure ? "; " : "", finding->cure ? finding->cure : "");
 }
 
-/* Prints the options that make this profile smaller. */
-static void print_remedies(const struct checked *checked)
+void check_print_remedies(const struct checked *checked)
 {
     struct pprof_remedy found[PPROF_REMEDIES];
     const size_t count = pprof_remedies_find(found, checked->tables, checked->aggregate, checked->style,
                                              checked->written.samples);
-    fprintf(stderr, "pyreel-pprof: %s: a smaller profile: ", checked->path);
+    fprintf(stderr, "Fewer with");
     for (size_t i = 0; i < count; i++)
-        fprintf(stderr, "%s leaves %zu samples, ", found[i].options, found[i].samples);
-    fprintf(stderr, "--every, --from and --to split the time\n");
+        fprintf(stderr, " %s (%zu),", found[i].options, found[i].samples);
+    fprintf(stderr, " --from and --to, --every\n");
 }
 
 bool check_profile(enum store store, const struct checked *checked, bool quiet)
@@ -39,8 +38,10 @@ bool check_profile(enum store store, const struct checked *checked, bool quiet)
         accepted = accepted && !findings[i].refused;
         by_size |= findings[i].by_size;
     }
-    if (by_size)
-        print_remedies(checked);
+    if (by_size) {
+        fprintf(stderr, "pyreel-pprof: %s: %zu samples. ", checked->path, checked->written.samples);
+        check_print_remedies(checked);
+    }
     if (accepted && !quiet)
         fprintf(stderr, "pyreel-pprof: %s: %s accepts the profile, by its default limits\n", checked->path,
                 store_name(store));

@@ -16,6 +16,10 @@ struct checked {
     const struct pprof_style *style;
 };
 
+/* Prints on standard error which options make the profile smaller, with the number of samples that each leaves: "Fewer
+ * with --no-labels (3478), --from and --to, --every". */
+void check_print_remedies(const struct checked *checked);
+
 /* Prints on standard error what the store would refuse, cut or ignore; unless `quiet`, also that it refuses nothing.
  * Returns whether the store accepts the profile. */
 bool check_profile(enum store store, const struct checked *checked, bool quiet);
