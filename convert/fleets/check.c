@@ -20,7 +20,7 @@ void check_print_remedies(const struct checked *checked)
     fprintf(stderr, "Fewer with");
     for (size_t i = 0; i < count; i++)
         fprintf(stderr, " %s (%zu),", found[i].options, found[i].samples);
-    fprintf(stderr, " --from and --to, --every\n");
+    fprintf(stderr, " --from and --to, --every for one recording\n");
 }
 
 bool check_profile(enum store store, const struct checked *checked, bool quiet)

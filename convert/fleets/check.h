@@ -17,7 +17,7 @@ struct checked {
 };
 
 /* Prints on standard error which options make the profile smaller, with the number of samples that each leaves: "Fewer
- * with --no-labels (3478), --from and --to, --every". */
+ * with --no-labels (3478), --from and --to, --every for one recording". */
 void check_print_remedies(const struct checked *checked);
 
 /* Prints on standard error what the store would refuse, cut or ignore; unless `quiet`, also that it refuses nothing.

@@ -2,13 +2,21 @@
 """Profiles for stores of many machines: a file for each window of time, also while the program runs."""
 
 import calendar
+import gzip
+import http.server
 import pathlib
+import random
+import re
 import signal
 import subprocess
+import tempfile
+import threading
 import time
+import urllib.parse
 
 import pytest
 
+import made_stream
 import pprof_check
 from environment import CONVERTERS, PROJECT, RECORD
 from recording import ENVIRONMENT, PATIENCE, run, succeed, wait_until
@@ -212,3 +220,198 @@ def test_a_closed_standard_error_costs_no_window(spinning, tmp_path):
         assert live.pprof.wait(PATIENCE) == 0
     finally:
         live.close()
+
+
+# ---- what stores accept ----
+
+def many_stacks(count, depth=80):
+    """Distinct stacks of a program whose calls share their callers."""
+    dice, stacks, stack = random.Random(1), {}, ()
+    while len(stacks) < count:
+        stack = stack[:max(3, len(stack) - dice.randrange(8))]
+        for _ in range(min(dice.randrange(1, 9), depth - len(stack))):
+            function = dice.randrange(600)
+            stack += ((f"function_{function}", f"/srv/app/module_{function % 40}.py", 10 * function + dice.randrange(5)),)
+        stacks[stack] = None
+    return list(stacks)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """Forty recordings of one test run."""
+    folder, stacks = tmp_path_factory.mktemp("shards"), many_stacks(3478)
+    for number in range(40):
+        made_stream.write(folder / f"shard-{number}.pyreel", stacks, pid=1000 + number,
+                          start_unix_ns=time.time_ns() + number)
+    return sorted(folder.glob("*.pyreel"))
+
+
+def test_forty_shards_fit_with_the_option_that_the_check_names(shards, tmp_path):
+    out = tmp_path / "all.pb.gz"
+    ended = run(CONVERTERS["pprof"], "--check", "pyroscope", "-o", out, *shards)
+    assert ended.code == 1
+    size = len(gzip.decompress(out.read_bytes()))
+    assert size > 16 << 20
+    assert "refuses the profile: 139120 samples, at most 16000\n" in ended.messages
+    assert f"refuses the profile: {size} bytes before gzip, at most 4194304\n" in ended.messages
+    assert f"refuses the profile: {size} bytes before gzip in one burst, at most 2097152\n" in ended.messages
+    assert "ignores labels with numbers" in ended.messages and "accepts" not in ended.messages
+    option, samples = re.search(r"Fewer with (--\S+) \((\d+)\)", ended.messages).groups()
+    assert (option, samples) == ("--no-labels", "3478")
+    ended = run(CONVERTERS["pprof"], "--check", "pyroscope", option, "-o", out, *shards)
+    assert ended.code == 0, ended
+    assert ended.messages.count("\n") == 1 and "Pyroscope accepts the profile" in ended.messages
+    small = pprof_check.summary(pprof_check.load(out))
+    assert len(small["samples"]) == 3478 and small["totals"][SAMPLES] == 139120
+    assert len(gzip.decompress(out.read_bytes())) < 2 << 20
+
+
+def made(tmp_path, stacks=(((("f", "f.py", 1),)),), age_s=0):
+    recording = tmp_path / "made.pyreel"
+    made_stream.write(recording, stacks, pid=1, start_unix_ns=time.time_ns() - age_s * SECOND)
+    return recording
+
+
+@pytest.mark.parametrize("age_s, accepted", [(0, True), (3500, True), (3700, False), (-500, True), (-700, False)])
+def test_the_age_of_a_profile(age_s, accepted, tmp_path):
+    ended = run(CONVERTERS["pprof"], "--check", "pyroscope", "-o", tmp_path / "p", made(tmp_path, age_s=age_s))
+    assert ended.code == (0 if accepted else 1)
+    assert ("accepts" in ended.messages) == accepted
+    assert ("refuses the profile" in ended.messages) != accepted
+
+
+def test_deep_stacks_are_cut(tmp_path):
+    recording = made(tmp_path, [[("f", "f.py", line) for line in range(1, depth + 1)] for depth in (999, 1000, 1001, 1500)])
+    ended = run(CONVERTERS["pprof"], "--check", "pyroscope", "-o", tmp_path / "p", recording)
+    assert ended.code == 0 and "deeper than 1000 frames: 2 samples; --max-depth 1000" in ended.messages
+    ended = run(CONVERTERS["pprof"], "--check", "pyroscope", "--max-depth", 1000, "-o", tmp_path / "p", recording)
+    assert ended.code == 0 and "deeper" not in ended.messages
+
+
+def test_long_names_are_cut(tmp_path):
+    recording = made(tmp_path, [[("f" * 65535, "f.py", 1)]])
+    check = [CONVERTERS["pprof"], "--check", "pyroscope", "--no-labels", "-o", tmp_path / "p"]
+    assert "cuts" not in run(*check, recording).messages
+    recording = made(tmp_path, [[("f" * 65536, "f.py", 1)]])
+    assert "cuts the beginning of names: 65536 bytes, at most 65535" in run(*check, recording).messages
+
+
+def test_a_quiet_check_says_only_what_is_wrong(tmp_path):
+    check = [CONVERTERS["pprof"], "-q", "--check", "pyroscope", "--labels", "thread", "-o", tmp_path / "p"]
+    ended = run(*check, made(tmp_path))
+    assert (ended.code, ended.messages) == (0, "")
+    ended = run(*check, made(tmp_path, age_s=7200))
+    assert ended.code == 1 and "seconds old, at most 3600; send each file as soon as" in ended.messages
+
+
+def test_parca_has_other_limits(tmp_path):
+    ended = run(CONVERTERS["pprof"], "--check", "parca", "-o", tmp_path / "p", made(tmp_path, age_s=7200))
+    assert ended.code == 0 and ended.messages == f"pyreel-pprof: {tmp_path}/p: Parca accepts the profile, by its default limits\n"
+
+
+def test_each_window_is_checked(tmp_path):
+    recording = made(tmp_path, [[("f", "f.py", 1)]] * 2500, age_s=7200)
+    ended = split(recording, tmp_path / "windows", 1, "--check", "pyroscope")
+    files = sorted((tmp_path / "windows").iterdir())
+    assert ended.code == 1 and len(files) in (3, 4)  # all are written
+    for path in files:
+        assert f"{path}: Pyroscope refuses the profile" in ended.messages
+
+
+def test_an_unknown_store(tmp_path):
+    ended = run(CONVERTERS["pprof"], "--check", "drawer", made(tmp_path))
+    assert ended.code == 2 and "pyroscope|parca" in ended.messages
+
+
+# ---- the commands of docs/fleets.md ----
+
+class Store(http.server.BaseHTTPRequestHandler):
+    """Takes profiles as Pyroscope's /ingest and the collector's /v1/pprof do, within the limits of docs/fleets.md."""
+
+    def answer(self, body):
+        url = urllib.parse.urlparse(self.path)
+        query = urllib.parse.parse_qs(url.query)
+        size = len(gzip.decompress(body))
+        if size > 2 << 20:
+            return 429, f"push rate limit exceeded while adding {size}"
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(body)
+            file.flush()
+            profile, problems = pprof_check.examine(file.name)
+        if problems:
+            return 400, f"failed to parse: {problems}"
+        if url.path == "/v1/pprof":
+            return 204, ""
+        if url.path != "/ingest" or query.get("format") != ["pprof"] or not query.get("name"):
+            return 400, "no path of ours, or no name, or no format"
+        age_s = time.time() - profile["time_nanos"] / 1e9
+        if len(profile["sample"]) > 16000 or not -600 <= age_s <= 3600:
+            return 422, f"{len(profile['sample'])} samples, {age_s} s old"
+        return 200, ""
+
+    def do_POST(self):
+        code, said = self.answer(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.answers.append(code)
+        self.send_response(code)
+        if code != 204:
+            self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def store():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
+    server.answers = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+DOCUMENT = (pathlib.Path(PROJECT) / "docs" / "fleets.md").read_text()
+SCRIPTS = [script for script in re.findall(r"^```sh\n(.*?)^```", DOCUMENT, re.DOTALL | re.MULTILINE) if "curl" in script]
+CURLS = [curl.partition(" &&")[0] for script in SCRIPTS for curl in re.findall(r"curl (?:[^\n]*\\\n)*[^\n]*", script)]
+
+
+def run_in_shell(script, store, folder, **variables):
+    port = store.server_address[1]
+    return subprocess.run(["bash", "-c", re.sub(r"localhost:\d+", f"127.0.0.1:{port}", script)], cwd=folder,
+                          env={**ENVIRONMENT, **variables}, capture_output=True, timeout=PATIENCE)
+
+
+def test_the_document_has_commands():
+    assert len(CURLS) == 3 and {re.search(r"localhost:\d+/(\w+)", curl)[1] for curl in CURLS} == {"ingest", "v1"}
+
+
+@pytest.mark.parametrize("curl", CURLS)
+def test_a_store_takes_what_curl_sends(curl, store, tmp_path, monkeypatch):
+    monkeypatch.setattr(pprof_check, "REQUIRED_LABELS", {"thread": "text"})
+    split(made(tmp_path, [[("f", "f.py", 1)]] * 2500), tmp_path / "spool", 1, "-q", "--labels", "thread,task")
+    for path in sorted((tmp_path / "spool").iterdir()):
+        done = run_in_shell(curl, store, tmp_path, FILE=str(path))
+        assert done.returncode == 0, done.stderr
+    assert len(store.answers) >= 3 and set(store.answers) <= {200, 204}
+
+
+def test_a_store_refuses_what_the_check_refuses(store, shards, tmp_path, monkeypatch):
+    """Whatever the check says, the store does."""
+    monkeypatch.setattr(pprof_check, "REQUIRED_LABELS", {})
+    for options, recordings in [([], shards), (["--no-labels"], shards), ([], [made(tmp_path, age_s=7200)])]:
+        checked = run(CONVERTERS["pprof"], "--check", "pyroscope", *options, "-o", tmp_path / "p", *recordings)
+        sent = run_in_shell(CURLS[0], store, tmp_path, FILE=str(tmp_path / "p"))
+        assert (checked.code == 0) == (sent.returncode == 0), (checked, sent)
+    assert store.answers == [429, 200, 422]
+
+
+def test_the_loop_sends_each_file_once(store, tmp_path):
+    (loop,) = [script for script in SCRIPTS if script.startswith("while")]
+    split(made(tmp_path, [[("f", "f.py", 1)]] * 2500), tmp_path / "spool", 1, "-q")
+    files = len(list((tmp_path / "spool").iterdir()))
+    run_in_shell(loop.replace("while sleep 5", "for round in 1 2"), store, tmp_path)
+    assert store.answers == [200] * files and not list((tmp_path / "spool").iterdir())
