@@ -21,20 +21,24 @@ def note(kind, *fields):
     return number(kind << 3 | NOTE) + number(len(data)) + data
 
 
-def fields(**values):
-    """The payload of a HEADER or an END; the names of the values are _ and the number of the field."""
+def fields(values):
+    """The payload of a HEADER or an END."""
     out = b""
-    for name, value in values.items():
+    for field, value in values.items():
         data = value.encode() if isinstance(value, str) else number(value)
-        out += number(int(name[1:])) + number(len(data)) + data
+        out += number(field) + number(len(data)) + data
     return out
 
 
-class Definitions:
-    """Numbers of strings, functions and frames, and the notes that define them."""
+class Samples:
+    """One tick for each of these stacks, for any number of recordings. A stack has (function, file, line), root first."""
 
-    def __init__(self):
+    def __init__(self, stacks):
         self.numbers, self.counts, self.notes = {}, {}, []
+        ticks = [self.tick(stack) for stack in stacks]
+        self.count = len(ticks)
+        self.blocks = [(at, b"".join(ticks[at:at + TICKS])) for at in range(0, len(ticks), TICKS)]
+        self.definitions = b"".join(self.notes)
 
     def number_of(self, kind, *what):
         if (kind, *what) not in self.numbers:
@@ -47,23 +51,22 @@ class Definitions:
         # no end line and no columns are known
         return self.number_of(FRAME, self.number_of(FUNCTION, *names, 1), line, 0, 0, 0)
 
+    def tick(self, stack):
+        frames = b"".join(number(self.frame(*frame)) for frame in stack)
+        return number(TICK) + number(1 << 3 | SUFFIX) + number(0) + number(len(stack)) + frames
 
-def write(path, stacks, *, pid, start_unix_ns):
-    """A recording of one thread, which has each of the stacks in one tick. A stack is a list of (function, file, line),
-    root first."""
-    made, ticks = Definitions(), []
-    for stack in stacks:
-        frames = b"".join(number(made.frame(*frame)) for frame in stack)
-        ticks.append(number(TICK) + number(1 << 3 | SUFFIX) + number(0) + number(len(stack)) + frames)
+
+def write(path, samples, *, pid, start_unix_ns):
+    """A recording of a process with one thread, which has these Samples."""
     process = note(PROCESS, 1, pid, 0, 0x030D00F0, "/usr/bin/python3.13", "python3.13 app.py", "/srv")
     thread = note(THREAD, 1, 1, pid, 0, 1, 0, "python3.13")
-    blocks = [(HEADER, fields(_1=1, _2="0.1.0", _3="host", _6=start_unix_ns, _8=INTERVAL_NS, _9=UNIT_NS, _10="wall",
-                              _11="all"))]
-    definitions = process + thread + b"".join(made.notes)
-    for at in range(0, len(ticks), TICKS):
-        blocks.append((EVENTS, number(at) + definitions + b"".join(ticks[at:at + TICKS])))
+    blocks = [(HEADER, fields({1: 1, 2: "0.1.0", 3: "host", 6: start_unix_ns, 8: INTERVAL_NS, 9: UNIT_NS, 10: "wall",
+                               11: "all"}))]
+    definitions = process + thread + samples.definitions
+    for base, ticks in samples.blocks:
+        blocks.append((EVENTS, number(base) + definitions + ticks))
         definitions = b""
-    blocks.append((END, fields(_1=TARGET_ENDED, _2=len(stacks) + 1, _3=len(stacks), _4=len(stacks))))
+    blocks.append((END, fields({1: TARGET_ENDED, 2: samples.count + 1, 3: samples.count, 4: samples.count})))
     with open(path, "wb") as file:
         file.write(MAGIC)
         for sequence, (kind, payload) in enumerate(blocks):

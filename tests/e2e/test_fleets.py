@@ -239,9 +239,9 @@ def many_stacks(count, depth=80):
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
     """Forty recordings of one test run."""
-    folder, stacks = tmp_path_factory.mktemp("shards"), many_stacks(3478)
+    folder, samples = tmp_path_factory.mktemp("shards"), made_stream.Samples(many_stacks(3478))
     for number in range(40):
-        made_stream.write(folder / f"shard-{number}.pyreel", stacks, pid=1000 + number,
+        made_stream.write(folder / f"shard-{number}.pyreel", samples, pid=1000 + number,
                           start_unix_ns=time.time_ns() + number)
     return sorted(folder.glob("*.pyreel"))
 
@@ -268,7 +268,7 @@ def test_forty_shards_fit_with_the_option_that_the_check_names(shards, tmp_path)
 
 def made(tmp_path, stacks=(((("f", "f.py", 1),)),), age_s=0):
     recording = tmp_path / "made.pyreel"
-    made_stream.write(recording, stacks, pid=1, start_unix_ns=time.time_ns() - age_s * SECOND)
+    made_stream.write(recording, made_stream.Samples(stacks), pid=1, start_unix_ns=time.time_ns() - age_s * SECOND)
     return recording
 
 
