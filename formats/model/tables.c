@@ -319,6 +319,7 @@ static bool take_left_out(struct tables *tables, const struct left_out *given, s
         return is_loss(tables, "a change of thread", given->thread, why);
     row->left_out += given->ticks;
     row->cpu_ns += given->cpu_ns;
+    row->cpu_known |= given->cpu_ns > 0;
     tables->left_out += given->ticks;
     return true;
 }

@@ -49,7 +49,7 @@ struct thread_row {
     uint32_t life;        /* the entry that has `wall`: a thread has an entry in each interpreter, and one life */
     uint32_t open;        /* entries that have this life and have not ended */
     bool looked;          /* there was a look */
-    bool cpu_known;       /* some samples had a CPU time */
+    bool cpu_known;       /* some looks had a CPU time */
     uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;
     uint32_t depth;

@@ -422,6 +422,20 @@ static void a_thread_has_one_life_in_all_interpreters(void **state)
     }
 }
 
+/* A mode may leave out all looks at a thread. */
+static void cpu_time_without_a_sample_is_known(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    define(&tables);
+    struct event idle = LEFT_OUT(MS, 1, 5, 0), busy = LEFT_OUT(MS, 2, 5, 700);
+    assert_true(tables_take(&tables, &idle, NULL) && tables_take(&tables, &busy, NULL));
+    assert_false(tables.threads[1].cpu_known);
+    assert_true(tables.threads[2].cpu_known);
+    assert_int_equal(tables.threads[2].cpu_ns, 700);
+    tables_free(&tables);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -434,6 +448,7 @@ int main(void)
         cmocka_unit_test(names_can_be_looked_up),
         cmocka_unit_test(deep_stacks_cost_what_changed),
         cmocka_unit_test(a_thread_has_one_life_in_all_interpreters),
+        cmocka_unit_test(cpu_time_without_a_sample_is_known),
         cmocka_unit_test(what_is_not_there_is_not_looked_for),
     };
     return run_all(tests);
