@@ -387,6 +387,7 @@ int main(int argc, char **argv)
         .wanted_size = sizeof(struct info_wanted),
         .apply = apply,
         .runs = true,
+        .sums = true,
         .start = start,
         .finish = finish,
         .drop = free,
