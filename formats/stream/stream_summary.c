@@ -168,7 +168,8 @@ static bool take_task_totals(const struct taking *t, struct cursor fields)
     const uint32_t number = take_number32(&fields);
     const uint64_t samples = take_number(&fields);
     const uint32_t thread = take_number32(&fields);
-    if (fields.bad || number == 0 || number >= t->tables->tasks_count || thread >= t->tables->threads_count)
+    if (fields.bad || number == 0 || number >= t->tables->tasks_count ||
+        (thread != 0 && thread >= t->tables->threads_count))
         return false;
     t->tables->tasks[number].samples = samples;
     t->tables->tasks[number].thread = thread;

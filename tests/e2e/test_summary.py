@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """pyreel-info reads the sums at the end of a whole recording, and shows what reading all samples comes to."""
 import json
+import pathlib
 import zlib
 
 import pytest
 
 import environment
-from environment import CONVERTERS
+import golden
+from environment import CONVERTERS, PROJECT
 from recording import ALL_TICKS, LIVE, attach, convert, info, run, run_record, succeed
 
 MAGIC, HEAD = 8, 24
@@ -85,6 +87,12 @@ def test_the_sums_of_a_command(case, program, tmp_path):
     shown = assert_same(path)
     assert shown["samples"] > 0
     assert len(shown["tasks"]) > 4 or not case.startswith("tasks")
+
+
+def test_the_sums_of_a_recording_that_is_kept():
+    """Made by the first pyreel that wrote sums: later ones read the same, from the sums and from the samples."""
+    path = pathlib.Path(PROJECT) / "tests" / "streams" / "summary-3.14" / golden.RECORDING
+    assert len(assert_same(path)["tasks"]) > 4
 
 
 @pytest.fixture(scope="module")
