@@ -314,6 +314,23 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
+/* Reads the sums that the recording has, if they are all that the output shows. */
+static bool read_sums(struct run *run)
+{
+    return run->converter->sums && !run->merging && !run->conversion.settings.strict &&
+           source_sums(&run->source, &run->conversion.tables);
+}
+
+/* Counts sums that contradict the samples as damage. Only a whole recording can be checked. */
+static void check_sums(struct run *run)
+{
+    const struct source_report report = source_report(&run->source);
+    const struct tables *tables = &run->conversion.tables;
+    if (run->converter->sums && !run->merging && run->conversion.settings.strict && report.complete &&
+        !source_is_damaged(&run->source) && !source_agrees(&run->source, tables))
+        source_forgive(&run->source, "a summary that contradicts the samples");
+}
+
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
@@ -326,7 +343,8 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!source_open(&run->source, fd, &options, &sink, why))
         return leave_out(run, why);
     run->read++;
-    const bool good = convert_events(run, why);
+    const bool good = read_sums(run) || convert_events(run, why);
+    check_sums(run);
     run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)
