@@ -36,6 +36,23 @@ void inputs_close_file(int fd)
         close(fd);
 }
 
+/* ---- identity ---- */
+
+struct identity identity_of(const struct tables *tables)
+{
+    const struct recording *recording = &tables->recording;
+    return (struct identity){ .host = text_copy(recording->host),
+                              .start_unix_ns = recording->start_unix_ns,
+                              .start_monotonic_ns = recording->start_monotonic_ns,
+                              .pid = tables_first_process(tables)->pid };
+}
+
+bool identity_equal(const struct identity *a, const struct identity *b)
+{
+    return (a->start_unix_ns || a->start_monotonic_ns) && a->start_unix_ns == b->start_unix_ns &&
+           a->start_monotonic_ns == b->start_monotonic_ns && a->pid == b->pid && text_equal(a->host, b->host);
+}
+
 /* ---- names ---- */
 
 static struct text file_name(const char *path)
@@ -232,13 +249,18 @@ static bool make_first_pass(struct inputs *inputs, const struct selection *selec
     return good;
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
-                 struct fault *why)
+void inputs_name(struct inputs *inputs, char **paths, size_t count)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
+}
+
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+                 struct fault *why)
+{
+    inputs_name(inputs, paths, count);
     const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
     return !needs_first_pass || make_first_pass(inputs, selection, why);
 }
