@@ -22,8 +22,9 @@ struct input {
     const char *path; /* "-": standard input, which has no first pass */
     dev_t device;     /* identify the file; 0: not known */
     ino_t inode;
-    struct text name; /* file name, or path if file names are equal; UTF-8 */
-    bool known;       /* the first pass has read the recording, and the fields below are valid */
+    struct identity identity; /* found by the first pass */
+    struct text name;         /* file name, or path if file names are equal; UTF-8 */
+    bool known;               /* the first pass has read the recording, and the fields below are valid */
     uint64_t start_unix_ns, interval_ns;
     uint64_t length_ns; /* found only when the selection needs it */
     bool *wanted;       /* by number of a thread: one of the thread's names is in --threads */

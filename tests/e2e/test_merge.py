@@ -15,6 +15,7 @@ import gecko_check
 import golden
 import pprof_check
 from environment import CONVERTERS, PROJECT, need_go
+from plain_stream import started_later
 from recording import Recorder, convert, info, run, run_record, succeed
 
 WORK = """
@@ -50,6 +51,17 @@ def shards(python3, tmp_path_factory):
         ended = recorder.wait()
         assert ended.code == 0, ended
     return [Shard(path, function, info(path, "--verify")) for _, path, function in reversed(started)]
+
+
+@pytest.fixture(scope="module")
+def twins(python3, tmp_path_factory):
+    """A recording, and another one with the same samples, numbers and date."""
+    folder = tmp_path_factory.mktemp("twins")
+    path, twin = folder / "run.pyreel", folder / "twin.pyreel"
+    code = WORK.format(name="work", seconds=0.4)
+    assert run_record("-q", "--compression", "none", "-o", path, "--", python3, "-c", code).code == 0
+    twin.write_bytes(started_later(path.read_bytes()))
+    return [Shard(file, "work", info(file)) for file in (path, twin)]
 
 
 def paths(shards):
@@ -145,31 +157,25 @@ def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
     assert max(starts.values()) - begin > GAP * 0.9e9
 
 
-def test_the_same_pid_twice_is_two_processes(shards, tmp_path):
-    """One recording given twice: every pid, tid and start is the same."""
-    copy = tmp_path / "copy.pyreel"
-    copy.write_bytes(shards[0].path.read_bytes())
-    twice = [shards[0], shards[0]._replace(path=copy)]
-    samples = shards[0].info["samples"]
-    lines = collapsed_of(twice)
-    assert samples_of(lines, "(run);") == samples_of(lines, "(copy);") == samples
-    profile = gecko_of(tmp_path, twice)
+def test_the_same_pid_twice_is_two_processes(twins, tmp_path):
+    samples = twins[0].info["samples"]
+    lines = collapsed_of(twins)
+    assert samples_of(lines, "(run);") == samples_of(lines, "(twin);") == samples
+    profile = gecko_of(tmp_path, twins)
     pids = collections.Counter()
     for thread in profile["threads"]:
         pids[thread["pid"]] += thread["samples"]["length"]
-    pid = shards[0].info["processes"][0]["pid"]
+    pid = twins[0].info["processes"][0]["pid"]
     assert pids == {str(pid): samples, f"{pid}.1": samples}
     assert all(thread["samples"]["weight"] is None for thread in profile["threads"])
     by_recording = collections.Counter()
-    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twice))["samples"]:
+    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twins))["samples"]:
         by_recording[labels["recording"]] += values[0]
-    assert by_recording == {"run": samples, "copy": samples}
+    assert by_recording == {"run": samples, "twin": samples}
 
 
-def test_definitions_are_shared(shards, tmp_path):
-    twin = tmp_path / "twin.pyreel"
-    twin.write_bytes(shards[0].path.read_bytes())
-    alone, twice = (pprof_of(tmp_path, these) for these in ([shards[0]], [shards[0], shards[0]._replace(path=twin)]))
+def test_definitions_are_shared(twins, tmp_path):
+    alone, twice = (pprof_of(tmp_path, these) for these in (twins[:1], twins))
     for table in ("function", "location"):
         assert len(alone[table]) == len(twice[table])
 
@@ -217,6 +223,28 @@ def test_one_that_is_named_twice_is_refused(shards, tmp_path):
         ended = convert("collapsed", twin, path, shards[1].path)
         assert (ended.code, ended.text) == (1, ""), ended
         assert f"{path} and {twin} are the same recording, which would be counted twice" in ended.messages
+
+
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_a_copy_of_a_recording_is_refused(shards, tmp_path, name):
+    path, other = paths(shards)
+    copy, cut, output = tmp_path / "copy.pyreel", tmp_path / "cut.pyreel", tmp_path / "out"
+    copy.write_bytes(path.read_bytes())
+    cut.write_bytes(path.read_bytes()[:-30])  # was copied before its recorder ended
+    for twin in (copy, cut):
+        for more in ([], ["--threads", "MainThread"]):
+            ended = convert(name, path, "-o", output, *more, other, twin)
+            assert (ended.code, ended.text) == (1, ""), ended
+            assert re.search(f"{twin} and {path} are copies of the same recording", ended.messages)
+            assert not output.exists()
+
+
+def test_a_copy_of_a_recording_of_tachyon_is_refused(shards, tmp_path):
+    made = [tmp_path / f"{number}.bin" for number in (1, 2, 3)]
+    for source, file in zip((shards[0], shards[0], shards[1]), made):
+        succeed(CONVERTERS["tachyon"], "-q", "-o", file, source.path)
+    assert "are copies of the same recording" in convert("collapsed", made[0], made[1]).messages
+    assert convert("collapsed", made[0], made[2]).code == 0
 
 
 @pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
