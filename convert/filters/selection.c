@@ -2,17 +2,15 @@
 #include "convert/filters/selection.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/arguments.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS_LIMIT 1e9
-
 bool selection_is_partial(const struct selection *selection)
 {
-    return selection->threads || selection->from_ns || selection->to_ns;
+    return selection->threads || selection->from_ns || selection->to_ns || selection_needs_length(selection);
 }
 
 bool selection_has_time(const struct selection *selection, uint64_t time_ns)
@@ -62,12 +60,47 @@ bool selection_has_thread(const struct selection *selection, const struct tables
     return false;
 }
 
-bool selection_parse_seconds(const char *text, uint64_t *time_ns)
+/* ---- times ---- */
+
+/* Parses a percentage: "25%" → 0.25. False when the text is no percentage from 0 to 100. */
+static bool parse_share(const char *text, double *share)
 {
     char *end;
-    const double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= SECONDS_LIMIT))
-        return false;
-    *time_ns = (uint64_t)(seconds * 1e9 + 0.5);
-    return true;
+    const size_t digits = strspn(text, "0123456789.");
+    *share = strtod(text, &end) / 100;
+    return digits > 0 && end == text + digits && strcmp(end, "%") == 0 && *share <= 1;
+}
+
+bool selection_parse_time(const char *text, uint64_t *time_ns, double *share)
+{
+    *time_ns = 0;
+    if (parse_share(text, share))
+        return true;
+    *share = 0;
+    return arguments_parse_time(text, time_ns);
+}
+
+bool selection_needs_length(const struct selection *selection)
+{
+    return selection->from_share > 0 || selection->to_share > 0;
+}
+
+/* A share of the length; at least 1 ns, because 0 would mean the end in `to_ns`. */
+static uint64_t share_ns(double share, uint64_t length_ns)
+{
+    const uint64_t time_ns = (uint64_t)(share * (double)length_ns + 0.5);
+    return time_ns ? time_ns : 1;
+}
+
+bool selection_settle(struct selection *selection, uint64_t length_ns, struct fault *why)
+{
+    if (selection->from_share > 0)
+        selection->from_ns = share_ns(selection->from_share, length_ns);
+    if (selection->to_share > 0 && selection->to_share < 1)
+        selection->to_ns = share_ns(selection->to_share, length_ns);
+    selection->from_share = selection->to_share = 0;
+    const bool fits = selection->to_ns == 0 || selection->from_ns < selection->to_ns;
+    return fits || length_ns == 0 ||
+           fault(why, "--to must be later than --from: in %.3f s these are %.3f s and %.3f s", (double)length_ns / 1e9,
+                 (double)selection->to_ns / 1e9, (double)selection->from_ns / 1e9);
 }

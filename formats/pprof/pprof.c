@@ -3,8 +3,8 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/exactness.h"
-#include "formats/model/outline.h"
-#include "formats/pprof/pprof_labels.h"
+#include "formats/pprof/pprof_limits.h"
+#include "formats/pprof/pprof_rows.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -50,13 +50,7 @@ struct pprof {
     const struct aggregate *aggregate;
     const struct pprof_style *style;
 
-    struct paths paths; /* find the module of a function; empty when names are not qualified */
-    struct pprof_tables refers;
-    uint32_t *frame_labels; /* by frame: its label, which is the number of its position */
-    struct outline outline; /* each mapping has a node under the root */
-    struct aggregate rows;  /* by (number of the labels, node) */
-    struct pprof_labels labels;
-
+    struct pprof_rows rows;
     struct packet packet;
     uint8_t *packed;
     size_t packed_room;
@@ -76,8 +70,8 @@ static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t col
 {
     const char *type = columns[column].type, *unit = columns[column].unit;
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-    value.type = pprof_tables_string(&pprof->refers, (struct text){ type, strlen(type) });
-    value.unit = pprof_tables_string(&pprof->refers, (struct text){ unit, strlen(unit) });
+    value.type = pprof_tables_string(&pprof->rows.refers, (struct text){ type, strlen(type) });
+    value.unit = pprof_tables_string(&pprof->rows.refers, (struct text){ unit, strlen(unit) });
     return value;
 }
 
@@ -91,78 +85,6 @@ static void write_columns(struct pprof *pprof)
     }
     head.sample_type = list;
     write_message(pprof, &head);
-}
-
-/* The part of a frame that the profile shows. */
-static struct pprof_position position_of(const struct pprof *pprof, const struct frame *frame)
-{
-    switch (pprof->style->detail) {
-    case DETAIL_FUNCTIONS:
-        return (struct pprof_position){ frame->function, pprof->tables->functions[frame->function].first_line, 0 };
-    case DETAIL_COLUMNS:
-        return (struct pprof_position){ frame->function, frame->line, (uint32_t)frame->column + 1 };
-    case DETAIL_LINES:
-        break;
-    }
-    return (struct pprof_position){ frame->function, frame->line, 0 };
-}
-
-static void label_frames(struct pprof *pprof)
-{
-    const struct tables *tables = pprof->tables;
-    pprof->frame_labels = alloc_zeroed(tables->frames_count + 1, sizeof(*pprof->frame_labels));
-    for (size_t i = 1; i < tables->frames_count; i++) {
-        const struct frame *frame = &tables->frames[i];
-        if (frame->number)
-            pprof->frame_labels[i] = pprof_tables_position(&pprof->refers, position_of(pprof, frame));
-    }
-}
-
-static uint32_t process_mapping(struct pprof *pprof, uint32_t process)
-{
-    const struct text executable = pprof->tables->processes[process].process.executable;
-    return pprof_tables_mapping(&pprof->refers, executable.size ? executable : TEXT("python"));
-}
-
-/* Makes the mapping of the first process. pprof takes the first mapping for the main program, and wants one even
- * without samples. */
-static void map_main_program(struct pprof *pprof)
-{
-    const struct tables *tables = pprof->tables;
-    for (size_t i = 1; i < tables->processes_count; i++) {
-        if (tables->processes[i].process.number) {
-            process_mapping(pprof, (uint32_t)i);
-            return;
-        }
-    }
-    pprof_tables_mapping(&pprof->refers, TEXT("python"));
-}
-
-static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
-{
-    struct pprof_said said = { .thread = row->thread, .task = row->task };
-    if (pprof->style->opcodes && row->stack) {
-        const struct frame *leaf = &pprof->tables->frames[pprof->tables->stacks[row->stack].frame];
-        said.instruction = leaf->instruction;
-        said.base = leaf->base;
-    }
-    return pprof_labels_number(&pprof->labels, &said);
-}
-
-/* Merges rows that look the same in the profile. */
-static void merge_rows(struct pprof *pprof)
-{
-    const struct tables *tables = pprof->tables;
-    for (size_t i = 0; i < pprof->aggregate->count; i++) {
-        const struct aggregate_row *row = &pprof->aggregate->rows[i];
-        const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
-        const uint32_t root = outline_child(&pprof->outline, 0, mapping);
-        struct aggregate_row merged = *row;
-        merged.thread = said_of(pprof, row); /* a merged row has the number of its labels here */
-        merged.task = 0;
-        merged.stack = outline_node(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
-        aggregate_add(&pprof->rows, &merged);
-    }
 }
 
 static void write_packet(struct pprof *pprof)
@@ -191,14 +113,6 @@ static uint64_t *take_locations(struct pprof *pprof, size_t depth)
     return taken;
 }
 
-/* The mapping's node above a stack. *depth is the depth of the stack below it. */
-static uint32_t mapping_node(const struct outline *outline, uint32_t node, size_t *depth)
-{
-    for (*depth = 0; outline->nodes[node].caller; ++*depth)
-        node = outline->nodes[node].caller;
-    return node;
-}
-
 static void fill_values(int64_t *values, const struct aggregate_row *row)
 {
     for (size_t i = 0; i < COLUMNS; i++)
@@ -210,7 +124,7 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
     struct packet *packet = &pprof->packet;
     Perftools__Profiles__Label *made = packet->labels[packet->count];
     sample->label = packet->label_lists[packet->count];
-    sample->n_label = pprof_labels_make(&pprof->labels, said, &pprof->refers, made);
+    sample->n_label = pprof_labels_make(&pprof->rows.labels, said, &pprof->rows.refers, made);
     for (size_t i = 0; i < sample->n_label; i++) {
         sample->label[i] = &made[i];
         pprof->written.numbers += made[i].str == 0;
@@ -220,13 +134,14 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
 
 static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
 {
-    const struct stack *nodes = pprof->outline.nodes;
+    const struct outline *outline = &pprof->rows.outline;
+    const struct stack *nodes = outline->nodes;
     size_t depth;
-    const uint32_t mapping = nodes[mapping_node(&pprof->outline, row->stack, &depth)].frame;
+    const uint32_t mapping = nodes[pprof_limits_mapping(outline, row->stack, &depth)].frame;
     uint64_t *locations = take_locations(pprof, depth);
     uint32_t node = row->stack;
     for (size_t i = 0; i < depth; i++, node = nodes[node].caller)
-        locations[i] = pprof_tables_location(&pprof->refers, nodes[node].frame, mapping);
+        locations[i] = pprof_tables_location(&pprof->rows.refers, nodes[node].frame, mapping);
 
     struct packet *packet = &pprof->packet;
     Perftools__Profiles__Sample *sample = &packet->samples[packet->count];
@@ -245,8 +160,12 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
 
 static void write_samples(struct pprof *pprof)
 {
-    for (size_t i = 0; i < pprof->rows.count; i++)
-        add_sample(pprof, &pprof->rows.rows[i]);
+    const struct aggregate *merged = &pprof->rows.merged, *rest = &pprof->rows.rest;
+    for (size_t i = 0; i < merged->count; i++)
+        if (pprof_rows_keep(&pprof->rows, &merged->rows[i]))
+            add_sample(pprof, &merged->rows[i]);
+    for (size_t i = 0; i < rest->count; i++)
+        add_sample(pprof, &rest->rows[i]);
     write_packet(pprof);
 }
 
@@ -275,7 +194,7 @@ __attribute__((format(printf, 3, 4))) static void comment(struct pprof *pprof, P
     if (size < 0)
         return;
     const struct text text = { line, tidy(line, (size_t)size) };
-    profile->comment[profile->n_comment++] = pprof_tables_string(&pprof->refers, text);
+    profile->comment[profile->n_comment++] = pprof_tables_string(&pprof->rows.refers, text);
     free(line);
 }
 
@@ -363,19 +282,14 @@ static void write_rest(struct pprof *pprof)
     rest.comment = comments;
     write_comments(pprof, &rest);
 
-    pprof_tables_make_lists(&pprof->refers, &rest);
+    pprof_tables_make_lists(&pprof->rows.refers, &rest);
     write_message(pprof, &rest);
     pprof_tables_free_lists(&rest);
 }
 
 static void drop(struct pprof *pprof)
 {
-    pprof_tables_free(&pprof->refers);
-    paths_free(&pprof->paths);
-    outline_free(&pprof->outline);
-    aggregate_free(&pprof->rows);
-    pprof_labels_free(&pprof->labels);
-    free(pprof->frame_labels);
+    pprof_rows_free(&pprof->rows);
     free(pprof->packet.locations);
     free(pprof->packed);
     free(pprof);
@@ -389,17 +303,20 @@ struct pprof_written pprof_write(struct output *to, const struct tables *tables,
     pprof->tables = tables;
     pprof->aggregate = aggregate;
     pprof->style = style;
-    if (style->qualify)
-        paths_find(&pprof->paths, tables);
-    pprof_tables_start(&pprof->refers, tables, style->qualify ? &pprof->paths : NULL);
-
+    pprof_rows_make(&pprof->rows, tables, aggregate, style);
     write_columns(pprof);
-    map_main_program(pprof);
-    label_frames(pprof);
-    merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);
     const struct pprof_written written = pprof->written;
     drop(pprof);
     return written;
+}
+
+size_t pprof_count(const struct tables *tables, const struct aggregate *aggregate, const struct pprof_style *style)
+{
+    struct pprof_rows rows;
+    pprof_rows_make(&rows, tables, aggregate, style);
+    const size_t count = pprof_rows_count(&rows);
+    pprof_rows_free(&rows);
+    return count;
 }
