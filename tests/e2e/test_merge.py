@@ -3,6 +3,7 @@
 
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -53,14 +54,6 @@ def shards(python3, tmp_path_factory):
     return [Shard(path, function, info(path, "--verify")) for _, path, function in reversed(started)]
 
 
-RATES_DIFFER = ("pyreel-collapsed: warning: the recordings have different rates, so their numbers of samples cannot be "
-                "compared; use --weight wall\n")
-
-
-def rates_differ(shards):
-    return len({shard.info["rate_hz"] for shard in shards}) > 1
-
-
 @pytest.fixture(scope="module")
 def twins(python3, tmp_path_factory):
     """A recording, and another one with the same samples, numbers and date."""
@@ -70,6 +63,14 @@ def twins(python3, tmp_path_factory):
     assert run_record("-q", "--compression", "none", "-o", path, "--", python3, "-c", code).code == 0
     twin.write_bytes(started_later(path.read_bytes()))
     return [Shard(file, "work", info(file)) for file in (path, twin)]
+
+
+RATES_DIFFER = ("pyreel-collapsed: warning: the recordings have different rates, so their numbers of samples cannot be "
+                "compared; use --weight wall\n")
+
+
+def rates_differ(shards):
+    return len({shard.info["rate_hz"] for shard in shards}) > 1
 
 
 def paths(shards):
@@ -272,7 +273,20 @@ def test_names_that_are_not_utf8(shards, tmp_path, name):
         assert problems == [] and b"odd \\xff" in profile["string_table"]
 
 
-@pytest.mark.parametrize("options", ["--from 1000", "--to 0.000001", "--threads Nobody", "--threads x*,?",
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_the_order_of_the_recordings_does_not_matter(name, shards, tmp_path):
+    """Also for recordings without a date, which are ordered by their names."""
+    undated = [tmp_path / "one.bin", tmp_path / "other.bin"]
+    for shard, path in zip(shards, undated):
+        succeed(CONVERTERS["tachyon"], "-q", "-o", path, shard.path)
+    outputs = []
+    for inputs in itertools.permutations([*paths(shards), *undated]):
+        succeed(CONVERTERS[name], "-q", "-o", tmp_path / "out", *inputs)
+        outputs.append((tmp_path / "out").read_bytes())
+    assert len(outputs) == 24 and len(set(outputs)) == 1
+
+
+@pytest.mark.parametrize("options", ["--from 1000", "--to 1e-9", "--threads Nobody", "--threads x*,?",
                                      "--from 1000 --threads MainThread --mode cpu", "--focus no_such_function",
                                      "--no-idle --from 1000"])
 def test_an_empty_result_is_one_error_for_all_filters(shards, tmp_path, options):
