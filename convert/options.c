@@ -59,8 +59,10 @@ static void print_help(const struct converter *converter)
     printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m "
            "profiling.sampling\nwith --binary; - is standard input.\n",
            converter->name, several ? "..." : "", converter->makes);
-    if (several)
+    if (converter->several == SEVERAL_MERGED)
         printf("Several recordings become one profile with one time line and a process for each.\n");
+    if (converter->several == SEVERAL_LISTED)
+        printf("Several recordings get a line each, and a line of totals.\n");
     if (converter->suffix)
         printf("The output is INPUT%s unless -o names another file.\n", converter->suffix);
     printf("\nOptions, with their default values in parentheses:\n");

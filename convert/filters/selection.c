@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/filters/selection.h"
 
+#include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,21 +18,31 @@ bool selection_has_time(const struct selection *selection, uint64_t time_ns)
     return time_ns >= selection->from_ns && (selection->to_ns == 0 || time_ns < selection->to_ns);
 }
 
-/* Whether a word of --threads means this thread, by number or by name. Blanks around the word are ignored. */
-static bool is_meant(const char *word, size_t size, const struct thread *thread, struct text name)
+/* Whether a thread's name matches a word: the word is the name, or a pattern such as `worker*`. */
+static bool matches_name(struct text word, struct text name)
 {
-    while (size > 0 && *word == ' ') {
-        word++;
-        size--;
-    }
-    while (size > 0 && word[size - 1] == ' ')
-        size--;
-    if (size > 0 && size == name.size && memcmp(word, name.bytes, size) == 0)
+    if (text_equal(word, name))
+        return true;
+    char *pattern = alloc_copy(word.bytes, word.size), *subject = alloc_copy(name.bytes, name.size);
+    const bool matches = fnmatch(pattern, subject, 0) == 0;
+    free(pattern);
+    free(subject);
+    return matches;
+}
+
+/* Whether a word of --threads means this thread, by number or by name. Blanks around the word are ignored. */
+static bool is_meant(struct text word, const struct thread *thread, struct text name)
+{
+    while (word.size > 0 && *word.bytes == ' ')
+        word = (struct text){ word.bytes + 1, word.size - 1 };
+    while (word.size > 0 && word.bytes[word.size - 1] == ' ')
+        word.size--;
+    if (word.size > 0 && matches_name(word, name))
         return true;
     char digits[16] = "", *end;
-    if (size == 0 || size >= sizeof(digits) || *word < '0' || *word > '9')
+    if (word.size == 0 || word.size >= sizeof(digits) || *word.bytes < '0' || *word.bytes > '9')
         return false;
-    memcpy(digits, word, size);
+    memcpy(digits, word.bytes, word.size);
     return strtoul(digits, &end, 10) == thread->tid && *end == '\0';
 }
 
@@ -42,7 +54,7 @@ bool selection_has_thread(const struct selection *selection, const struct tables
     const struct text name = tables_thread_name(tables, number);
     for (const char *word = selection->threads; word; word = strchr(word, ',')) {
         word += *word == ',';
-        if (is_meant(word, strcspn(word, ","), thread, name))
+        if (is_meant((struct text){ word, strcspn(word, ",") }, thread, name))
             return true;
     }
     return false;

@@ -299,6 +299,30 @@ static void stacks_that_look_alike_are_one_node(void **state)
     outline_free(&outline);
 }
 
+/* Frame 1 is dropped, frames 2 and 3 are of one kind. */
+static void frames_are_dropped_and_folded(void **state)
+{
+    (void)state;
+    static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 1 }, { 3, 3 }, { 4, 4 }, { 5, 2 } };
+    static const uint32_t labels[] = { OUTLINE_DROPPED, OUTLINE_DROPPED, 9 | OUTLINE_FOLDS, 9 | OUTLINE_FOLDS, 8 };
+    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
+    struct outline outline = { 0 };
+    const uint32_t root = outline_child(&outline, 0, 9); /* a thread that is named like the kind */
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 0), root);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 1), root);
+    const uint32_t folded = outline_node(&outline, &tables, labels, root, 2);
+    assert_int_not_equal(folded, root);
+    assert_int_equal(outline.nodes[folded].frame, 9);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 3), folded);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 4), folded);
+    const uint32_t below = outline_node(&outline, &tables, labels, root, 6);
+    assert_int_equal(outline.nodes[below].frame, 9);
+    assert_int_equal(outline.nodes[outline.nodes[below].caller].frame, 8);
+    assert_int_equal(outline.nodes[outline.nodes[below].caller].caller, folded);
+    assert_int_equal(outline_node(&outline, &tables, labels, 0, 1), 0);
+    outline_free(&outline);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -312,6 +336,7 @@ int main(void)
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(a_run_stands_for_as_long_as_its_samples),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
+        cmocka_unit_test(frames_are_dropped_and_folded),
     };
     return run_all(tests);
 }
