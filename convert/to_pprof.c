@@ -35,7 +35,7 @@ static const struct argument options[] = {
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
-    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no command lines and other such comments" },
     { 0 },
 };
 
