@@ -11,6 +11,7 @@
 
 enum option_number {
     OPTION_OUTPUT = 1,
+    OPTION_FORCE,
     OPTION_MODE,
     OPTION_FROM,
     OPTION_TO,
@@ -28,6 +29,7 @@ enum option_number {
 
 static const struct argument first_rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
+    { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
     { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
@@ -86,6 +88,9 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     switch ((enum option_number)number) {
     case OPTION_OUTPUT:
         settings->output = optarg;
+        return true;
+    case OPTION_FORCE:
+        settings->force = true;
         return true;
     case OPTION_MODE:
         settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
