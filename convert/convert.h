@@ -34,7 +34,9 @@ struct settings {
     enum frame_detail detail;
     bool opcodes; /* show instructions */
     enum kept_mode mode;
-    void *wanted; /* what the converter's own options say: a struct of the converter */
+    bool no_idle;  /* leave out samples of threads that did not run */
+    char *filters; /* the options that leave out samples, as they were given; NULL: none */
+    void *wanted;  /* what the converter's own options say: a struct of the converter */
 };
 
 /* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
@@ -43,6 +45,8 @@ enum option_set {
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
+    TAKES_NO_IDLE = 1 << 4,
+    FILTERS_SAMPLES = 1 << 16, /* every converter takes them: options of one converter that leave out samples */
 };
 
 /* What the converter makes of several recordings. */
@@ -98,9 +102,15 @@ struct converter {
     /* Applies one of these options to settings->wanted. `value` is NULL when the option takes no value. False when the
      * option does not accept the value; the message then names the form that the row's help shows. */
     bool (*apply)(struct settings *settings, int number, const char *value);
+    /* Why the options cannot be used together, or a value is wrong; NULL: they can. The function may be NULL. */
+    const char *(*problem)(const struct settings *settings);
+    /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
+    void (*forget)(void *wanted);
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
+    bool sums; /* the output shows sums of the tables and nothing else: samples need not be read where the file has the
+                * sums of all its samples */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
                       * output then accepts EVENT_LATE_CPU */
 
@@ -122,6 +132,10 @@ struct converter {
     /* Frees the state. */
     void (*drop)(void *self);
 };
+
+/* For `finish`, when the converter's own options left out all samples: says so in the words that all filters share, and
+ * returns false. True when no option leaves out samples: then the recording has none. */
+bool convert_nothing_left(const struct conversion *conversion, struct fault *why);
 
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);

@@ -42,30 +42,14 @@ static bool apply(struct settings *settings, int number, const char *value)
 
 struct info {
     struct conversion *conversion;
-    struct info_threads threads;
 };
 
 static void *start(struct conversion *conversion)
 {
     struct info *info = alloc_zeroed(1, sizeof(*info));
     info->conversion = conversion;
+    conversion->tables.sums_states = true;
     return info;
-}
-
-static bool take(void *self, struct event *event, struct fault *why)
-{
-    (void)why;
-    struct info *info = self;
-    if (event->kind == EVENT_SAMPLE)
-        info_threads_take(&info->threads, &event->sample);
-    return true;
-}
-
-static void drop(void *self)
-{
-    struct info *info = self;
-    info_threads_free(&info->threads);
-    free(info);
 }
 
 static json_t *json_text(struct text text)
@@ -205,8 +189,8 @@ static json_t *info_json(const struct info *info)
         { "bytes", json_integer((json_int_t)report->bytes) },
         { "blocks", json_count(report->blocks) },
         { "plain_bytes", json_count(report->plain_bytes) },
-        { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
-        { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
+        { "stacks", json_count(tables_stacks(tables)) },
+        { "functions", json_count(tables_functions(tables)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
         { "python", json_string(process->number ? event_python_version_text(version, process->python_version) : "") },
         { "command", json_text(process->command) },
@@ -218,7 +202,7 @@ static json_t *info_json(const struct info *info)
         { "kernel", json_text(recording->kernel) },
         { "machine", json_text(recording->machine) },
         { "processes", processes_json(tables) },
-        { "threads", info_threads_json(&info->threads, tables) },
+        { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
     };
@@ -330,8 +314,7 @@ static void print_size(struct output *to, const struct info *info)
         output_format(to, ", %.2f per sample (%.2f before compression)",
                       (double)report->bytes / (double)tables->samples,
                       (double)report->plain_bytes / (double)tables->samples);
-    output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
-                  tables->functions_count ? tables->functions_count - 1 : 0);
+    output_format(to, "; %" PRIu64 " stacks, %" PRIu64 " functions\n", tables_stacks(tables), tables_functions(tables));
 }
 
 static void print_damage(struct output *to, const struct info *info)
@@ -417,7 +400,7 @@ static bool finish(void *self, struct fault *why)
     }
     print_program(to, info);
     print_totals(to, info);
-    info_threads_print(to, &info->threads, &info->conversion->tables);
+    info_threads_print(to, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);
     print_counters(to, &info->conversion->tables.counters);
     return true;
@@ -485,10 +468,10 @@ int main(int argc, char **argv)
         .recognises = recognises,
         .apply = apply,
         .runs = true,
+        .sums = true,
         .start = start,
-        .take = take,
         .finish = finish,
-        .drop = drop,
+        .drop = free,
     };
     return convert_main(argc, argv, &info);
 }

@@ -168,7 +168,7 @@ def test_binary_output_is_refused_on_a_terminal(path, tmp_path):
 def test_text_is_welcome_on_a_terminal(path, tmp_path):
     code, said = on_terminal(CONVERTERS["collapsed"], path, cwd=tmp_path)
     assert code == 0
-    assert "MainThread (" in said
+    assert "MainThread;" in said
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
