@@ -272,6 +272,26 @@ static bool make_first_pass(struct inputs *inputs, const struct selection *selec
     return good;
 }
 
+/* ---- order ---- */
+
+static int compare_texts(struct text a, struct text b)
+{
+    const size_t common = a.size < b.size ? a.size : b.size;
+    const int order = common ? memcmp(a.bytes, b.bytes, common) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/* Compares by the start, recordings without a known start last; then by name, because recordings may have the same
+ * start; then by path, because the names of files in other encodings may become the same. */
+static int compare_inputs(const void *one, const void *another)
+{
+    const struct input *a = one, *b = another;
+    if (a->start_unix_ns != b->start_unix_ns) /* 0, which is not known, - 1 is the largest number */
+        return a->start_unix_ns - 1 < b->start_unix_ns - 1 ? -1 : 1;
+    const int order = compare_texts(a->name, b->name);
+    return order ? order : strcmp(a->path, b->path);
+}
+
 void inputs_name(struct inputs *inputs, char **paths, size_t count)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
@@ -285,7 +305,10 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
 {
     inputs_name(inputs, paths, count);
     const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
-    return !needs_first_pass || make_first_pass(inputs, selection, why);
+    if (needs_first_pass && !make_first_pass(inputs, selection, why))
+        return false;
+    qsort(inputs->rows, count, sizeof(*inputs->rows), compare_inputs);
+    return true;
 }
 
 uint64_t inputs_length_ns(const struct inputs *inputs)

@@ -48,9 +48,10 @@ bool identity_equal(const struct identity *a, const struct identity *b);
 /* Adds and names all `paths`. */
 void inputs_name(struct inputs *inputs, char **paths, size_t count);
 
-/* Adds all `paths`, and makes the first pass if it is needed. False with the reason when a file cannot be opened, or is
- * a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its `known` stays
- * false. */
+/* Adds all `paths`, makes the first pass if it is needed, and sorts the recordings by their start. So the order of
+ * `paths` does not matter, except for pipes, whose start is not known yet. False with the reason when a file cannot be
+ * opened, or is a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its
+ * `known` stays false. */
 bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
                  struct fault *why);
 

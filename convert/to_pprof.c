@@ -15,7 +15,14 @@
 /* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
 #define MANY_STACKS 200000
 
-enum own_option { OPTION_QUALIFY = OPTION_OWN, OPTION_LABELS, OPTION_NO_LABELS, OPTION_MIN_COUNT, OPTION_MAX_DEPTH };
+enum own_option {
+    OPTION_QUALIFY = OPTION_OWN,
+    OPTION_LABELS,
+    OPTION_NO_LABELS,
+    OPTION_MIN_COUNT,
+    OPTION_MAX_DEPTH,
+    OPTION_NO_COMMENTS,
+};
 
 #define HELP_CONTINUES "\n                               "
 
@@ -27,6 +34,7 @@ static const struct argument options[] = {
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
     { 0 },
 };
 
@@ -55,6 +63,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return parse_number(value, 1, &style->min_count);
     case OPTION_MAX_DEPTH:
         return parse_number(value, PPROF_LEAST_DEPTH, &style->max_depth);
+    case OPTION_NO_COMMENTS:
+        return style->no_comments = true;
     }
     return false;
 }

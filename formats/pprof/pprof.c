@@ -2,41 +2,22 @@
 #include "formats/pprof/pprof.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/exactness.h"
+#include "formats/pprof/pprof_columns.h"
+#include "formats/pprof/pprof_comments.h"
 #include "formats/pprof/pprof_limits.h"
 #include "formats/pprof/pprof_rows.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PACKET_SAMPLES      256
-#define PACKET_LOCATIONS    ((size_t)64 << 10) /* locations of a packet, unless a single sample has more */
-#define COMMENT_SIZE        240
-#define COMMENTED_PROCESSES 8
-
-/* The values of a sample. All profiles have the same, because pprof merges and compares only profiles that do. */
-static const struct {
-    const char *type, *unit;
-    enum aggregate_sum sum;
-} columns[] = {
-    { "samples", "count", SUM_SAMPLES },
-    { "wall", "nanoseconds", SUM_WALL_NS },
-    { "cpu", "nanoseconds", SUM_CPU_NS },
-    { "gil", "nanoseconds", SUM_GIL_NS },
-    { "gil_wait", "nanoseconds", SUM_GIL_WAIT_NS },
-};
-#define COLUMNS countof(columns)
-#define WALL    1 /* indexes in `columns` */
-#define CPU     2
+#define PACKET_SAMPLES   256
+#define PACKET_LOCATIONS ((size_t)64 << 10) /* locations of a packet, unless a single sample has more */
 
 /* Samples that are written together. */
 struct packet {
     Perftools__Profiles__Sample samples[PACKET_SAMPLES];
     Perftools__Profiles__Sample *list[PACKET_SAMPLES];
-    int64_t values[PACKET_SAMPLES][COLUMNS];
+    int64_t values[PACKET_SAMPLES][PPROF_COLUMNS];
     Perftools__Profiles__Label labels[PACKET_SAMPLES][PPROF_LABELS];
     Perftools__Profiles__Label *label_lists[PACKET_SAMPLES][PPROF_LABELS];
     size_t count;
@@ -66,9 +47,9 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
     pprof->written.bytes += size;
 }
 
-static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t column)
+static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum pprof_column column)
 {
-    const char *type = columns[column].type, *unit = columns[column].unit;
+    const char *type = pprof_columns[column].type, *unit = pprof_columns[column].unit;
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
     value.type = pprof_tables_string(&pprof->rows.refers, (struct text){ type, strlen(type) });
     value.unit = pprof_tables_string(&pprof->rows.refers, (struct text){ unit, strlen(unit) });
@@ -77,9 +58,9 @@ static Perftools__Profiles__ValueType value_type(struct pprof *pprof, size_t col
 
 static void write_columns(struct pprof *pprof)
 {
-    Perftools__Profiles__ValueType types[COLUMNS], *list[COLUMNS];
+    Perftools__Profiles__ValueType types[PPROF_COLUMNS], *list[PPROF_COLUMNS];
     Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < PPROF_COLUMNS; i++) {
         types[i] = value_type(pprof, i);
         list[head.n_sample_type++] = &types[i];
     }
@@ -115,8 +96,8 @@ static uint64_t *take_locations(struct pprof *pprof, size_t depth)
 
 static void fill_values(int64_t *values, const struct aggregate_row *row)
 {
-    for (size_t i = 0; i < COLUMNS; i++)
-        values[i] = (int64_t)row->sums[columns[i].sum];
+    for (size_t i = 0; i < PPROF_COLUMNS; i++)
+        values[i] = (int64_t)row->sums[pprof_columns[i].sum];
 }
 
 static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
@@ -149,7 +130,7 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     sample->n_location_id = depth;
     sample->location_id = locations;
     sample->value = packet->values[packet->count];
-    sample->n_value = COLUMNS;
+    sample->n_value = PPROF_COLUMNS;
     fill_values(sample->value, row);
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
@@ -169,107 +150,13 @@ static void write_samples(struct pprof *pprof)
     write_packet(pprof);
 }
 
-/* Makes a comment one short line, because pprof prints comments above its tables. Returns the new size. */
-static size_t tidy(char *line, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7F)
-            line[i] = ' ';
-    if (size <= COMMENT_SIZE)
-        return size;
-    size = COMMENT_SIZE;
-    while (((unsigned char)line[size] & 0xC0) == 0x80) /* do not cut a character in two */
-        size--;
-    return size;
-}
-
-__attribute__((format(printf, 3, 4))) static void comment(struct pprof *pprof, Perftools__Profiles__Profile *profile,
-                                                          const char *format, ...)
-{
-    char *line;
-    va_list values;
-    va_start(values, format);
-    const int size = vasprintf(&line, format, values);
-    va_end(values);
-    if (size < 0)
-        return;
-    const struct text text = { line, tidy(line, (size_t)size) };
-    profile->comment[profile->n_comment++] = pprof_tables_string(&pprof->rows.refers, text);
-    free(line);
-}
-
-static void comment_process(struct pprof *pprof, Perftools__Profiles__Profile *profile, const struct process *process)
-{
-    char version[32];
-    comment(pprof, profile, "process %" PRIu32 ": Python %s%s%.*s", process->pid,
-            event_python_version_text(version, process->python_version), process->command.size ? ": " : "",
-            (int)process->command.size, process->command.bytes);
-}
-
-/* Adds comments about the exactness, if the recorder counted it. */
-static void comment_exactness(struct pprof *pprof, Perftools__Profiles__Profile *profile)
-{
-    const struct exactness exactness = exactness_of(pprof->tables);
-    char room[EXACTNESS_ROOM];
-    if (exactness.has_left_out && exactness_rate(room, &exactness)[0])
-        comment(pprof, profile, "rate: %s", room);
-    if (exactness_share(room, &exactness)[0])
-        comment(pprof, profile, "%s", room);
-}
-
-/* Names the columns that are 0 because nobody knows them. */
-static void comment_unknown(struct pprof *pprof, Perftools__Profiles__Profile *profile)
-{
-    const struct aggregate *aggregate = pprof->aggregate;
-    for (size_t i = 0; i < COLUMNS; i++) {
-        const enum aggregate_sum sum = columns[i].sum;
-        const uint64_t unknown = aggregate->samples - aggregate_known(aggregate, sum);
-        if (unknown == 0)
-            continue;
-        if (unknown == aggregate->samples)
-            comment(pprof, profile, "column %s is not known and 0: %s", columns[i].type, aggregate_reason(sum));
-        else
-            comment(pprof, profile, "column %s is not known of %" PRIu64 " samples: %s", columns[i].type, unknown,
-                    aggregate_reason(sum));
-    }
-}
-
-/* Adds comments about the recording, in few lines. */
-static void write_comments(struct pprof *pprof, Perftools__Profiles__Profile *profile)
-{
-    const struct tables *tables = pprof->tables;
-    const struct recording *recording = &tables->recording;
-    size_t processes = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].process.number && processes++ < COMMENTED_PROCESSES)
-            comment_process(pprof, profile, &tables->processes[i].process);
-    if (processes > COMMENTED_PROCESSES)
-        comment(pprof, profile, "and %zu more processes", processes - COMMENTED_PROCESSES);
-    if (recording->pyreel_version.size)
-        comment(pprof, profile, "recorded by pyreel %.*s: %.*s", (int)recording->pyreel_version.size,
-                recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
-    comment(pprof, profile, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
-            tables->samples, tables->failed, tables->missing_estimated ? "about " : "", tables->missing,
-            tables->missed);
-    comment_exactness(pprof, profile);
-    if (tables->left_out)
-        comment(pprof, profile, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
-                tables->left_out);
-    comment_unknown(pprof, profile);
-    if (pprof->style->unplaced_cpu_ns)
-        comment(pprof, profile, "%.6f s of CPU time belong to threads without a sample and are not in column cpu",
-                (double)pprof->style->unplaced_cpu_ns / 1e9);
-    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason)
-        comment(pprof, profile, "the recording was cut off");
-}
-
 /* Writes the tables to which samples refer, and the members that occur once. */
 static void write_rest(struct pprof *pprof)
 {
     const struct tables *tables = pprof->tables;
-    int64_t comments[COMMENTED_PROCESSES + 8 + COLUMNS];
+    int64_t comments[PPROF_COMMENTS];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Perftools__Profiles__ValueType wall = value_type(pprof, WALL);
+    Perftools__Profiles__ValueType wall = value_type(pprof, COLUMN_WALL);
     const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->aggregate, SUM_CPU_NS);
 
     const uint64_t from_ns = tables->recording.from_ns;
@@ -278,9 +165,9 @@ static void write_rest(struct pprof *pprof)
     rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
     rest.period_type = &wall;
     rest.period = (int64_t)tables->recording.interval_ns;
-    rest.default_sample_type = cpu_first ? value_type(pprof, CPU).type : wall.type;
+    rest.default_sample_type = cpu_first ? value_type(pprof, COLUMN_CPU).type : wall.type;
     rest.comment = comments;
-    write_comments(pprof, &rest);
+    rest.n_comment = pprof_comments_make(&pprof->rows.refers, pprof->aggregate, pprof->style, comments);
 
     pprof_tables_make_lists(&pprof->rows.refers, &rest);
     write_message(pprof, &rest);

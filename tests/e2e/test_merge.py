@@ -3,6 +3,7 @@
 
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -260,6 +261,19 @@ def test_names_that_are_not_utf8(shards, tmp_path, name):
     else:
         profile, problems = pprof_check.examine(tmp_path / "out")
         assert problems == [] and b"odd \\xff" in profile["string_table"]
+
+
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_the_order_of_the_recordings_does_not_matter(name, shards, tmp_path):
+    """Also for recordings without a date, which are ordered by their names."""
+    undated = [tmp_path / "one.bin", tmp_path / "other.bin"]
+    for shard, path in zip(shards, undated):
+        succeed(CONVERTERS["tachyon"], "-q", "-o", path, shard.path)
+    outputs = []
+    for inputs in itertools.permutations([*paths(shards), *undated]):
+        succeed(CONVERTERS[name], "-q", "-o", tmp_path / "out", *inputs)
+        outputs.append((tmp_path / "out").read_bytes())
+    assert len(outputs) == 24 and len(set(outputs)) == 1
 
 
 def test_a_part_without_samples_is_told(shards):

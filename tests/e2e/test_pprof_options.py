@@ -47,6 +47,7 @@ def totals(profile):
 
 # ---- columns ----
 
+@pytest.mark.pythons("newest")
 def test_a_call_has_its_column_on_request(recorded, profile_of):
     lines, columns = profile_of(recorded.path), profile_of(recorded.path, "--columns")
     assert totals(lines) == totals(columns)
@@ -171,6 +172,7 @@ def test_rare_stacks_are_the_rest_of_their_thread(stream, most, profile_of):
     assert len(rest) == len(rare) and {tuple(labels.values()) for _, labels, _ in rest} == rare
 
 
+@pytest.mark.pythons("newest")
 @pytest.mark.parametrize("most", [3, 4, 10])
 def test_deep_stacks_keep_their_ends(most, recorded, profile_of):
     whole, short = profile_of(recorded.path), profile_of(recorded.path, "--max-depth", most)
@@ -194,3 +196,14 @@ def test_a_limit_is_a_number(option, value):
     ended = convert("pprof", STREAMS / "plain-3.11" / golden.RECORDING, "-o", "-", option, value)
     assert (ended.code, ended.output) == (2, b"")
     assert f"invalid value '{value}' for {option}" in ended.messages
+
+
+# ---- comments ----
+
+@pytest.mark.pythons("newest")
+def test_command_lines_can_be_left_out(recorded, profile_of):
+    usual, bare = (pprof_check.summary(profile_of(recorded.path, *options))["comments"] for options in ((), ("--no-comments",)))
+    commands = [comment for comment in usual if recorded.program in comment]
+    assert len(commands) == 2  # the program's and the recorder's
+    assert bare == [comment for comment in usual if comment not in commands]
+    assert f"{recorded.info['samples']} samples;" in bare[0]

@@ -125,6 +125,24 @@ static const struct event deep_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 4, 0, 0, 0 } },
 };
 
+/* Texts of a recording that may hold a secret. */
+static const struct event secret_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1,
+                                      .pyreel_version = T("0.0-secret"),
+                                      .host = T("secret"),
+                                      .mode = T("secret"),
+                                      .threads_option = T("secret"),
+                                      .command = T("record secret"),
+                                      .interval_ns = MS,
+                                      .time_unit_ns = 1000 } },
+    { EVENT_PROCESS, .process = { 1, 4242, 0, 0x030f02f0, T("/secret/python"), T("run secret"), T("/secret") } },
+    THREAD(1, 1, 4242, "secret"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 7),
+    FRAME(1, 1, 8),
+    SAMPLE(1 * MS, 1, 0, 1),
+};
+
 static void aggregate_story(struct tables *tables, struct aggregate *aggregate, const struct event *told, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -367,6 +385,27 @@ static void what_is_not_known_is_named(void **state)
     bytes_free(&bytes);
 }
 
+/* Command lines may hold secrets; counts and reasons do not. */
+static void no_comment_holds_a_text_of_the_recording(void **state)
+{
+    (void)state;
+    for (int no_comments = 0; no_comments < 2; no_comments++) {
+        const struct pprof_style style = { .no_comments = no_comments };
+        struct pprof_written written;
+        struct bytes bytes = write_story(secret_story, countof(secret_story), &style, &written);
+        Perftools__Profiles__Profile *profile = unpack(&bytes);
+        bool secret = false;
+        for (size_t i = 0; i < profile->n_comment; i++)
+            secret |= strstr(string(profile, profile->comment[i]), "secret") != NULL;
+        assert_int_equal(secret, !no_comments);
+        assert_true(has_comment(profile, "1 samples; 0 failed, 0 lost; 0 ticks missed"));
+        assert_true(has_comment(profile, "column gil is not known and 0: --async all does not record who holds the "
+                                         "interpreter's lock"));
+        perftools__profiles__profile__free_unpacked(profile, NULL);
+        bytes_free(&bytes);
+    }
+}
+
 /* "thread=MainThread thread_id=4242 pid=4242 interpreter=0 task=fetch task_id=1: 1" */
 static void put_labels(char *room, size_t size, const Perftools__Profiles__Profile *profile,
                        const Perftools__Profiles__Sample *sample)
@@ -591,6 +630,7 @@ int main(void)
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
+        cmocka_unit_test(no_comment_holds_a_text_of_the_recording),
         cmocka_unit_test(tasks_and_instructions_are_labels),
         cmocka_unit_test(only_the_wanted_labels_are_there),
         cmocka_unit_test(a_status_is_what_the_columns_say),
