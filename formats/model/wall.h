@@ -16,7 +16,9 @@
  *
  * A gap needs no limit: between two looks, the thread lived. Where the recorder did not look at a thread in the tick
  * before (sample.fresh), and at the first look, the look counts one interval. A look at a thread that is in another
- * interpreter counts nothing here, because the thread's look there counts. */
+ * interpreter counts nothing here, because the thread's look there counts.
+ *
+ * Recordings have sums by these rules. A change here adds one to SUMMARY_RULES (formats/stream/stream_summary.h). */
 #ifndef PYREEL_FORMATS_MODEL_WALL_H
 #define PYREEL_FORMATS_MODEL_WALL_H
 
