@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over samples. An aggregate has one row for each distinct combination of thread, asyncio task and stack. A row
  * holds the number of its samples and sums of their times, so memory grows with distinct stacks and not with samples.
+ * An output that shows more of a sample has rows for groups of statuses, too.
  *
  * `= {0}` is empty. */
 #ifndef PYREEL_FORMATS_MODEL_AGGREGATE_H
@@ -23,6 +24,7 @@ struct aggregate_row {
     uint32_t thread;
     uint32_t task;  /* 0: none */
     uint32_t stack; /* 0: no Python frames */
+    uint32_t group; /* what aggregate.group_of returns of the samples' status; 0: none */
     uint64_t sums[SUMS];
 };
 
@@ -39,10 +41,12 @@ struct aggregate {
     size_t count, room;
     struct aggregate_row waiting[AGGREGATE_WAITING]; /* sums that are not added to `rows` yet */
     uint32_t waiting_count;
-    uint32_t latest[AGGREGATE_THREADS]; /* index in `waiting` of the thread's latest row; another thread's row may be
-                                         * there by now */
-    uint64_t samples;                   /* all samples */
-    uint64_t known[SUMS];               /* samples that say something of the attribute of a sum */
+    uint32_t latest[AGGREGATE_THREADS];    /* index in `waiting` of the thread's latest row; another thread's row may be
+                                            * there by now */
+    uint32_t (*group_of)(uint32_t status); /* samples of different groups have different rows; NULL: there are no
+                                            * groups. Set this before the first sample */
+    uint64_t samples;                      /* all samples */
+    uint64_t known[SUMS];                  /* samples that say something of the attribute of a sum */
 };
 
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
@@ -51,8 +55,8 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 /* Adds the CPU time of EVENT_LATE_CPU, and no sample. */
 void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample);
 
-/* Adds the sums of `given` to the row of the same thread, task and stack, without the batch. Rows stand in the order of
- * first sight. */
+/* Adds the sums of `given` to the row of the same thread, task, stack and group, without the batch. Rows stand in the
+ * order of first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
 
 /* The number of samples of which the sum is known. Below: why the sum is not known of others, for people. */
@@ -62,7 +66,8 @@ const char *aggregate_reason(enum aggregate_sum sum);
 /* Whether the sum is known for at least some samples. */
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);
 
-/* Ends the counting and sorts the rows by thread, task, then stack. Nothing can be added afterwards. */
+/* Ends the counting and sorts the rows by thread, task, then stack; groups stay in the order of first sight. Nothing
+ * can be added afterwards. */
 void aggregate_sort(struct aggregate *aggregate);
 
 /* Frees the rows and makes the aggregate empty. */

@@ -9,8 +9,7 @@
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify)
 {
     *to = (struct pprof_tables){ .tables = tables, .qualify = qualify };
-    to->function_ids = alloc_zeroed(tables->functions_count + 1, sizeof(*to->function_ids));
-    to->positions = alloc_grow(to->positions, &to->positions_room, 1, sizeof(*to->positions));
+    to->function_ids = alloc_zeroed(tables->functions_count + PPROF_SYNTHETICS, sizeof(*to->function_ids));
     pprof_tables_string(to, TEXT(""));
 }
 
@@ -40,12 +39,18 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     return id;
 }
 
+static const struct text synthetic_names[PPROF_SYNTHETICS] = {
+    [PPROF_NO_FRAMES] = { NO_PYTHON_FRAMES, sizeof(NO_PYTHON_FRAMES) - 1 },
+    [PPROF_TRUNCATED] = { "<truncated>", 11 },
+    [PPROF_REST] = { "<rest>", 6 },
+};
+
 /* The name of a function, with its module if that is wanted. A synthetic frame has no file, and so no module. The text
  * is valid until the next call. */
 static struct text function_name(struct pprof_tables *to, uint32_t function)
 {
-    if (function == 0)
-        return TEXT(NO_PYTHON_FRAMES);
+    if (function >= to->tables->functions_count)
+        return synthetic_names[function - to->tables->functions_count];
     const struct text own = tables_function_name(to->tables, function);
     const struct text name = own.size ? own : TEXT("<unknown>");
     if (!to->qualify)
@@ -67,7 +72,7 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     perftools__profiles__function__init(function);
     function->id = id;
     function->name = pprof_tables_string(to, function_name(to, number));
-    if (number) {
+    if (number < to->tables->functions_count) {
         function->filename = pprof_tables_string(to, tables_function_file(to->tables, number));
         function->start_line = to->tables->functions[number].first_line;
     }
@@ -103,6 +108,11 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
     to->positions[number] = position;
     id_index_add(&to->position_index, to->positions, number, hash_of_position);
     return number;
+}
+
+uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which)
+{
+    return pprof_tables_position(to, (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0 });
 }
 
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping)

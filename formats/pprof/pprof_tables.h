@@ -11,8 +11,16 @@
 #include "formats/model/paths.h"
 #include "profile.pb-c.h"
 
+/* Functions that the recording does not have. */
+enum pprof_synthetic {
+    PPROF_NO_FRAMES, /* <no Python frames>, the only frame of a stack without frames */
+    PPROF_TRUNCATED, /* <truncated>, the middle of a stack that is deeper than the limit */
+    PPROF_REST,      /* <rest>, all stacks of a thread that are too rare */
+    PPROF_SYNTHETICS
+};
+
 struct pprof_position {
-    uint32_t function; /* number in the tables; 0: the function that stands for a stack without frames */
+    uint32_t function; /* number in the tables; from tables->functions_count on: a synthetic function */
     uint32_t line;     /* 0: not known */
     uint32_t column;   /* from 1; 0: not known, or not wanted */
 };
@@ -35,7 +43,7 @@ struct pprof_tables {
     size_t mappings_room;
 
     struct id_index position_index;   /* finds the number of a position */
-    struct pprof_position *positions; /* by number; entry 0 is the position of a stack without frames */
+    struct pprof_position *positions; /* by number; entry 0 is unused */
     size_t positions_room;
     uint32_t positions_count; /* without entry 0 */
 
@@ -43,7 +51,7 @@ struct pprof_tables {
     struct pprof_location *locations;
     size_t locations_room;
 
-    uint32_t *function_ids; /* by number in the tables; 0: no id yet */
+    uint32_t *function_ids; /* by number of a function, as in pprof_position; 0: no id yet */
     Perftools__Profiles__Function *functions;
     size_t functions_count, functions_room;
 };
@@ -59,6 +67,9 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
 /* The number of a position. Positions are not written, so unused ones do no harm. */
 uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position);
+
+/* The number of the position of a synthetic function. */
+uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which);
 
 /* The id of the location of a position in a mapping. */
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping);

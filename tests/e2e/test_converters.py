@@ -43,6 +43,24 @@ def test_no_option_abbreviates_another(name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+def test_a_refused_value_gets_an_example(name, tmp_path):
+    """The message has a value that the option accepts: then the program misses something else, a recording or a command."""
+    refused = []
+    for option in re.findall(r" --([a-z-]+) [A-Za-z|]+ ", succeed(PROGRAMS[name], "--help").text):
+        ended = run(PROGRAMS[name], f"--{option}=?!", cwd=tmp_path)
+        assert (ended.code, ended.output) == (2, b"")
+        if "invalid value" not in ended.messages:
+            continue
+        refused.append(option)
+        assert f"invalid value '?!' for --{option}\n" in ended.messages and f"Try 'pyreel-{name} --help'" in ended.messages
+        form = ended.messages.splitlines()[1]
+        examples = re.findall(r"[\w.%*-]+", form.partition(option)[2])
+        assert any("invalid value" not in run(PROGRAMS[name], f"--{option}={example}", cwd=tmp_path).messages
+                   for example in examples), form
+    assert len(refused) >= 2
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_version(name):
     ended = succeed(PROGRAMS[name], "--version")
     assert ended.messages == ""
@@ -148,7 +166,7 @@ def test_binary_output_is_refused_on_a_terminal(path, tmp_path):
 def test_text_is_welcome_on_a_terminal(path, tmp_path):
     code, said = on_terminal(CONVERTERS["collapsed"], path, cwd=tmp_path)
     assert code == 0
-    assert "MainThread (" in said
+    assert "MainThread;" in said
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
