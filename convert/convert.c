@@ -37,6 +37,7 @@ struct run {
     bool stopped;       /* the output refused an event: no recording can be converted */
     bool whole;         /* nothing was missing so far */
     size_t read;        /* number of recordings that could be read */
+    uint64_t samples;   /* samples of all recordings that were read */
     uint64_t lost;      /* lost samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
@@ -93,7 +94,7 @@ static void end_progress(struct run *run)
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
-    return run->mode_filter.mode != KEPT_AS_RECORDED || !converter->needs_status ||
+    return mode_filter_selects(&run->mode_filter) || !converter->needs_status ||
            converter->needs_status(&run->conversion.settings);
 }
 
@@ -213,6 +214,7 @@ static void count_loss(struct run *run)
 {
     struct tables *all = &run->conversion.tables;
     const struct source_report *report = &run->conversion.report;
+    run->samples += samples_read(run);
     run->lost = loss_of(report, tables_of(run), samples_read(run));
     all->missing += run->lost < INT64_MAX - all->missing ? run->lost : INT64_MAX - all->missing;
     all->missing_estimated |= !report->ended && !report->complete;
@@ -267,22 +269,27 @@ static bool check_whole(const struct run *run)
     return conversion->report.complete && !damaged && !short_of;
 }
 
-/* Warns of samples that were left out because they lack the status that the mode needs. mode_filter_finish() fails when
- * all samples lack it. */
+/* Warns of samples that were left out because they lack the status that --mode or --no-idle needs. mode_filter_finish()
+ * fails when all samples lack it. */
 static void warn_of_unknown(const struct run *run)
 {
     if (run->mode_filter.unknown > 0)
         fprintf(stderr,
-                "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that --mode needs and are left out\n",
+                "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that %s needs and are left out\n",
                 run->converter->name, run->mode_filter.unknown,
-                run->conversion.tables.samples + run->mode_filter.dropped);
+                run->conversion.tables.samples + run->mode_filter.dropped, mode_filter_name(&run->mode_filter));
 }
 
-static void warn_of_nothing(const struct run *run)
+/* Warns that numbers of samples stand for different times. */
+static void warn_of_rates(const struct run *run)
 {
-    if (run->merging && run->conversion.tables.samples == 0 && tables_of(run)->samples > 0)
-        fprintf(stderr, "%s: warning: no sample of %s matches --from, --to, --threads and --mode\n",
-                run->converter->name, run->conversion.settings.input);
+    const struct converter *converter = run->converter;
+    const bool only_counts = converter->only_counts && converter->only_counts(&run->conversion.settings);
+    if (only_counts && tables_intervals_differ(&run->conversion.tables))
+        fprintf(stderr,
+                "%s: warning: the recordings have different rates, so their numbers of samples cannot be compared; use "
+                "--weight wall\n",
+                converter->name);
 }
 
 static void warn_of_no_opcodes(const struct run *run)
@@ -335,6 +342,23 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
+/* Reads the sums that the recording has, if they are all that the output shows. */
+static bool read_sums(struct run *run)
+{
+    return run->converter->sums && !run->merging && !run->conversion.settings.strict &&
+           source_sums(&run->source, &run->conversion.tables);
+}
+
+/* Counts sums that contradict the samples as damage. Only a whole recording can be checked. */
+static void check_sums(struct run *run)
+{
+    const struct source_report report = source_report(&run->source);
+    const struct tables *tables = &run->conversion.tables;
+    if (run->converter->sums && !run->merging && run->conversion.settings.strict && report.complete &&
+        !source_is_damaged(&run->source) && !source_agrees(&run->source, tables))
+        source_forgive(&run->source, "a summary that contradicts the samples");
+}
+
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
@@ -347,7 +371,8 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!source_open(&run->source, fd, &options, &sink, why))
         return leave_out(run, why);
     run->read++;
-    const bool good = convert_events(run, why);
+    const bool good = read_sums(run) || convert_events(run, why);
+    check_sums(run);
     run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)
@@ -367,14 +392,14 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
     conversion->input_fd = fd;
-    if (!run->self && !splits(run) && !conversion_open(conversion, output, why)) {
+    if (!run->self && output && !splits(run) && !conversion_open(conversion, output, why)) {
         inputs_close_file(fd);
         return false;
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? unfiltered_output(run)
-                                                                : (struct sink){ .take = take_kept, .self = run };
+        run->output = mode_filter_selects(&run->mode_filter) ? (struct sink){ .take = take_kept, .self = run }
+                                                             : unfiltered_output(run);
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
@@ -385,6 +410,15 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     return good;
 }
 
+bool convert_nothing_left(const struct conversion *conversion, struct fault *why)
+{
+    const struct settings *settings = &conversion->settings;
+    return !settings->filters ||
+           fault(why, "no sample of %s matches %s; pyreel-info shows its times, threads and states", settings->input,
+                 settings->filters);
+}
+
+/* `output` NULL: the recordings become part of a list, which is written later. */
 static bool read_all(struct run *run, const char *output, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
@@ -397,9 +431,6 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
         return fault(why, "none of the recordings could be read; the warnings above say why");
-    if (conversion->settings.selection.threads && !run->merge.found)
-        return fault(why, "no thread of %s matches --threads %s; pyreel-info lists the threads",
-                     conversion->settings.input, conversion->settings.selection.threads);
     const struct sink sink = unfiltered_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
@@ -407,6 +438,8 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     conversion->tables.cut = run->merge.cut;
     if (!mode_filter_finish(&run->mode_filter, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
+        return false;
     const struct sink last = converter_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
@@ -415,36 +448,42 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
 
 static void drop(struct run *run)
 {
+    if (run->self)
+        run->converter->drop(run->self);
     merge_free(&run->merge);
     mode_filter_free(&run->mode_filter);
     cpu_owner_free(&run->conversion.cpu_owner);
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
-    free(run->conversion.settings.wanted);
+}
+
+static bool open_and_read(struct run *run, const char *output, struct fault *why)
+{
+    const struct settings *settings = &run->conversion.settings;
+    struct selection *selection = &run->conversion.settings.selection;
+    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, why) &&
+                      selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
+    end_progress(run);
+    return good;
 }
 
 static int convert(struct run *run)
 {
     struct conversion *conversion = &run->conversion;
     const struct settings *settings = &conversion->settings;
-    struct selection *selection = &conversion->settings.selection;
     struct fault why = { 0 };
     char *path = output_path_make(settings, run->converter);
-    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, &why) &&
-                selection_settle(selection, inputs_length_ns(&run->inputs), &why) && read_all(run, path, &why);
-    end_progress(run);
+    bool good = open_and_read(run, path, &why);
     if (!good)
         output_abandon(&conversion->output);
     else if (!splits(run))
         good = conversion_close(conversion, run->self, path, conversion->tables.samples, &why);
-    if (run->self)
-        run->converter->drop(run->self);
     if (good) {
         if (!run->merging)
             run->whole = check_whole(run);
         warn_of_unknown(run);
-        warn_of_nothing(run);
+        warn_of_rates(run);
         warn_of_no_opcodes(run);
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
@@ -455,23 +494,84 @@ static int convert(struct run *run)
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
+{
+    *run = (struct run){ .converter = converter, .conversion.settings = *settings, .whole = true };
+    run->conversion.converter = converter;
+    run->conversion.inputs = &run->inputs;
+    run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
+    run->merge.to = (struct sink){ .take = take_merged, .self = run };
+    run->merge.selection = &run->conversion.settings.selection;
+    run->mode_filter.mode = settings->mode;
+    run->mode_filter.no_idle = settings->no_idle;
+    run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(run);
+    run->progress_due_ns = now_ns() + PROGRESS_NS;
+}
+
+/* ---- a list of recordings ---- */
+
+/* Reads one of several recordings, and adds it to the list. False: the recording cannot be listed, or is not whole and
+ * has to be. */
+static bool list_recording(const struct converter *converter, const struct settings *all, char **path, void *list)
+{
+    struct run run;
+    struct settings settings = *all;
+    struct fault why = { 0 };
+    settings.inputs = path;
+    settings.inputs_count = 1;
+    begin(&run, converter, &settings);
+    run.conversion.list = list;
+    const bool good = open_and_read(&run, NULL, &why);
+    if (!good)
+        converter->listing->add_failed(list, *path, why.text);
+    else if (!run.merging)
+        run.whole = check_whole(&run);
+    drop(&run);
+    return good && (run.whole || !all->strict);
+}
+
+static bool write_list(struct run *run, void *list, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    char *path = output_path_make(&conversion->settings, run->converter);
+    bool good = conversion_open(conversion, path, why);
+    if (good) {
+        conversion->tables.samples = run->converter->listing->write(list, conversion);
+        good = conversion_close(conversion, run->self, path, conversion->tables.samples, why);
+    }
+    free(path);
+    return good;
+}
+
+static int list_recordings(const struct converter *converter, const struct settings *settings)
+{
+    struct run all;
+    struct fault why = { 0 };
+    bool fine = true;
+    void *list = converter->listing->start();
+    for (size_t i = 0; i < settings->inputs_count; i++)
+        fine &= list_recording(converter, settings, &settings->inputs[i], list);
+    begin(&all, converter, settings);
+    inputs_name(&all.inputs, settings->inputs, settings->inputs_count);
+    const bool good = write_list(&all, list, &why);
+    if (!good)
+        fprintf(stderr, "%s: %s\n", converter->name, why.text);
+    drop(&all);
+    converter->listing->drop(list);
+    return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
-    struct run run = { .converter = converter, .whole = true };
-    struct settings *settings = &run.conversion.settings;
+    struct settings settings = { 0 };
+    struct run run;
     int exit_code;
-    run.conversion.converter = converter;
-    run.conversion.inputs = &run.inputs;
     startup(EXIT_FAILURE);
-    if (!options_read(settings, converter, argc, argv, &exit_code)) {
-        free(settings->wanted);
-        return exit_code;
+    if (options_read(&settings, converter, argc, argv, &exit_code)) {
+        begin(&run, converter, &settings);
+        const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
+        exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
     }
-    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
-    run.merge.to = (struct sink){ .take = take_merged, .self = &run };
-    run.merge.selection = &settings->selection;
-    run.mode_filter.mode = settings->mode;
-    run.show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(&run);
-    run.progress_due_ns = now_ns() + PROGRESS_NS;
-    return convert(&run);
+    options_free(&settings, converter);
+    return exit_code;
 }

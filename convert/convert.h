@@ -29,11 +29,14 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
+    bool force;  /* replace any file */
     bool strict; /* fail when the recording is damaged */
     enum frame_detail detail;
     bool opcodes; /* show instructions */
     enum kept_mode mode;
-    void *wanted; /* what the converter's own options say: a struct of the converter */
+    bool no_idle;  /* leave out samples of threads that did not run */
+    char *filters; /* the options that leave out samples, as they were given; NULL: none */
+    void *wanted;  /* what the converter's own options say: a struct of the converter */
 };
 
 /* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
@@ -42,10 +45,16 @@ enum option_set {
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
+    TAKES_NO_IDLE = 1 << 4,
+    FILTERS_SAMPLES = 1 << 16, /* every converter takes them: options of one converter that leave out samples */
 };
 
 /* What the converter makes of several recordings. */
-enum several { SEVERAL_REFUSED, SEVERAL_MERGED /* one profile */ };
+enum several {
+    SEVERAL_REFUSED,
+    SEVERAL_MERGED, /* one profile */
+    SEVERAL_LISTED, /* a list: each recording is read by itself, and `finish` adds the recording to conversion->list */
+};
 
 #define OPTION_OWN 100 /* the options of one converter have numbers from here on */
 
@@ -62,6 +71,19 @@ struct conversion {
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
     struct output output;
+    void *list; /* with SEVERAL_LISTED and more than one recording; else NULL */
+};
+
+/* The list of a converter with SEVERAL_LISTED. */
+struct listing {
+    /* Makes an empty list. */
+    void *(*start)(void);
+    /* Adds a recording that cannot be listed, with the reason. */
+    void (*add_failed)(void *list, const char *path, const char *reason);
+    /* Writes the list to conversion->output. Returns the number of samples of all recordings. */
+    uint64_t (*write)(void *list, struct conversion *conversion);
+    /* Frees the list. */
+    void (*drop)(void *list);
 };
 
 struct converter {
@@ -69,9 +91,14 @@ struct converter {
     const char *makes;  /* what the program makes: one line for --help */
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     bool binary;        /* the output must not go to a terminal */
+    /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
+     * without
+     * --force, see formats/base/replaced.h. */
+    bool (*recognises)(struct text head);
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
     enum several several;
+    const struct listing *listing; /* with SEVERAL_LISTED */
 
     /* The options that only this converter has; the table ends in a row of zeros. NULL: none. */
     const struct argument *options;
@@ -79,9 +106,10 @@ struct converter {
     /* Applies one of these options to settings->wanted. `value` is NULL when the option takes no value. False when the
      * option does not accept the value; the message then names the form that the row's help shows. */
     bool (*apply)(struct settings *settings, int number, const char *value);
-
-    /* Whether the options can be used together; false with the reason. NULL: yes. */
-    bool (*fits)(const struct settings *settings, struct fault *why);
+    /* Why the options cannot be used together, or a value is wrong; NULL: they can. The function may be NULL. */
+    const char *(*problem)(const struct settings *settings);
+    /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
+    void (*forget)(void *wanted);
 
     /* Whether the output is many files, each for a part of the time. The converter then opens and closes each of them
      * with conversion_open() and conversion_close(), and gets no runs. NULL: no, the output is open from start to
@@ -90,6 +118,8 @@ struct converter {
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
+    bool sums; /* the output shows sums of the tables and nothing else: samples need not be read where the file has the
+                * sums of all its samples */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
                       * output then accepts EVENT_LATE_CPU */
 
@@ -122,6 +152,10 @@ bool conversion_open(struct conversion *conversion, const char *path, struct fau
 /* Finishes the file, reports it as written, with its number of samples, and calls converter->closed. `self` is the
  * state of the converter. False with the reason when the file could not be written. */
 bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why);
+
+/* For `finish`, when the converter's own options left out all samples: says so in the words that all filters share, and
+ * returns false. True when no option leaves out samples: then the recording has none. */
+bool convert_nothing_left(const struct conversion *conversion, struct fault *why);
 
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);

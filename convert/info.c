@@ -2,6 +2,7 @@
 /* pyreel-info: shows what is in a recording, and whether the recording is complete. */
 #include "convert/convert.h"
 
+#include "convert/info_several.h"
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
 #include "formats/base/alloc.h"
@@ -13,13 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
 
 static const struct argument options[] = {
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
-    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block is present and decodes" },
+    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
     { 0 },
 };
 
@@ -42,30 +42,14 @@ static bool apply(struct settings *settings, int number, const char *value)
 
 struct info {
     struct conversion *conversion;
-    struct info_threads threads;
 };
 
 static void *start(struct conversion *conversion)
 {
     struct info *info = alloc_zeroed(1, sizeof(*info));
     info->conversion = conversion;
+    conversion->tables.sums_states = true;
     return info;
-}
-
-static bool take(void *self, struct event *event, struct fault *why)
-{
-    (void)why;
-    struct info *info = self;
-    if (event->kind == EVENT_SAMPLE)
-        info_threads_take(&info->threads, &event->sample);
-    return true;
-}
-
-static void drop(void *self)
-{
-    struct info *info = self;
-    info_threads_free(&info->threads);
-    free(info);
 }
 
 static json_t *json_text(struct text text)
@@ -147,18 +131,6 @@ static json_t *damage_json(const struct info *info)
                      (int)info->conversion->tables.missing_estimated, "first", damage->first.text);
 }
 
-static const char *start_text(char *room, size_t size, uint64_t unix_ns)
-{
-    const time_t whole = (time_t)(unix_ns / 1000000000u);
-    struct tm utc;
-    room[0] = '\0';
-    if (unix_ns == 0)
-        return room; /* not known */
-    gmtime_r(&whole, &utc);
-    strftime(room, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return room;
-}
-
 /* The exit code that a shell would give for the command. -1: there was no command, or it had not ended. */
 static int exit_code(const struct end *end)
 {
@@ -217,20 +189,20 @@ static json_t *info_json(const struct info *info)
         { "bytes", json_integer((json_int_t)report->bytes) },
         { "blocks", json_count(report->blocks) },
         { "plain_bytes", json_count(report->plain_bytes) },
-        { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
-        { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
+        { "stacks", json_count(tables_stacks(tables)) },
+        { "functions", json_count(tables_functions(tables)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
         { "python", json_string(process->number ? event_python_version_text(version, process->python_version) : "") },
         { "command", json_text(process->command) },
         { "recorder_command", json_text(recording->command) },
         { "attached", json_boolean(recording->attached) },
-        { "started", json_string(start_text(started, sizeof(started), recording->start_unix_ns)) },
+        { "started", json_string(event_date_text(started, recording->start_unix_ns)) },
         { "start_unix_ns", json_count(recording->start_unix_ns) },
         { "host", json_text(recording->host) },
         { "kernel", json_text(recording->kernel) },
         { "machine", json_text(recording->machine) },
         { "processes", processes_json(tables) },
-        { "threads", info_threads_json(&info->threads, tables) },
+        { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
     };
@@ -247,11 +219,11 @@ static int write_json(const char *bytes, size_t size, void *output)
     return 0;
 }
 
-static void print_json(const struct info *info)
+/* Prints the object, and frees it. */
+static void print_json(struct output *to, json_t *all)
 {
-    json_t *all = info_json(info);
-    json_dump_callback(all, write_json, &info->conversion->output, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    output_string(&info->conversion->output, "\n");
+    json_dump_callback(all, write_json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    output_string(to, "\n");
     json_decref(all);
 }
 
@@ -300,7 +272,7 @@ static void print_program(struct output *to, const struct info *info)
     }
     if (tables->processes_count > 2)
         print_processes(to, tables);
-    output_format(to, "%-11s %s on ", "recorded", start_text(started, sizeof(started), recording->start_unix_ns));
+    output_format(to, "%-11s %s on ", "recorded", event_date_text(started, recording->start_unix_ns));
     output_text(to, recording->host);
     output_string(to, ", ");
     output_text(to, recording->machine);
@@ -309,14 +281,23 @@ static void print_program(struct output *to, const struct info *info)
     output_string(to, "\n");
 }
 
+static void print_moment(struct output *to, const char *word, uint64_t time_ns, double share)
+{
+    if (share > 0)
+        output_format(to, " %s %g %%", word, share * 100);
+    else
+        output_format(to, " %s %.3f s", word, seconds(time_ns));
+}
+
 /* Says which part of the recording is shown; nothing: all of the recording. */
 static void print_part(struct output *to, const struct selection *part)
 {
     if (!selection_is_partial(part))
         return;
-    output_format(to, "%-11s from %.3f s", "part", seconds(part->from_ns));
-    if (part->to_ns)
-        output_format(to, " to %.3f s", seconds(part->to_ns));
+    output_format(to, "%-11s", "part");
+    print_moment(to, "from", part->from_ns, part->from_share);
+    if (part->to_ns || part->to_share > 0)
+        print_moment(to, "to", part->to_ns, part->to_share);
     else
         output_string(to, " to the end");
     output_format(to, ", threads %s\n", part->threads ? part->threads : "all");
@@ -333,8 +314,7 @@ static void print_size(struct output *to, const struct info *info)
         output_format(to, ", %.2f per sample (%.2f before compression)",
                       (double)report->bytes / (double)tables->samples,
                       (double)report->plain_bytes / (double)tables->samples);
-    output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
-                  tables->functions_count ? tables->functions_count - 1 : 0);
+    output_format(to, "; %" PRIu64 " stacks, %" PRIu64 " functions\n", tables_stacks(tables), tables_functions(tables));
 }
 
 static void print_damage(struct output *to, const struct info *info)
@@ -409,36 +389,89 @@ static void print_counters(struct output *to, const struct counters *counters)
 
 static bool finish(void *self, struct fault *why)
 {
-    (void)why;
     const struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
+    if (info->conversion->list)
+        return info_several_add(info->conversion->list, info->conversion, wanted->json ? info_json(info) : NULL, why);
     if (wanted->json) {
-        print_json(info);
+        print_json(to, info_json(info));
         return true;
     }
     print_program(to, info);
     print_totals(to, info);
-    info_threads_print(to, &info->threads, &info->conversion->tables);
+    info_threads_print(to, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);
     print_counters(to, &info->conversion->tables.counters);
     return true;
 }
 
+/* The first lines of the text begin with these words, and JSON with these members. */
+static bool recognises(struct text head)
+{
+    const struct text starts[] = {
+        TEXT("command "), TEXT("python "), TEXT("process "),          TEXT("recorded "),
+        TEXT("part "),    TEXT("file "),   TEXT("{\n  \"format\": "), TEXT("{\n  \"recordings\": "),
+    };
+    for (size_t i = 0; i < countof(starts); i++)
+        if (text_begins(head, starts[i]))
+            return true;
+    return false;
+}
+
+/* ---- several recordings ---- */
+
+static void *start_list(void)
+{
+    return alloc_zeroed(1, sizeof(struct info_several));
+}
+
+static void add_failed(void *list, const char *path, const char *reason)
+{
+    info_several_add_failed(list, path, reason);
+}
+
+static uint64_t write_list(void *list, struct conversion *conversion)
+{
+    const struct info_wanted *wanted = conversion->settings.wanted;
+    if (wanted->json) {
+        print_json(&conversion->output, info_several_json(list));
+    } else {
+        print_part(&conversion->output, &conversion->settings.selection);
+        info_several_print(&conversion->output, list);
+    }
+    return info_several_samples(list);
+}
+
+static void drop_list(void *list)
+{
+    info_several_free(list);
+    free(list);
+}
+
 int main(int argc, char **argv)
 {
+    static const struct listing listing = {
+        .start = start_list,
+        .add_failed = add_failed,
+        .write = write_list,
+        .drop = drop_list,
+    };
     static const struct converter info = {
         .name = "pyreel-info",
         .makes = "Shows what a recording contains, and whether it is complete.",
         .options = options,
         .wanted_size = sizeof(struct info_wanted),
         .takes = TAKES_SELECTION,
+        .several = SEVERAL_LISTED,
+        .listing = &listing,
+        .recognises = recognises,
         .apply = apply,
         .runs = true,
+        .sums = true,
         .start = start,
-        .take = take,
         .finish = finish,
-        .drop = drop,
+        .drop = free,
     };
     return convert_main(argc, argv, &info);
 }

@@ -11,12 +11,20 @@
 
 #include <sys/types.h>
 
+/* What a recording has in common with its copies, and with no other recording. `= {0}` is of no recording. */
+struct identity {
+    struct text host; /* owned */
+    uint64_t start_unix_ns, start_monotonic_ns;
+    uint32_t pid; /* of the first process */
+};
+
 struct input {
     const char *path; /* "-": standard input, which has no first pass */
     dev_t device;     /* identify the file; 0: not known */
     ino_t inode;
-    struct text name; /* file name, or path if file names are equal; UTF-8 */
-    bool known;       /* the first pass has read the recording, and the fields below are valid */
+    struct identity identity; /* found by the first pass */
+    struct text name;         /* file name, or path if file names are equal; UTF-8 */
+    bool known;               /* the first pass has read the recording, and the fields below are valid */
     uint64_t start_unix_ns, interval_ns;
     uint64_t length_ns; /* found only when the selection needs it */
     bool *wanted;       /* by number of a thread: one of the thread's names is in --threads */
@@ -30,6 +38,15 @@ struct inputs {
     uint64_t interval_ns;   /* the shortest interval */
     bool modes_differ;      /* the recordings were made with different modes */
 };
+
+/* The identity of the recording that these tables are of. The caller frees the host. */
+struct identity identity_of(const struct tables *tables);
+
+/* Whether both are the same recording. False when no start is known. */
+bool identity_equal(const struct identity *a, const struct identity *b);
+
+/* Adds and names all `paths`. */
+void inputs_name(struct inputs *inputs, char **paths, size_t count);
 
 /* Adds all `paths`, makes the first pass if it is needed, and sorts the recordings by their start. So the order of
  * `paths` does not matter, except for pipes, whose start is not known yet. False with the reason when a file cannot be

@@ -39,7 +39,7 @@ static const struct argument options[] = {
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
-    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no command lines and other such comments" },
     { OPTION_EVERY, 0, "every", "SECONDS", 0,
       "write a file for each SECONDS of the clock, 1" HELP_CONTINUES
       "or more; -o names them by their time:" HELP_CONTINUES "app-%Y%m%dT%H%M%S.pb.gz" },
@@ -91,16 +91,14 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
-static bool fits(const struct settings *settings, struct fault *why)
+static const char *problem(const struct settings *settings)
 {
+    static struct fault why;
     const struct wanted *wanted = settings->wanted;
-    if (!wanted->every_ns)
-        return true;
-    if (settings->inputs_count > 1)
-        return fault(why,
-                     "--every takes one recording: a recording is read to its end before the next one, and windows "
-                     "must not wait so long; convert each by itself, their windows begin at the same times");
-    return windows_pattern_fits(settings->output, wanted->every_ns, why);
+    if (wanted->every_ns && settings->inputs_count > 1)
+        return "--every takes one recording: a recording is read to its end before the next one, and windows must not "
+               "wait so long; convert each recording by itself, their windows begin at the same times";
+    return !wanted->every_ns || windows_pattern_fits(settings->output, wanted->every_ns, &why) ? NULL : why.text;
 }
 
 static bool splits(const struct settings *settings)
@@ -256,18 +254,25 @@ static void drop(void *self)
     free(to);
 }
 
+/* A profile begins with a type of its values: field 1, whose field 1 comes first. */
+static bool recognises(struct text head)
+{
+    return head.size > 2 && head.bytes[0] == 0x0A && head.bytes[2] == 0x08;
+}
+
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .suffix = ".pb.gz",
     .binary = true,
+    .recognises = recognises,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
-    .fits = fits,
+    .problem = problem,
     .splits = splits,
     .runs = true,
     .places_cpu = true,

@@ -13,6 +13,7 @@
 #ifndef PYREEL_FORMATS_MODEL_TABLES_H
 #define PYREEL_FORMATS_MODEL_TABLES_H
 
+#include "formats/intern/intern.h"
 #include "formats/intern/stack_index.h"
 #include "formats/model/counters.h"
 #include "formats/model/sink.h"
@@ -37,6 +38,12 @@ struct task_row {
     uint32_t thread;  /* the thread of the latest of these samples */
 };
 
+/* A state of a thread: the time that looks with a known state stand for, and the part of that time in which the thread
+ * was in the state. In nanoseconds. */
+struct state_times {
+    double known_ns, was_ns;
+};
+
 struct thread_row {
     struct thread thread; /* .name is the latest name */
     uint64_t end_ns;      /* 0: not ended */
@@ -44,13 +51,15 @@ struct thread_row {
     uint64_t left_out;    /* ticks in which the thread was read and not sampled because of the mode */
     uint64_t cpu_ns;      /* CPU time, as far as it is known */
     uint64_t wall_ns;     /* time that the samples stand for */
-    struct wall wall;     /* the time that the looks so far account for */
+    struct wall wall;     /* of the life that the thread has in this entry */
     uint32_t life;        /* the entry that has `wall`: a thread has an entry in each interpreter, and one life */
-    bool lives_on;        /* other entries share this entry's life */
-    bool cpu_known;       /* some samples had a CPU time */
+    uint32_t open;        /* entries that have this life and have not ended */
+    bool looked;          /* there was a look */
+    bool cpu_known;       /* some looks had a CPU time */
     uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;
     uint32_t depth;
+    struct state_times states[ATTRIBUTE_STATES]; /* only in tables that sum up states */
 };
 
 /* Arrays by number; entry 0 is unused. */
@@ -67,8 +76,9 @@ struct tables {
         stacks_count; /* entry 0 counts */
     size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
     struct id_index stack_index;
-    bool forgiving;  /* definitions were lost, so a number may jump */
-    uint32_t jumped; /* numbers skipped so far */
+    struct intern_pairs lives; /* (process, tid) -> the entry that has the latest life */
+    bool forgiving;            /* definitions were lost, so a number may jump */
+    uint32_t jumped;           /* numbers skipped so far */
     bool has_recording;
     struct end end; /* .reason is 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
@@ -81,6 +91,12 @@ struct tables {
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* latest time of any event */
     struct counters counters;
+    bool sums_states;  /* set by the owner: the tables sum up the states of threads, which takes time */
+    bool states_known; /* a sample had a status; only in tables that sum up states */
+    struct tables_summed {
+        uint64_t stacks, functions;
+        bool instructions;
+    } summed; /* from a summary, in tables that have no stacks, functions and frames */
 };
 
 /* Takes an event: checks its references, adds its contents, and fills sample.stack, sample.stands_ns and
@@ -107,6 +123,20 @@ const struct task_row *tables_task(const struct tables *tables, uint32_t task);
 /* The name of a thread for people: "MainThread" for a process's main thread (whose kernel name is the program's), else
  * the thread's name, else "Thread". */
 struct text tables_thread_name(const struct tables *tables, uint32_t thread);
+
+/* The numbers of distinct stacks and of functions. */
+static inline uint64_t tables_stacks(const struct tables *tables)
+{
+    return tables->stacks_count ? tables->stacks_count - 1 : tables->summed.stacks;
+}
+
+static inline uint64_t tables_functions(const struct tables *tables)
+{
+    return tables->functions_count ? tables->functions_count - 1 : tables->summed.functions;
+}
+
+/* Frees the stack of a thread that has no more samples, or whose next sample keeps no frame. */
+void tables_forget_stack(struct tables *tables, uint32_t thread);
 
 /* Whether some frames have an instruction. */
 bool tables_have_instructions(const struct tables *tables);

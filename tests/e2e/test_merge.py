@@ -4,6 +4,7 @@
 import collections
 import concurrent.futures
 import itertools
+import json
 import os
 import pathlib
 import re
@@ -15,7 +16,8 @@ import gecko_check
 import golden
 import pprof_check
 from environment import CONVERTERS, PROJECT, need_go
-from recording import Recorder, convert, info, run_record, succeed
+from plain_stream import started_later
+from recording import Recorder, convert, info, run, run_record, succeed
 
 WORK = """
 import sys, threading, time
@@ -52,13 +54,32 @@ def shards(python3, tmp_path_factory):
     return [Shard(path, function, info(path, "--verify")) for _, path, function in reversed(started)]
 
 
+@pytest.fixture(scope="module")
+def twins(python3, tmp_path_factory):
+    """A recording, and another one with the same samples, numbers and date."""
+    folder = tmp_path_factory.mktemp("twins")
+    path, twin = folder / "run.pyreel", folder / "twin.pyreel"
+    code = WORK.format(name="work", seconds=0.4)
+    assert run_record("-q", "--compression", "none", "-o", path, "--", python3, "-c", code).code == 0
+    twin.write_bytes(started_later(path.read_bytes()))
+    return [Shard(file, "work", info(file)) for file in (path, twin)]
+
+
+RATES_DIFFER = ("pyreel-collapsed: warning: the recordings have different rates, so their numbers of samples cannot be "
+                "compared; use --weight wall\n")
+
+
+def rates_differ(shards):
+    return len({shard.info["rate_hz"] for shard in shards}) > 1
+
+
 def paths(shards):
     return [shard.path for shard in shards]
 
 
 def collapsed_of(shards, *options):
-    ended = succeed(CONVERTERS["collapsed"], *options, *paths(shards))
-    assert ended.messages == ""
+    ended = succeed(CONVERTERS["collapsed"], "--ids", *options, *paths(shards))
+    assert ended.messages == (RATES_DIFFER if rates_differ(shards) and "wall" not in options else "")
     lines = [line.rpartition(" ") for line in ended.text.splitlines()]
     return {stack: int(count) for stack, _, count in lines}
 
@@ -145,31 +166,25 @@ def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
     assert max(starts.values()) - begin > GAP * 0.9e9
 
 
-def test_the_same_pid_twice_is_two_processes(shards, tmp_path):
-    """One recording given twice: every pid, tid and start is the same."""
-    copy = tmp_path / "copy.pyreel"
-    copy.write_bytes(shards[0].path.read_bytes())
-    twice = [shards[0], shards[0]._replace(path=copy)]
-    samples = shards[0].info["samples"]
-    lines = collapsed_of(twice)
-    assert samples_of(lines, "(run);") == samples_of(lines, "(copy);") == samples
-    profile = gecko_of(tmp_path, twice)
+def test_the_same_pid_twice_is_two_processes(twins, tmp_path):
+    samples = twins[0].info["samples"]
+    lines = collapsed_of(twins)
+    assert samples_of(lines, "(run);") == samples_of(lines, "(twin);") == samples
+    profile = gecko_of(tmp_path, twins)
     pids = collections.Counter()
     for thread in profile["threads"]:
         pids[thread["pid"]] += thread["samples"]["length"]
-    pid = shards[0].info["processes"][0]["pid"]
+    pid = twins[0].info["processes"][0]["pid"]
     assert pids == {str(pid): samples, f"{pid}.1": samples}
     assert all(thread["samples"]["weight"] is None for thread in profile["threads"])
     by_recording = collections.Counter()
-    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twice))["samples"]:
+    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twins))["samples"]:
         by_recording[labels["recording"]] += values[0]
-    assert by_recording == {"run": samples, "copy": samples}
+    assert by_recording == {"run": samples, "twin": samples}
 
 
-def test_definitions_are_shared(shards, tmp_path):
-    twin = tmp_path / "twin.pyreel"
-    twin.write_bytes(shards[0].path.read_bytes())
-    alone, twice = (pprof_of(tmp_path, these) for these in ([shards[0]], [shards[0], shards[0]._replace(path=twin)]))
+def test_definitions_are_shared(twins, tmp_path):
+    alone, twice = (pprof_of(tmp_path, these) for these in (twins[:1], twins))
     for table in ("function", "location"):
         assert len(alone[table]) == len(twice[table])
 
@@ -220,13 +235,37 @@ def test_one_that_is_named_twice_is_refused(shards, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_a_copy_of_a_recording_is_refused(shards, tmp_path, name):
+    path, other = paths(shards)
+    copy, cut, output = tmp_path / "copy.pyreel", tmp_path / "cut.pyreel", tmp_path / "out"
+    copy.write_bytes(path.read_bytes())
+    cut.write_bytes(path.read_bytes()[:-30])  # was copied before its recorder ended
+    for twin in (copy, cut):
+        for more in ([], ["--threads", "MainThread"]):
+            ended = convert(name, path, "-o", output, *more, other, twin)
+            assert (ended.code, ended.text) == (1, ""), ended
+            assert re.search(f"{twin} and {path} are copies of the same recording", ended.messages)
+            assert not output.exists()
+
+
+def test_a_copy_of_a_recording_of_tachyon_is_refused(shards, tmp_path):
+    made = [tmp_path / f"{number}.bin" for number in (1, 2, 3)]
+    for source, file in zip((shards[0], shards[0], shards[1]), made):
+        succeed(CONVERTERS["tachyon"], "-q", "-o", file, source.path)
+    assert "are copies of the same recording" in convert("collapsed", made[0], made[1]).messages
+    assert convert("collapsed", made[0], made[2]).code == 0
+
+
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
 def test_names_that_are_not_utf8(shards, tmp_path, name):
     odd = tmp_path / os.fsdecode(b"odd \xff.pyreel")
     odd.write_bytes(shards[0].path.read_bytes())
-    ended = convert(name, shards[1].path, "-o", tmp_path / "out", odd)
-    assert (ended.code, ended.messages) == (0, ""), ended
+    roots = ["--roots", "recording,thread"] if name == "collapsed" else []
+    ended = convert(name, shards[1].path, *roots, "-o", tmp_path / "out", odd)
+    warning = RATES_DIFFER if name == "collapsed" and rates_differ(shards) else ""
+    assert (ended.code, ended.messages) == (0, warning), ended
     if name == "collapsed":
-        assert " (odd \\xff);" in (tmp_path / "out").read_text(encoding="utf-8")
+        assert "\nodd \\xff;MainThread;" in (tmp_path / "out").read_text(encoding="utf-8")
     elif name == "gecko":
         assert gecko_check.problems(gecko_check.load(tmp_path / "out")) == []
     else:
@@ -247,11 +286,19 @@ def test_the_order_of_the_recordings_does_not_matter(name, shards, tmp_path):
     assert len(outputs) == 24 and len(set(outputs)) == 1
 
 
-def test_a_part_without_samples_is_told(shards):
-    ended = convert("collapsed", shards[0].path, "--from", "1000")
-    assert (ended.code, ended.text) == (0, "")
-    assert ended.messages == (f"pyreel-collapsed: warning: no sample of {shards[0].path} matches --from, --to, --threads "
-                              "and --mode\n")
+@pytest.mark.parametrize("options", ["--from 1000", "--to 1e-9", "--threads Nobody", "--threads x*,?",
+                                     "--from 1000 --threads MainThread --mode cpu", "--focus no_such_function",
+                                     "--no-idle --from 1000"])
+def test_an_empty_result_is_one_error_for_all_filters(shards, tmp_path, options):
+    own, words = "--focus" in options or "--no-idle" in options, options.split()
+    for name in ("collapsed",) if own else ("collapsed", "gecko", "pprof"):
+        ended = convert(name, shards[0].path, *words, "-o", tmp_path / "out")
+        assert (ended.code, ended.output) == (1, b"")
+        assert ended.messages == (f"pyreel-{name}: no sample of {shards[0].path} matches {options}; pyreel-info shows its "
+                                  "times, threads and states\n")
+        assert list(tmp_path.iterdir()) == []
+    several = convert("collapsed", *paths(shards)[:2], *words)
+    assert several.code == 1 and f"no sample of the recordings matches {options};" in several.messages
 
 
 def test_one_without_a_date_begins_with_the_whole(shards, tmp_path):
@@ -336,8 +383,83 @@ def test_the_output_of_several_has_to_be_named(shards, name):
     assert "several recordings have no default output; name one with -o FILE" in ended.messages
 
 
-def test_info_takes_one(shards):
-    assert convert("info", *paths(shards), "--json").code == 2
+def test_tachyon_takes_one(shards):
+    ended = convert("tachyon", *paths(shards))
+    assert (ended.code, ended.output) == (2, b"") and "one recording at a time" in ended.messages
+
+
+# ---- several, listed ----
+
+def listed(*arguments):
+    """The exit code, and the rows of the table by file."""
+    ended = run(CONVERTERS["info"], *arguments)
+    return ended.code, {line.split()[0]: line.split()[1:] for line in ended.text.splitlines()}
+
+
+@pytest.mark.sanitized("several recordings at once")
+def test_info_lists_several(shards):
+    code, rows = listed(*paths(shards))
+    assert code == 0 and list(rows) == ["file", *map(str, paths(shards)), "total"]
+    for shard in shards:
+        told = shard.info
+        assert rows[str(shard.path)] == [told["started"], f"{told['duration_s']:.3f}", f"{told['rate_hz']:g}", str(told["samples"]),
+                                         "2", str(told["missed"]), str(told["bytes"]), "yes"]
+    sums = [sum(shard.info[key] for shard in shards) for key in ("samples", "missed", "bytes")]
+    assert rows["total"][:3] == ["2", "of", "2"] and rows["total"][-3:] == ["2", "of", "2"]
+    assert [int(cell) for cell in rows["total"][4:8]] == [sums[0], 4, *sums[1:]]
+    assert float(rows["total"][3]) == pytest.approx(sum(shard.info["duration_s"] for shard in shards), abs=0.002)
+
+
+def test_info_lists_several_as_json(shards):
+    told = info(shards[0].path, shards[1].path)
+    assert [recording.pop("file") for recording in told["recordings"]] == [str(shards[1].path), str(shards[0].path)]
+    assert told["recordings"] == [shards[1].info, shards[0].info]
+    totals = told["totals"]
+    for key in ("duration_s", "samples", "ticks", "missed", "failed", "bytes"):
+        assert totals.pop(key) == pytest.approx(sum(shard.info[key] for shard in shards), abs=1e-5)
+    assert totals == {"files": 2, "shown": 2, "whole": 2, "threads": 4}
+
+
+def test_info_lists_a_part_of_each(shards):
+    options = ["--from", "25%", "--to", "75%", "--threads", "MainThread"]
+    parts = {str(shard.path): info(shard.path, *options) for shard in shards}
+    code, rows = listed(*options, *paths(shards))
+    assert code == 0 and " ".join(rows["part"]) == "from 25 % to 75 %, threads MainThread"
+    for path, part in parts.items():
+        assert rows[path][1:5] == [f"{part['duration_s']:.3f}", f"{part['rate_hz']:g}", str(part["samples"]), "1"]
+    for recording in info(*paths(shards), *options)["recordings"]:
+        assert recording["part"] == parts[recording["file"]]["part"]
+
+
+def test_info_lists_what_cannot_be_read_with_the_reason(shards, tmp_path):
+    copy = tmp_path / "copy.pyreel"
+    copy.write_bytes(shards[0].path.read_bytes())
+    bad = {"none.pyreel": "No such file", "text.pyreel": "it is not a pyreel recording",
+           "copy.pyreel": f"it is the same recording as {shards[0].path}"}
+    (tmp_path / "text.pyreel").write_text("no recording\n")
+    files = [*paths(shards), *(tmp_path / name for name in bad)]
+    code, rows = listed(*files)
+    assert code == 1 and rows["total"][:3] == ["2", "of", "5"]
+    for name, reason in bad.items():
+        assert reason in " ".join(rows[str(tmp_path / name)])
+    ended = run(CONVERTERS["info"], "--json", *files)
+    told = json.loads(ended.text)
+    assert ended.code == 1 and [("error" in recording) for recording in told["recordings"]] == [False, False, True, True, True]
+    assert told["totals"]["samples"] == sum(shard.info["samples"] for shard in shards)
+
+
+def test_info_lists_what_is_cut_or_damaged(shards, tmp_path):
+    data = shards[0].path.read_bytes()
+    (tmp_path / "cut.pyreel").write_bytes(data[:-30])
+    at = len(data) - 300  # in the last block with samples
+    (tmp_path / "damaged.pyreel").write_bytes(data[:at] + b"damage" + data[at + 6:])
+    for name, word in (("cut", "no"), ("damaged", "damaged")):
+        files = [shards[1].path, tmp_path / f"{name}.pyreel"]
+        code, rows = listed(*files)
+        assert code == 0 and rows[str(files[1])][-1] == word and rows["total"][-3:] == ["1", "of", "2"]
+        for option in ("--strict", "--verify"):
+            assert listed(option, *files)[0] == 1
+            assert listed(option, *paths(shards))[0] == 0
 
 
 @pytest.mark.parametrize("name", ["gecko", "pprof", "collapsed"])
@@ -393,9 +515,8 @@ def test_threads_by_name_and_number(shards, tmp_path):
     assert both == collapsed_of([shard])
     profile = gecko_of(tmp_path, [shard], "--threads", worker["tid"])
     assert [thread["tid"] for thread in profile["threads"]] == [worker["tid"]]
-    ended = convert("collapsed", shard.path, "--threads", "Nobody")
-    assert (ended.code, ended.output) == (1, b"")
-    assert f"no thread of {shard.path} matches --threads Nobody" in ended.messages
+    assert collapsed_of([shard], "--threads", f"Nobody, Main*,{worker['tid']}") == both
+    assert collapsed_of([shard], "--threads", "[A-M]ain?hread") == collapsed_of([shard], "--threads", "MainThread")
 
 
 def test_info_of_a_part(shards):
