@@ -2,9 +2,9 @@
 /* Writes an aggregate as a pprof profile (schemas/profile.proto). Each row becomes a sample with a count and times, the
  * stack as locations, and labels for the thread and its task.
  *
- *     values    samples/count, and in nanoseconds wall (the default), cpu, gil and gil_wait: time with the
- * interpreter's lock, and waiting for it labels    thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more
- * in formats/pprof/pprof_labels.h
+ *     samples/count, wall/nanoseconds (the default), cpu/nanoseconds
+ *     gil/nanoseconds, gil_wait/nanoseconds: time with the interpreter's lock, and waiting for it
+ *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more in formats/pprof/pprof_labels.h
  *
  * pprof_rows.h has which samples there are. The whole message is never in memory. Samples are packed a few hundred at a
  * time, each packet as a small Profile message: concatenated Profile messages are one profile. Strings, mappings,
