@@ -140,11 +140,18 @@ static void drop(void *self)
     free(to);
 }
 
+/* A profile begins with a type of its values: field 1, whose field 1 comes first. */
+static bool recognises(struct text head)
+{
+    return head.size > 2 && head.bytes[0] == 0x0A && head.bytes[2] == 0x08;
+}
+
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .suffix = ".pb.gz",
     .binary = true,
+    .recognises = recognises,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
