@@ -19,7 +19,7 @@ enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
 
 static const struct argument options[] = {
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
-    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block is present and decodes" },
+    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
     { 0 },
 };
 
