@@ -29,6 +29,7 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
+    bool force;  /* replace any file */
     bool strict; /* fail when the recording is damaged */
     enum frame_detail detail;
     bool opcodes; /* show instructions */
@@ -86,6 +87,10 @@ struct converter {
     const char *makes;  /* what the program makes: one line for --help */
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     bool binary;        /* the output must not go to a terminal */
+    /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
+     * without
+     * --force, see formats/base/replaced.h. */
+    bool (*recognises)(struct text head);
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
     enum several several;
