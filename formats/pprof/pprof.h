@@ -2,14 +2,13 @@
 /* Writes an aggregate as a pprof profile (schemas/profile.proto). Each row becomes a sample with a count and times, the
  * stack as locations, and labels for the thread and its task.
  *
- *     samples/count, wall/nanoseconds (the default: the time that the samples stand for)
- *     cpu/nanoseconds, if some samples have a CPU time
- *     gil/nanoseconds, gil_wait/nanoseconds (time with the lock, and waiting for it), if some samples have a status
+ *     samples/count, wall/nanoseconds (the default), cpu/nanoseconds
+ *     gil/nanoseconds, gil_wait/nanoseconds: time with the interpreter's lock, and waiting for it
  *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more in formats/pprof/pprof_labels.h
  *
- * The whole message is never in memory. Samples are packed a few hundred at a time, each packet as a small Profile
- * message: concatenated Profile messages are one profile. Strings, mappings, functions and locations are numbered at
- * first use and follow at the end, with the members that may occur only once.
+ * pprof_rows.h has which samples there are. The whole message is never in memory. Samples are packed a few hundred at a
+ * time, each packet as a small Profile message: concatenated Profile messages are one profile. Strings, mappings,
+ * functions and locations are numbered at first use and follow at the end, with the members that may occur only once.
  *
  * A location is a function, a line, and on request a column, in a mapping. A mapping is an interpreter's executable;
  * there is one for each distinct executable. Ids count from 1 without gaps and texts occur once. Nothing unused is
@@ -69,8 +68,8 @@ struct pprof_written {
     size_t numbers;        /* ... and how many of these labels have a number instead of a text */
 };
 
-/* Writes the profile, and returns its size. The aggregate must be sorted; for LABEL_STATUS
- * its group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
+/* Writes the profile, and returns its size. The aggregate must be sorted. The label `status` needs an aggregate whose
+ * group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
 struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                                  const struct pprof_style *style);
 
