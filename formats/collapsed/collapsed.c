@@ -250,6 +250,7 @@ static void count_samples(struct collapsed *collapsed, const struct aggregate *a
             roots[row->thread] = thread_root(collapsed, row->thread);
         nodes[i] = leaf_node(collapsed, roots[row->thread], row->stack);
     }
+    outline_end_placing(&collapsed->outline);
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < aggregate->count; i++)
         collapsed->nodes[nodes[i]].sum += aggregate->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];

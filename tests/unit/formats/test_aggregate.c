@@ -267,6 +267,11 @@ static void stacks_that_look_alike_are_one_node(void **state)
     assert_int_equal(outline_node(&outline, &tables, labels, root, 3), pair);
     for (uint32_t node = 1; node <= outline.count; node++)
         assert_true(outline.nodes[node].caller < node);
+    const uint32_t count = outline.count;
+    outline_end_placing(&outline); /* an output still reads the nodes */
+    assert_int_equal(outline.index.room + outline.stacks_room + outline.climb_room, 0);
+    assert_int_equal(outline.count, count);
+    assert_int_equal(outline.nodes[deep].caller, pair);
     outline_free(&outline);
 }
 
