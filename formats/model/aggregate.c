@@ -226,6 +226,19 @@ void aggregate_sort(struct aggregate *aggregate)
         sort_rows(aggregate);
 }
 
+/* The merged rows take the place of the rows that were read: there are never more of them. */
+void aggregate_merge(struct aggregate *aggregate, aggregate_rename *rename, void *self)
+{
+    const size_t count = aggregate->count;
+    aggregate->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct aggregate_row row = aggregate->rows[i];
+        rename(self, &row);
+        aggregate_add(aggregate, &row);
+    }
+    id_index_free(&aggregate->index);
+}
+
 void aggregate_free(struct aggregate *aggregate)
 {
     id_index_free(&aggregate->index);

@@ -65,6 +65,13 @@ bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);
 /* Ends the counting and sorts the rows by thread, task, then stack. Nothing can be added afterwards. */
 void aggregate_sort(struct aggregate *aggregate);
 
+/* Gives a row another thread, task and stack: whatever numbers tell rows apart in an output. */
+typedef void aggregate_rename(void *self, struct aggregate_row *row);
+
+/* Renames all rows of a sorted aggregate, in order, and merges rows that get the same name, in place. The rows stand in
+ * the order of first sight. Nothing can be added afterwards. */
+void aggregate_merge(struct aggregate *aggregate, aggregate_rename *rename, void *self);
+
 /* Frees the rows and makes the aggregate empty. */
 void aggregate_free(struct aggregate *aggregate);
 

@@ -47,13 +47,12 @@ struct packet {
 struct pprof {
     struct output *to;
     const struct tables *tables;
-    const struct aggregate *aggregate;
+    struct aggregate *aggregate; /* once merged, its rows are by (number of the labels, node) */
     const struct pprof_style *style;
 
     struct pprof_tables refers;
     uint32_t *frame_labels; /* by frame: its label, which is a row of function and line */
     struct outline outline; /* each mapping has a node under the root */
-    struct aggregate rows;  /* by (number of the labels, node) */
     struct pprof_labels labels;
 
     struct packet packet;
@@ -135,20 +134,23 @@ static uint32_t said_of(struct pprof *pprof, const struct aggregate_row *row)
     return pprof_labels_number(&pprof->labels, &said);
 }
 
-/* Merges rows that look the same in the profile. */
+/* Names a row by its labels and its node, so that rows that look the same in the profile are merged. */
+static void rename_row(void *self, struct aggregate_row *row)
+{
+    struct pprof *pprof = self;
+    const struct tables *tables = pprof->tables;
+    const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
+    const uint32_t root = outline_child(&pprof->outline, 0, mapping);
+    const uint32_t said = said_of(pprof, row);
+    row->stack = outline_node(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
+    row->thread = said; /* a merged row has the number of its labels here */
+    row->task = 0;
+}
+
 static void merge_rows(struct pprof *pprof)
 {
-    const struct tables *tables = pprof->tables;
-    for (size_t i = 0; i < pprof->aggregate->count; i++) {
-        const struct aggregate_row *row = &pprof->aggregate->rows[i];
-        const uint32_t mapping = process_mapping(pprof, tables->threads[row->thread].thread.process);
-        const uint32_t root = outline_child(&pprof->outline, 0, mapping);
-        struct aggregate_row merged = *row;
-        merged.thread = said_of(pprof, row); /* a merged row has the number of its labels here */
-        merged.task = 0;
-        merged.stack = outline_node(&pprof->outline, tables, pprof->frame_labels, root, row->stack);
-        aggregate_add(&pprof->rows, &merged);
-    }
+    aggregate_merge(pprof->aggregate, rename_row, pprof);
+    outline_end_placing(&pprof->outline);
 }
 
 static void write_packet(struct pprof *pprof)
@@ -225,8 +227,8 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
 
 static void write_samples(struct pprof *pprof)
 {
-    for (size_t i = 0; i < pprof->rows.count; i++)
-        add_sample(pprof, &pprof->rows.rows[i]);
+    for (size_t i = 0; i < pprof->aggregate->count; i++)
+        add_sample(pprof, &pprof->aggregate->rows[i]);
     write_packet(pprof);
 }
 
@@ -352,7 +354,6 @@ static void drop(struct pprof *pprof)
 {
     pprof_tables_free(&pprof->refers);
     outline_free(&pprof->outline);
-    aggregate_free(&pprof->rows);
     pprof_labels_free(&pprof->labels);
     free(pprof->frame_labels);
     free(pprof->packet.locations);
@@ -360,7 +361,7 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+size_t pprof_write(struct output *to, const struct tables *tables, struct aggregate *aggregate,
                    const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
@@ -376,7 +377,7 @@ size_t pprof_write(struct output *to, const struct tables *tables, const struct 
     merge_rows(pprof);
     write_samples(pprof);
     write_rest(pprof);
-    const size_t samples = pprof->rows.count;
+    const size_t samples = pprof->aggregate->count;
     drop(pprof);
     return samples;
 }

@@ -31,8 +31,8 @@ struct pprof_style {
 };
 
 /* Writes the profile. Returns the number of its samples (distinct stacks with their labels). The aggregate must be
- * sorted. Write errors are kept in `to`. */
-size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+ * sorted; the rows that look the same in the profile are merged in it. Write errors are kept in `to`. */
+size_t pprof_write(struct output *to, const struct tables *tables, struct aggregate *aggregate,
                    const struct pprof_style *style);
 
 #endif

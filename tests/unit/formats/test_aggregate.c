@@ -240,6 +240,38 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
     aggregate_free(&aggregate);
 }
 
+/* Threads are merged, and of stacks the odd with the even ones. */
+static void rename_row(void *self, struct aggregate_row *row)
+{
+    uint32_t *renamed = self;
+    assert_int_equal(row->sums[SUM_WALL_NS], (*renamed)++); /* in the order of the sorted rows */
+    *row = (struct aggregate_row){ 9, 0, 10 - row->stack / 2, { row->sums[SUM_SAMPLES], row->sums[SUM_WALL_NS] } };
+}
+
+static void rows_of_one_name_are_merged_in_place(void **state)
+{
+    (void)state;
+    static const struct aggregate_row given[] = {
+        { 1, 0, 4, { 1, 0 } },    { 1, 0, 6, { 10, 1 } }, { 2, 0, 4, { 100, 2 } },
+        { 2, 3, 5, { 1000, 3 } }, { 2, 4, 8, { 1, 4 } },
+    };
+    static const struct aggregate_row merged[] = { { 9, 0, 8, { 1101, 5 } },
+                                                   { 9, 0, 7, { 10, 1 } },
+                                                   { 9, 0, 6, { 1, 4 } } };
+    uint32_t renamed = 0;
+    struct aggregate aggregate = { 0 };
+    for (size_t i = countof(given); i-- > 0;)
+        aggregate_add(&aggregate, &given[i]);
+    aggregate_sort(&aggregate);
+    const struct aggregate_row *rows = aggregate.rows;
+    aggregate_merge(&aggregate, rename_row, &renamed);
+    assert_int_equal(renamed, countof(given));
+    assert_rows(&aggregate, merged, countof(merged));
+    assert_ptr_equal(aggregate.rows, rows);
+    assert_int_equal(aggregate.index.room, 0);
+    aggregate_free(&aggregate);
+}
+
 /* Frames 1 and 2 look alike (label 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */
 static void stacks_that_look_alike_are_one_node(void **state)
 {
@@ -286,6 +318,7 @@ int main(void)
         cmocka_unit_test(rows_that_were_chosen_are_counted_once),
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(a_run_stands_for_as_long_as_its_samples),
+        cmocka_unit_test(rows_of_one_name_are_merged_in_place),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
     };
     return run_all(tests);
