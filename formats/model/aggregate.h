@@ -41,8 +41,9 @@ struct aggregate {
     uint32_t waiting_count;
     uint32_t latest[AGGREGATE_THREADS]; /* index in `waiting` of the thread's latest row; another thread's row may be
                                          * there by now */
-    uint64_t samples;                   /* all samples */
-    uint64_t known[SUMS];               /* samples that say something of the attribute of a sum */
+    bool in_full;         /* some sample had a status or CPU time; else all sums behind SUM_WALL_NS are 0 */
+    uint64_t samples;     /* all samples */
+    uint64_t known[SUMS]; /* samples that say something of the attribute of a sum */
 };
 
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
