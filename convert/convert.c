@@ -314,6 +314,23 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
+/* Reads the sums that the recording has, if they are all that the output shows. */
+static bool read_sums(struct run *run)
+{
+    return run->converter->sums && !run->merging && !run->conversion.settings.strict &&
+           source_sums(&run->source, &run->conversion.tables);
+}
+
+/* Counts sums that contradict the samples as damage. Only a whole recording can be checked. */
+static void check_sums(struct run *run)
+{
+    const struct source_report report = source_report(&run->source);
+    const struct tables *tables = &run->conversion.tables;
+    if (run->converter->sums && !run->merging && run->conversion.settings.strict && report.complete &&
+        !source_is_damaged(&run->source) && !source_agrees(&run->source, tables))
+        source_forgive(&run->source, "a summary that contradicts the samples");
+}
+
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
@@ -326,7 +343,8 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!source_open(&run->source, fd, &options, &sink, why))
         return leave_out(run, why);
     run->read++;
-    const bool good = convert_events(run, why);
+    const bool good = read_sums(run) || convert_events(run, why);
+    check_sums(run);
     run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)
@@ -345,7 +363,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
         return false;
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
-    if (!run->self && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
+    if (!run->self && output && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
         inputs_close_file(fd);
         return false;
     }
@@ -363,6 +381,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     return good;
 }
 
+/* `output` NULL: the recordings become part of a list, which is written later. */
 static bool read_all(struct run *run, const char *output, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
@@ -400,7 +419,18 @@ static void drop(struct run *run)
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
-    free(run->conversion.settings.wanted);
+}
+
+static bool open_and_read(struct run *run, const char *output, struct fault *why)
+{
+    const struct settings *settings = &run->conversion.settings;
+    struct selection *selection = &run->conversion.settings.selection;
+    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, why) &&
+                      selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
+    end_progress(run);
+    if (run->self)
+        run->converter->drop(run->self);
+    return good;
 }
 
 static int convert(struct run *run)
@@ -410,11 +440,7 @@ static int convert(struct run *run)
     struct fault why = { 0 };
     uint64_t written = 0;
     char *path = output_path_make(settings, run->converter);
-    bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->selection, &why) &&
-                read_all(run, path, &why);
-    end_progress(run);
-    if (run->self)
-        run->converter->drop(run->self);
+    bool good = open_and_read(run, path, &why);
     if (good)
         good = output_close(&conversion->output, &written, &why);
     else
@@ -435,21 +461,84 @@ static int convert(struct run *run)
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
+{
+    *run = (struct run){ .converter = converter, .conversion.settings = *settings, .whole = true };
+    run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
+    run->merge.to = (struct sink){ .take = take_merged, .self = run };
+    run->merge.selection = &run->conversion.settings.selection;
+    run->mode_filter.mode = settings->mode;
+    run->show_progress = !settings->quiet && isatty(STDERR_FILENO);
+    run->progress_due_ns = now_ns() + PROGRESS_NS;
+}
+
+/* ---- a list of recordings ---- */
+
+/* Reads one of several recordings, and adds it to the list. False: the recording cannot be listed, or is not whole and
+ * has to be. */
+static bool list_recording(const struct converter *converter, const struct settings *all, char **path, void *list)
+{
+    struct run run;
+    struct settings settings = *all;
+    struct fault why = { 0 };
+    settings.inputs = path;
+    settings.inputs_count = 1;
+    begin(&run, converter, &settings);
+    run.conversion.list = list;
+    const bool good = open_and_read(&run, NULL, &why);
+    if (!good)
+        converter->listing->add_failed(list, *path, why.text);
+    else if (!run.merging)
+        run.whole = check_whole(&run);
+    drop(&run);
+    return good && (run.whole || !all->strict);
+}
+
+static bool write_list(struct run *run, void *list, struct fault *why)
+{
+    struct conversion *conversion = &run->conversion;
+    uint64_t written = 0;
+    char *path = output_path_make(&conversion->settings, run->converter);
+    bool good = output_path_open(conversion, run->converter, &run->inputs, path, why);
+    if (good) {
+        conversion->tables.samples = run->converter->listing->write(list, conversion);
+        good = output_close(&conversion->output, &written, why);
+    }
+    if (good)
+        report(run, path, written);
+    free(path);
+    return good;
+}
+
+static int list_recordings(const struct converter *converter, const struct settings *settings)
+{
+    struct run all;
+    struct fault why = { 0 };
+    bool fine = true;
+    void *list = converter->listing->start();
+    for (size_t i = 0; i < settings->inputs_count; i++)
+        fine &= list_recording(converter, settings, &settings->inputs[i], list);
+    begin(&all, converter, settings);
+    inputs_name(&all.inputs, settings->inputs, settings->inputs_count);
+    const bool good = write_list(&all, list, &why);
+    if (!good)
+        fprintf(stderr, "%s: %s\n", converter->name, why.text);
+    drop(&all);
+    converter->listing->drop(list);
+    return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
-    struct run run = { .converter = converter, .whole = true };
-    struct settings *settings = &run.conversion.settings;
+    struct settings settings = { 0 };
+    struct run run;
     int exit_code;
     startup(EXIT_FAILURE);
-    if (!options_read(settings, converter, argc, argv, &exit_code)) {
-        free(settings->wanted);
-        return exit_code;
+    if (options_read(&settings, converter, argc, argv, &exit_code)) {
+        begin(&run, converter, &settings);
+        const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
+        exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
     }
-    run.merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
-    run.merge.to = (struct sink){ .take = take_merged, .self = &run };
-    run.merge.selection = &settings->selection;
-    run.mode_filter.mode = settings->mode;
-    run.show_progress = !settings->quiet && isatty(STDERR_FILENO);
-    run.progress_due_ns = now_ns() + PROGRESS_NS;
-    return convert(&run);
+    free(settings.wanted);
+    return exit_code;
 }

@@ -41,7 +41,14 @@ enum option_set {
     TAKES_DETAIL = 1 << 0,
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
-    TAKES_SELECTION = 1 << 3, /* and several recordings */
+    TAKES_SELECTION = 1 << 3,
+};
+
+/* What the converter makes of several recordings. */
+enum several {
+    SEVERAL_REFUSED,
+    SEVERAL_MERGED, /* one profile */
+    SEVERAL_LISTED, /* a list: each recording is read by itself, and `finish` adds the recording to conversion->list */
 };
 
 #define OPTION_OWN 100 /* the options of one converter have numbers from here on */
@@ -55,6 +62,19 @@ struct conversion {
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
     struct output output;
+    void *list; /* with SEVERAL_LISTED and more than one recording; else NULL */
+};
+
+/* The list of a converter with SEVERAL_LISTED. */
+struct listing {
+    /* Makes an empty list. */
+    void *(*start)(void);
+    /* Adds a recording that cannot be listed, with the reason. */
+    void (*add_failed)(void *list, const char *path, const char *reason);
+    /* Writes the list to conversion->output. Returns the number of samples of all recordings. */
+    uint64_t (*write)(void *list, struct conversion *conversion);
+    /* Frees the list. */
+    void (*drop)(void *list);
 };
 
 struct converter {
@@ -64,6 +84,8 @@ struct converter {
     bool binary;        /* the output must not go to a terminal */
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
+    enum several several;
+    const struct listing *listing; /* with SEVERAL_LISTED */
 
     /* The options that only this converter has; the table ends in a row of zeros. NULL: none. */
     const struct argument *options;
@@ -74,6 +96,8 @@ struct converter {
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
+    bool sums; /* the output shows sums of the tables and nothing else: samples need not be read where the file has the
+                * sums of all its samples */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
                       * output then accepts EVENT_LATE_CPU */
 

@@ -2,9 +2,11 @@
 /* pyreel-info: shows what is in a recording, and whether the recording is complete. */
 #include "convert/convert.h"
 
+#include "convert/info_several.h"
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 #include "formats/model/exactness.h"
 
 #include <inttypes.h>
@@ -12,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
 
@@ -41,30 +42,14 @@ static bool apply(struct settings *settings, int number, const char *value)
 
 struct info {
     struct conversion *conversion;
-    struct info_threads threads;
 };
 
 static void *start(struct conversion *conversion)
 {
     struct info *info = alloc_zeroed(1, sizeof(*info));
     info->conversion = conversion;
+    conversion->tables.sums_states = true;
     return info;
-}
-
-static bool take(void *self, struct event *event, struct fault *why)
-{
-    (void)why;
-    struct info *info = self;
-    if (event->kind == EVENT_SAMPLE)
-        info_threads_take(&info->threads, &event->sample);
-    return true;
-}
-
-static void drop(void *self)
-{
-    struct info *info = self;
-    info_threads_free(&info->threads);
-    free(info);
 }
 
 static json_t *json_text(struct text text)
@@ -146,24 +131,26 @@ static json_t *damage_json(const struct info *info)
                      (int)info->conversion->tables.missing_estimated, "first", damage->first.text);
 }
 
-static const char *start_text(char *room, size_t size, uint64_t unix_ns)
-{
-    const time_t whole = (time_t)(unix_ns / 1000000000u);
-    struct tm utc;
-    room[0] = '\0';
-    if (unix_ns == 0)
-        return room; /* not known */
-    gmtime_r(&whole, &utc);
-    strftime(room, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return room;
-}
-
 /* The exit code that a shell would give for the command. -1: there was no command, or it had not ended. */
 static int exit_code(const struct end *end)
 {
     if (end->reason == 0 || end->wait_status < 0)
         return -1;
     return WIFSIGNALED(end->wait_status) ? 128 + WTERMSIG(end->wait_status) : WEXITSTATUS(end->wait_status);
+}
+
+/* The part of the recording that is shown; null: all of the recording. */
+static json_t *part_json(const struct selection *part)
+{
+    if (!selection_is_partial(part))
+        return json_null();
+    struct text threads = { 0 }; /* a command line may have any bytes */
+    if (part->threads)
+        threads.bytes = utf8_clean(part->threads, strlen(part->threads), &threads.size);
+    json_t *all = json_pack("{s:o, s:o, s:o}", "from_s", json_seconds(part->from_ns), "to_s", json_end(part->to_ns),
+                            "threads", part->threads ? json_text(threads) : json_null());
+    text_free(threads);
+    return all;
 }
 
 static json_t *info_json(const struct info *info)
@@ -182,6 +169,7 @@ static json_t *info_json(const struct info *info)
         { "format", json_string(report->format) },
         { "format_version", json_integer(recording->format_version) },
         { "pyreel_version", json_text(recording->pyreel_version) },
+        { "part", part_json(&info->conversion->settings.selection) },
         { "complete", json_boolean(report->complete) },
         { "ended", json_string(report->ending) },
         { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
@@ -191,7 +179,7 @@ static json_t *info_json(const struct info *info)
         { "failed", json_integer((json_int_t)tables->failed) },
         { "failures", failures_json(tables) },
         { "left_out", json_count(tables->left_out) },
-        { "duration_s", json_seconds(tables_end_ns(tables)) },
+        { "duration_s", json_seconds(tables_duration_ns(tables)) },
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "reached_hz", json_known(exactness.reached_hz) },
         { "exact_percent", json_known(exactness.exact_percent) },
@@ -201,20 +189,20 @@ static json_t *info_json(const struct info *info)
         { "bytes", json_integer((json_int_t)report->bytes) },
         { "blocks", json_count(report->blocks) },
         { "plain_bytes", json_count(report->plain_bytes) },
-        { "stacks", json_integer((json_int_t)(tables->stacks_count ? tables->stacks_count - 1 : 0)) },
-        { "functions", json_integer((json_int_t)(tables->functions_count ? tables->functions_count - 1 : 0)) },
+        { "stacks", json_count(tables_stacks(tables)) },
+        { "functions", json_count(tables_functions(tables)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
         { "python", json_string(process->number ? event_python_version_text(version, process->python_version) : "") },
         { "command", json_text(process->command) },
         { "recorder_command", json_text(recording->command) },
         { "attached", json_boolean(recording->attached) },
-        { "started", json_string(start_text(started, sizeof(started), recording->start_unix_ns)) },
+        { "started", json_string(event_date_text(started, recording->start_unix_ns)) },
         { "start_unix_ns", json_count(recording->start_unix_ns) },
         { "host", json_text(recording->host) },
         { "kernel", json_text(recording->kernel) },
         { "machine", json_text(recording->machine) },
         { "processes", processes_json(tables) },
-        { "threads", info_threads_json(&info->threads, tables) },
+        { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
     };
@@ -231,11 +219,11 @@ static int write_json(const char *bytes, size_t size, void *output)
     return 0;
 }
 
-static void print_json(const struct info *info)
+/* Prints the object, and frees it. */
+static void print_json(struct output *to, json_t *all)
 {
-    json_t *all = info_json(info);
-    json_dump_callback(all, write_json, &info->conversion->output, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    output_string(&info->conversion->output, "\n");
+    json_dump_callback(all, write_json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    output_string(to, "\n");
     json_decref(all);
 }
 
@@ -284,13 +272,35 @@ static void print_program(struct output *to, const struct info *info)
     }
     if (tables->processes_count > 2)
         print_processes(to, tables);
-    output_format(to, "%-11s %s on ", "recorded", start_text(started, sizeof(started), recording->start_unix_ns));
+    output_format(to, "%-11s %s on ", "recorded", event_date_text(started, recording->start_unix_ns));
     output_text(to, recording->host);
     output_string(to, ", ");
     output_text(to, recording->machine);
     output_string(to, ", pyreel ");
     output_text(to, recording->pyreel_version);
     output_string(to, "\n");
+}
+
+static void print_moment(struct output *to, const char *word, uint64_t time_ns, double share)
+{
+    if (share > 0)
+        output_format(to, " %s %g %%", word, share * 100);
+    else
+        output_format(to, " %s %.3f s", word, seconds(time_ns));
+}
+
+/* Says which part of the recording is shown; nothing: all of the recording. */
+static void print_part(struct output *to, const struct selection *part)
+{
+    if (!selection_is_partial(part))
+        return;
+    output_format(to, "%-11s", "part");
+    print_moment(to, "from", part->from_ns, part->from_share);
+    if (part->to_ns || part->to_share > 0)
+        print_moment(to, "to", part->to_ns, part->to_share);
+    else
+        output_string(to, " to the end");
+    output_format(to, ", threads %s\n", part->threads ? part->threads : "all");
 }
 
 static void print_size(struct output *to, const struct info *info)
@@ -300,12 +310,11 @@ static void print_size(struct output *to, const struct info *info)
     output_format(to, "%-11s %" PRIu64 " bytes", "size", report->bytes);
     if (report->blocks > 0)
         output_format(to, " in %" PRIu64 " blocks", report->blocks);
-    if (tables->samples)
+    if (tables->samples && !selection_is_partial(&info->conversion->settings.selection))
         output_format(to, ", %.2f per sample (%.2f before compression)",
                       (double)report->bytes / (double)tables->samples,
                       (double)report->plain_bytes / (double)tables->samples);
-    output_format(to, "; %zu stacks, %zu functions\n", tables->stacks_count ? tables->stacks_count - 1 : 0,
-                  tables->functions_count ? tables->functions_count - 1 : 0);
+    output_format(to, "; %" PRIu64 " stacks, %" PRIu64 " functions\n", tables_stacks(tables), tables_functions(tables));
 }
 
 static void print_damage(struct output *to, const struct info *info)
@@ -338,7 +347,8 @@ static void print_exactness(struct output *to, const struct tables *tables)
 static void print_totals(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(tables_end_ns(tables)),
+    print_part(to, &info->conversion->settings.selection);
+    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(tables_duration_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
     output_text(to, tables->recording.mode);
     output_format(to,
@@ -379,35 +389,75 @@ static void print_counters(struct output *to, const struct counters *counters)
 
 static bool finish(void *self, struct fault *why)
 {
-    (void)why;
     const struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
+    if (info->conversion->list)
+        return info_several_add(info->conversion->list, info->conversion, wanted->json ? info_json(info) : NULL, why);
     if (wanted->json) {
-        print_json(info);
+        print_json(to, info_json(info));
         return true;
     }
     print_program(to, info);
     print_totals(to, info);
-    info_threads_print(to, &info->threads, &info->conversion->tables);
+    info_threads_print(to, &info->conversion->tables);
     info_tasks_print(to, &info->conversion->tables);
     print_counters(to, &info->conversion->tables.counters);
     return true;
 }
 
+/* ---- several recordings ---- */
+
+static void *start_list(void)
+{
+    return alloc_zeroed(1, sizeof(struct info_several));
+}
+
+static void add_failed(void *list, const char *path, const char *reason)
+{
+    info_several_add_failed(list, path, reason);
+}
+
+static uint64_t write_list(void *list, struct conversion *conversion)
+{
+    const struct info_wanted *wanted = conversion->settings.wanted;
+    if (wanted->json) {
+        print_json(&conversion->output, info_several_json(list));
+    } else {
+        print_part(&conversion->output, &conversion->settings.selection);
+        info_several_print(&conversion->output, list);
+    }
+    return info_several_samples(list);
+}
+
+static void drop_list(void *list)
+{
+    info_several_free(list);
+    free(list);
+}
+
 int main(int argc, char **argv)
 {
+    static const struct listing listing = {
+        .start = start_list,
+        .add_failed = add_failed,
+        .write = write_list,
+        .drop = drop_list,
+    };
     static const struct converter info = {
         .name = "pyreel-info",
         .makes = "Shows what a recording contains, and whether it is complete.",
         .options = options,
         .wanted_size = sizeof(struct info_wanted),
+        .takes = TAKES_SELECTION,
+        .several = SEVERAL_LISTED,
+        .listing = &listing,
         .apply = apply,
         .runs = true,
+        .sums = true,
         .start = start,
-        .take = take,
         .finish = finish,
-        .drop = drop,
+        .drop = free,
     };
     return convert_main(argc, argv, &info);
 }

@@ -4,24 +4,6 @@
 #include "formats/base/alloc.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-
-void info_threads_take(struct info_threads *threads, const struct sample *sample)
-{
-    if (!(sample->status & STATUS_RECORDED))
-        return;
-    threads->rows = alloc_grow(threads->rows, &threads->room, (size_t)sample->thread + 1, sizeof(*threads->rows));
-    threads->known = true;
-    struct doing *doing = &threads->rows[sample->thread];
-    /* A look at a thread that is in another interpreter has no wall-clock time here, but is a look. */
-    const bool elsewhere = attribute_is(sample->status, ATTRIBUTE_ELSEWHERE);
-    const double looked_ns = elsewhere ? (double)sample->stands_ns * (double)(1 + sample->more)
-                                       : (double)sample->wall_ns;
-    for (enum attribute i = 0; i < ATTRIBUTES; i++) {
-        doing->known[i] += attribute_known(sample->status, i) ? looked_ns : 0;
-        doing->was[i] += attribute_is(sample->status, i) ? looked_ns : 0;
-    }
-}
 
 /* The columns of states. */
 static const struct column {
@@ -33,11 +15,6 @@ static const struct column {
     { "gil_wait_percent", "wait %", ATTRIBUTE_GIL_WAIT },
     { "exception_percent", "exc. %", ATTRIBUTE_EXCEPTION },
 };
-
-static struct doing doing_of(const struct info_threads *threads, size_t number)
-{
-    return number < threads->room ? threads->rows[number] : (struct doing){ 0 };
-}
 
 static double seconds(uint64_t ns)
 {
@@ -62,7 +39,7 @@ static json_t *json_name(struct text text)
     return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
 }
 
-static json_t *thread_json(const struct tables *tables, size_t number, const struct doing *doing)
+static json_t *thread_json(const struct tables *tables, size_t number)
 {
     const struct thread_row *row = &tables->threads[number];
     const struct thread *thread = &row->thread;
@@ -83,8 +60,8 @@ static json_t *thread_json(const struct tables *tables, size_t number, const str
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
     for (size_t i = 0; i < countof(columns); i++) {
-        const enum attribute state = columns[i].state;
-        json_object_set_new(all, columns[i].key, json_percent(doing->was[state], doing->known[state]));
+        const struct state_times *times = &row->states[columns[i].state];
+        json_object_set_new(all, columns[i].key, json_percent(times->was_ns, times->known_ns));
     }
     return all;
 }
@@ -96,14 +73,12 @@ static bool is_thread(const struct tables *tables, size_t number)
     return thread->number && !thread->task;
 }
 
-json_t *info_threads_json(const struct info_threads *threads, const struct tables *tables)
+json_t *info_threads_json(const struct tables *tables)
 {
     json_t *list = json_array();
-    for (size_t i = 1; i < tables->threads_count; i++) {
-        const struct doing doing = doing_of(threads, i);
+    for (size_t i = 1; i < tables->threads_count; i++)
         if (is_thread(tables, i))
-            json_array_append_new(list, thread_json(tables, i, &doing));
-    }
+            json_array_append_new(list, thread_json(tables, i));
     return list;
 }
 
@@ -117,27 +92,25 @@ static void print_percent(struct output *to, double part, double whole)
         output_format(to, " %6s", "-");
 }
 
-static void print_doing(struct output *to, const struct thread_row *row, const struct doing *doing)
+static void print_states(struct output *to, const struct thread_row *row)
 {
     if (row->cpu_known)
         output_format(to, " %9.3f", seconds(row->cpu_ns));
     else
         output_format(to, " %9s", "-");
     for (size_t i = 0; i < countof(columns); i++)
-        print_percent(to, doing->was[columns[i].state], doing->known[columns[i].state]);
+        print_percent(to, row->states[columns[i].state].was_ns, row->states[columns[i].state].known_ns);
 }
 
-static void print_thread(struct output *to, const struct info_threads *threads, const struct tables *tables,
-                         size_t number)
+static void print_thread(struct output *to, const struct tables *tables, size_t number)
 {
     const struct thread_row *row = &tables->threads[number];
-    const struct doing doing = doing_of(threads, number);
     output_format(to, "%8" PRIu32 " %8" PRIu32 " %10" PRIu64, tables->processes[row->thread.process].process.pid,
                   row->thread.tid, row->samples);
     if (tables->left_out)
         output_format(to, " %10" PRIu64, row->left_out);
-    if (threads->known)
-        print_doing(to, row, &doing);
+    if (tables->states_known)
+        print_states(to, row);
     output_format(to, "  %9.3f ", seconds(row->thread.start_ns));
     if (row->end_ns)
         output_format(to, "%9.3f  ", seconds(row->end_ns));
@@ -163,24 +136,20 @@ static void print_titles(struct output *to)
     output_format(to, " %9s", "CPU s");
     for (size_t i = 0; i < countof(columns); i++)
         output_format(to, " %6s", columns[i].title);
-} /* A column without any known value is left out. */
-void info_threads_print(struct output *to, const struct info_threads *threads, const struct tables *tables)
+}
+
+/* Columns of states are left out when no sample has a status. */
+void info_threads_print(struct output *to, const struct tables *tables)
 {
     if (!has_threads(tables))
         return;
     output_format(to, "\n%8s %8s %10s", "pid", "tid", "samples");
     if (tables->left_out)
         output_format(to, " %10s", "left out");
-    if (threads->known)
+    if (tables->states_known)
         print_titles(to);
     output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
     for (size_t i = 1; i < tables->threads_count; i++)
         if (is_thread(tables, i))
-            print_thread(to, threads, tables, i);
-}
-
-void info_threads_free(struct info_threads *threads)
-{
-    free(threads->rows);
-    *threads = (struct info_threads){ 0 };
+            print_thread(to, tables, i);
 }

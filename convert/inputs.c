@@ -36,6 +36,23 @@ void inputs_close_file(int fd)
         close(fd);
 }
 
+/* ---- identity ---- */
+
+struct identity identity_of(const struct tables *tables)
+{
+    const struct recording *recording = &tables->recording;
+    return (struct identity){ .host = text_copy(recording->host),
+                              .start_unix_ns = recording->start_unix_ns,
+                              .start_monotonic_ns = recording->start_monotonic_ns,
+                              .pid = tables_first_process(tables)->pid };
+}
+
+bool identity_equal(const struct identity *a, const struct identity *b)
+{
+    return (a->start_unix_ns || a->start_monotonic_ns) && a->start_unix_ns == b->start_unix_ns &&
+           a->start_monotonic_ns == b->start_monotonic_ns && a->pid == b->pid && text_equal(a->host, b->host);
+}
+
 /* ---- names ---- */
 
 static struct text file_name(const char *path)
@@ -101,6 +118,12 @@ static void look_at_thread(struct look *look, uint32_t thread)
     input->wanted[thread] = true;
 }
 
+static void note_time(struct input *input, uint64_t time_ns)
+{
+    if (input->length_ns < time_ns)
+        input->length_ns = time_ns;
+}
+
 /* Takes an event of the first pass. An event that the tables refuse ends its block, as in the second pass. Only the
  * second pass reports this damage. */
 static bool take(void *self, struct event *event, struct fault *why)
@@ -115,6 +138,12 @@ static bool take(void *self, struct event *event, struct fault *why)
     case EVENT_THREAD_NAME:
         look->refused = !tables_take(&look->tables, event, why);
         break;
+    case EVENT_TICK:
+        note_time(look->input, event->tick_ns);
+        return true;
+    case EVENT_END:
+        note_time(look->input, event->end.time_ns);
+        return true;
     default:
         return true;
     }
@@ -125,12 +154,19 @@ static bool take(void *self, struct event *event, struct fault *why)
     return !look->refused;
 }
 
-/* Reads the events to the end, past damaged blocks. */
+/* Whether the first pass needs no more events: with --threads and percentages it needs all, else the first process. */
+static bool has_seen_enough(const struct look *look)
+{
+    return !look->selection->threads && !selection_needs_length(look->selection) && look->tables.processes_count > 1;
+}
+
+/* Reads the events that the first pass needs, past damaged blocks. */
 static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
 {
     enum source_state state = SOURCE_MORE;
-    while (state == SOURCE_MORE ||
-           (state == SOURCE_STOPPED && look->refused && source_forgive(source, "events that contradict others"))) {
+    while (!has_seen_enough(look) &&
+           (state == SOURCE_MORE ||
+            (state == SOURCE_STOPPED && look->refused && source_forgive(source, "events that contradict others")))) {
         look->refused = false;
         state = source_read(source, sink, NULL);
     }
@@ -143,8 +179,10 @@ static void look_at_file(struct look *look, int fd)
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
     input->known = source_open(&source, fd, &options, &sink, NULL);
-    if (input->known && look->selection->threads)
+    if (input->known)
         look_at_events(look, &source, &sink);
+    if (input->known)
+        input->identity = identity_of(&look->tables);
     input->start_unix_ns = look->tables.recording.start_unix_ns;
     input->interval_ns = look->tables.recording.interval_ns;
     source_close(&source);
@@ -161,11 +199,19 @@ static void note_start_and_interval(struct inputs *inputs, const struct input *i
         inputs->interval_ns = input->interval_ns;
 }
 
-/* An earlier input that is the same file; NULL: none. */
-static const struct input *find_twin(const struct inputs *inputs, const struct input *input)
+/* An earlier input that is the same file; NULL: none. Below: an earlier input with the same recording in it. */
+static const struct input *find_link(const struct inputs *inputs, const struct input *input)
 {
     for (const struct input *twin = inputs->rows; twin < input; twin++)
         if (twin->inode && twin->inode == input->inode && twin->device == input->device)
+            return twin;
+    return NULL;
+}
+
+static const struct input *find_copy(const struct inputs *inputs, const struct input *input)
+{
+    for (const struct input *twin = inputs->rows; twin < input; twin++)
+        if (identity_equal(&twin->identity, &input->identity))
             return twin;
     return NULL;
 }
@@ -176,21 +222,34 @@ static bool look_at_input(struct inputs *inputs, struct input *input, struct loo
     struct stat there;
     uint64_t bytes;
     const bool exists = strcmp(input->path, "-") != 0 && stat(input->path, &there) == 0;
-    if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+    const bool pipe = strcmp(input->path, "-") == 0 || (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode));
+    if (pipe && selection_needs_length(look->selection))
+        return fault(
+            why,
+            "%s is read only once, so its length is not known: give --from and --to as times, such as 1m30, or "
+            "name a file",
+            strcmp(input->path, "-") == 0 ? "standard input" : input->path);
+    if (pipe)
         return true;
     if (exists) {
         input->device = there.st_dev;
         input->inode = there.st_ino;
     }
-    const struct input *twin = find_twin(inputs, input);
-    if (twin)
-        return fault(why, "%s and %s are the same recording, which would be counted twice; name it once", twin->path,
+    const struct input *link = find_link(inputs, input);
+    if (link)
+        return fault(why, "%s and %s are the same recording, which would be counted twice; name it once", link->path,
                      input->path);
     const int fd = inputs_open_file(input->path, &bytes, why);
     if (fd < 0)
         return false;
     look_at_file(look, fd);
     inputs_close_file(fd);
+    const struct input *copy = find_copy(inputs, input);
+    if (copy)
+        return fault(why,
+                     "%s and %s are copies of the same recording (the same process, start and host), which would be "
+                     "counted twice; name one of them",
+                     copy->path, input->path);
     note_start_and_interval(inputs, input);
     return true;
 }
@@ -213,15 +272,55 @@ static bool make_first_pass(struct inputs *inputs, const struct selection *selec
     return good;
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
-                 struct fault *why)
+/* ---- order ---- */
+
+static int compare_texts(struct text a, struct text b)
+{
+    const size_t common = a.size < b.size ? a.size : b.size;
+    const int order = common ? memcmp(a.bytes, b.bytes, common) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/* Compares by the start, recordings without a known start last; then by name, because recordings may have the same
+ * start; then by path, because the names of files in other encodings may become the same. */
+static int compare_inputs(const void *one, const void *another)
+{
+    const struct input *a = one, *b = another;
+    if (a->start_unix_ns != b->start_unix_ns) /* 0, which is not known, - 1 is the largest number */
+        return a->start_unix_ns - 1 < b->start_unix_ns - 1 ? -1 : 1;
+    const int order = compare_texts(a->name, b->name);
+    return order ? order : strcmp(a->path, b->path);
+}
+
+void inputs_name(struct inputs *inputs, char **paths, size_t count)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
     for (size_t i = 0; i < count; i++)
         inputs->rows[i].path = paths[i];
     name_inputs(inputs);
-    const bool needs_first_pass = count > 1 || (selection->threads && strcmp(paths[0], "-") != 0);
-    return !needs_first_pass || make_first_pass(inputs, selection, why);
+}
+
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+                 struct fault *why)
+{
+    inputs_name(inputs, paths, count);
+    const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
+    if (needs_first_pass && !make_first_pass(inputs, selection, why))
+        return false;
+    qsort(inputs->rows, count, sizeof(*inputs->rows), compare_inputs);
+    return true;
+}
+
+uint64_t inputs_length_ns(const struct inputs *inputs)
+{
+    uint64_t length_ns = 0;
+    for (const struct input *input = inputs->rows; input < inputs->rows + inputs->count; input++) {
+        const uint64_t start_ns = input->start_unix_ns;
+        const uint64_t end_ns = input->length_ns + (start_ns ? start_ns - inputs->start_unix_ns : 0);
+        if (input->known && end_ns > length_ns)
+            length_ns = end_ns;
+    }
+    return length_ns;
 }
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)
@@ -255,6 +354,7 @@ uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns)
 static void drop(struct input *input)
 {
     text_free(input->name);
+    text_free(input->identity.host);
     free(input->wanted);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The recordings to convert. A first pass over the recordings is needed in two cases: with several recordings, to find
- * their start times on one clock; and with --threads, because a thread's name may come after its first samples. */
+/* The recordings to convert. A first pass over the recordings is needed in three cases: with several recordings, to
+ * find their start times on one clock; with --threads, because a thread's name may come after its first samples; and
+ * when
+ * --from or --to is a percentage, because the length of a recording is known at its end. */
 #ifndef PYREEL_CONVERT_INPUTS_H
 #define PYREEL_CONVERT_INPUTS_H
 
@@ -9,14 +11,23 @@
 
 #include <sys/types.h>
 
+/* What a recording has in common with its copies, and with no other recording. `= {0}` is of no recording. */
+struct identity {
+    struct text host; /* owned */
+    uint64_t start_unix_ns, start_monotonic_ns;
+    uint32_t pid; /* of the first process */
+};
+
 struct input {
     const char *path; /* "-": standard input, which has no first pass */
     dev_t device;     /* identify the file; 0: not known */
     ino_t inode;
-    struct text name; /* file name, or path if file names are equal; UTF-8 */
-    bool known;       /* the first pass has read the recording, and the fields below are valid */
+    struct identity identity; /* found by the first pass */
+    struct text name;         /* file name, or path if file names are equal; UTF-8 */
+    bool known;               /* the first pass has read the recording, and the fields below are valid */
     uint64_t start_unix_ns, interval_ns;
-    bool *wanted; /* by number of a thread: one of the thread's names is in --threads */
+    uint64_t length_ns; /* found only when the selection needs it */
+    bool *wanted;       /* by number of a thread: one of the thread's names is in --threads */
     size_t wanted_room;
 };
 
@@ -28,10 +39,24 @@ struct inputs {
     bool modes_differ;      /* the recordings were made with different modes */
 };
 
-/* Adds all `paths`, and makes the first pass if it is needed. False with the reason when a file cannot be opened. A
- * damaged file is accepted, and its `known` stays false. */
+/* The identity of the recording that these tables are of. The caller frees the host. */
+struct identity identity_of(const struct tables *tables);
+
+/* Whether both are the same recording. False when no start is known. */
+bool identity_equal(const struct identity *a, const struct identity *b);
+
+/* Adds and names all `paths`. */
+void inputs_name(struct inputs *inputs, char **paths, size_t count);
+
+/* Adds all `paths`, makes the first pass if it is needed, and sorts the recordings by their start. So the order of
+ * `paths` does not matter, except for pipes, whose start is not known yet. False with the reason when a file cannot be
+ * opened, or is a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its
+ * `known` stays false. */
 bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
                  struct fault *why);
+
+/* The length of all recordings on their time line, when the selection needs it; 0: no recording is known. */
+uint64_t inputs_length_ns(const struct inputs *inputs);
 
 /* Frees all rows. */
 void inputs_close(struct inputs *inputs);

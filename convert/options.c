@@ -29,8 +29,8 @@ enum option_number {
 static const struct argument first_rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
-    { OPTION_FROM, 0, "from", "SECONDS", TAKES_SELECTION, "drop samples before SECONDS after the start (0)" },
-    { OPTION_TO, 0, "to", "SECONDS", TAKES_SELECTION, "drop samples from SECONDS after the start on" },
+    { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
+    { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: MainThread,42 (all)" },
     { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
@@ -55,12 +55,14 @@ static struct arguments arguments_of(const struct converter *converter)
 
 static void print_help(const struct converter *converter)
 {
-    const bool several = converter->takes & TAKES_SELECTION;
+    const bool several = converter->several != SEVERAL_REFUSED;
     printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m "
            "profiling.sampling\nwith --binary; - is standard input.\n",
            converter->name, several ? "..." : "", converter->makes);
-    if (several)
+    if (converter->several == SEVERAL_MERGED)
         printf("Several recordings become one profile with one time line and a process for each.\n");
+    if (converter->several == SEVERAL_LISTED)
+        printf("Several recordings get a line each, and a line of totals.\n");
     if (converter->suffix)
         printf("The output is INPUT%s unless -o names another file.\n", converter->suffix);
     printf("\nOptions, with their default values in parentheses:\n");
@@ -78,6 +80,7 @@ static int misuse(const struct converter *converter)
 /* Applies one option. False when the option does not accept the value. */
 static bool apply(struct settings *settings, const struct converter *converter, int number)
 {
+    struct selection *selection = &settings->selection;
     if (number >= OPTION_OWN)
         return converter->apply(settings, number, optarg);
     switch ((enum option_number)number) {
@@ -88,11 +91,12 @@ static bool apply(struct settings *settings, const struct converter *converter, 
         settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
         return settings->mode != KEPT_AS_RECORDED;
     case OPTION_FROM:
-        return selection_parse_seconds(optarg, &settings->selection.from_ns);
+        return selection_parse_time(optarg, &selection->from_ns, &selection->from_share);
     case OPTION_TO:
-        return selection_parse_seconds(optarg, &settings->selection.to_ns) && settings->selection.to_ns > 0;
+        return selection_parse_time(optarg, &selection->to_ns, &selection->to_share) &&
+               (selection->to_ns > 0 || selection->to_share > 0);
     case OPTION_THREADS:
-        settings->selection.threads = optarg;
+        selection->threads = optarg;
         return *optarg != '\0';
     case OPTION_LINES:
         settings->detail = DETAIL_LINES;
@@ -128,11 +132,12 @@ static const char *problem_of(const struct settings *settings, const struct conv
     const struct selection *selection = &settings->selection;
     if (settings->inputs_count == 0)
         return "name a recording to read";
-    if (selection->to_ns && selection->to_ns <= selection->from_ns)
+    if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
+        (selection->to_share > 0 && selection->to_share <= selection->from_share))
         return "--to must be later than --from";
     if (settings->inputs_count == 1)
         return NULL;
-    if (!(converter->takes & TAKES_SELECTION))
+    if (converter->several == SEVERAL_REFUSED)
         return "this program reads one recording at a time; name one INPUT";
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)
@@ -157,9 +162,8 @@ bool options_read(struct settings *settings, const struct converter *converter, 
             return false;
         if (apply(settings, converter, row->number))
             continue;
-        fprintf(stderr, "%s: invalid value '%s' for --%s\n  --%s %s: %s\n", converter->name, optarg, row->name,
-                row->name, row->value, row->help);
-        *exit_code = misuse(converter);
+        arguments_refuse(converter->name, row, optarg);
+        *exit_code = EXIT_MISUSE;
         return false;
     }
     settings->inputs = argv + optind;

@@ -69,6 +69,16 @@ enum source_state source_read(struct source *source, const struct sink *to, stru
     return source->kind->read(source->reader, to, why);
 }
 
+bool source_sums(struct source *source, struct tables *tables)
+{
+    return source->kind->sums && source->kind->sums(source->reader, tables);
+}
+
+bool source_agrees(const struct source *source, const struct tables *tables)
+{
+    return !source->kind->agrees || source->kind->agrees(source->reader, tables);
+}
+
 bool source_forgive(struct source *source, const char *what)
 {
     if (!source->kind->forgive)

@@ -116,6 +116,7 @@ static const struct converter to_collapsed = {
     .binary = false,
     .packing = PACKING_NEVER,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
+    .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct collapsed_style),
     .apply = apply,

@@ -29,6 +29,7 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .packing = PACKING_BY_NAME,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .several = SEVERAL_MERGED,
     .start = start,
     .take = take,
     .finish = finish,

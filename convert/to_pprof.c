@@ -4,12 +4,75 @@
 
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof.h"
+#include "formats/pprof/pprof_label_names.h"
+#include "formats/pprof/pprof_limits.h"
+#include "formats/pprof/pprof_status.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
 #define MANY_STACKS 200000
+
+enum own_option {
+    OPTION_QUALIFY = OPTION_OWN,
+    OPTION_LABELS,
+    OPTION_NO_LABELS,
+    OPTION_MIN_COUNT,
+    OPTION_MAX_DEPTH,
+    OPTION_NO_COMMENTS,
+};
+
+#define HELP_CONTINUES "\n                               "
+
+static const struct argument options[] = {
+    { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
+    { OPTION_LABELS, 0, "labels", "LIST", 0,
+      "give samples these labels only: thread,thread_id," HELP_CONTINUES
+      "pid,interpreter,recording,task,task_id,status," HELP_CONTINUES "opcode,opcode_base" },
+    { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
+    { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
+    { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
+    { 0 },
+};
+
+/* Reads a number of `least` or more. */
+static bool parse_number(const char *value, uint64_t least, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(value, &end, 10);
+    return *value >= '0' && *value <= '9' && *end == '\0' && errno == 0 && *number >= least;
+}
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    struct pprof_style *style = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_QUALIFY:
+        return style->qualify = true;
+    case OPTION_LABELS:
+        style->chosen_labels = true;
+        return pprof_label_names_parse(value, &style->labels);
+    case OPTION_NO_LABELS:
+        style->labels = 0;
+        return style->chosen_labels = true;
+    case OPTION_MIN_COUNT:
+        return parse_number(value, 1, &style->min_count);
+    case OPTION_MAX_DEPTH:
+        return parse_number(value, PPROF_LEAST_DEPTH, &style->max_depth);
+    case OPTION_NO_COMMENTS:
+        return style->no_comments = true;
+    }
+    return false;
+}
+
+static const struct pprof_style *style_of(const struct settings *settings)
+{
+    return settings->wanted;
+}
 
 struct to_pprof {
     struct conversion *conversion;
@@ -20,6 +83,8 @@ static void *start(struct conversion *conversion)
 {
     struct to_pprof *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
+    if (style_of(&conversion->settings)->labels & 1u << LABEL_STATUS)
+        to->aggregate.group_of = pprof_status_of;
     return to;
 }
 
@@ -41,16 +106,15 @@ static bool finish(void *self, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
     const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
-    const struct pprof_style style = {
-        .detail = settings->detail,
-        .cpu_first = of_cpu,
-        .opcodes = settings->opcodes,
-        .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns,
-    };
+    struct pprof_style style = *style_of(settings);
+    style.detail = settings->detail;
+    style.cpu_first = of_cpu;
+    style.opcodes = settings->opcodes;
+    style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns;
     aggregate_sort(&to->aggregate);
-    const size_t stacks = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
-    if (stacks > MANY_STACKS && !settings->quiet)
-        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", stacks,
+    const size_t samples = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style).samples;
+    if (samples > MANY_STACKS && !settings->quiet)
+        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", samples,
                 settings->detail == DETAIL_FUNCTIONS ? "" : " (--functions merges stacks)");
     return true;
 }
@@ -69,6 +133,10 @@ static const struct converter to_pprof = {
     .binary = true,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
+    .several = SEVERAL_MERGED,
+    .options = options,
+    .wanted_size = sizeof(struct pprof_style),
+    .apply = apply,
     .runs = true,
     .places_cpu = true,
     .start = start,

@@ -272,6 +272,7 @@ static bool begin_recording(struct session *session, char **argv)
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
+    stream_writer_sum_up(&session->writer);
     stream_writer_limit(&session->writer, options->size_limit);
     session->sampler.options.start_ns = clock_now_ns();
     session->budget = (struct budget){ .asked_ns = options->interval_ns,

@@ -14,11 +14,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define DURATION_LIMIT_S 1e8
-#define LEVEL_LIMIT      19
-#define DEPTH_LEAST      100
-#define SIZE_LEAST       16e3 /* smallest --max-size: room for the description, the end and some samples */
-#define SIZE_MOST        1e18
+#define LEVEL_LIMIT 19
+#define DEPTH_LEAST 100
+#define SIZE_LEAST  16e3 /* smallest --max-size: room for the description, the end and some samples */
+#define SIZE_MOST   1e18
 
 enum option_number {
     OPTION_OUTPUT = 1,
@@ -51,9 +50,9 @@ enum option_number {
 
 static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for a pipe (NAME-PID.pyreel)" },
-    { OPTION_PID, 'p', "pid", "PID", 0, "attach to the running process PID" },
+    { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process, such as 4242" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
-    { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 5m (no limit)" },
+    { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
@@ -68,7 +67,7 @@ static const struct argument rows[] = {
     { OPTION_DISTURB, 0, "disturb", "PERCENT", 0, "take at most PERCENT of a processor, 0 to 100 (1)" },
     { OPTION_NO_JITTER, 0, "no-jitter", NULL, 0, "take samples at fixed times, not at random times" },
     { OPTION_NO_PRIORITY, 0, "no-priority", NULL, 0, "keep the priority that pyreel-record starts with" },
-    { OPTION_DEPTH, 0, "max-depth", "N", 0, "keep at most N frames of a stack (20000)" },
+    { OPTION_DEPTH, 0, "max-depth", "N", 0, "keep at most N frames per stack: 100, 500 (20000)" },
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read each stack in full (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print the recorder's counters at the end" },
     { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "compress the recording or not (zstd)" },
@@ -130,12 +129,7 @@ bool options_parse_rate(const char *text, uint64_t *interval_ns)
 
 bool options_parse_duration(const char *text, uint64_t *duration_ns)
 {
-    static const struct unit units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "h", 3600 } };
-    double seconds;
-    if (!parse_number(text, units, countof(units), &seconds) || !(seconds > 0 && seconds <= DURATION_LIMIT_S))
-        return false;
-    *duration_ns = (uint64_t)(seconds * 1e9);
-    return *duration_ns > 0;
+    return arguments_parse_time(text, duration_ns) && *duration_ns > 0;
 }
 
 /* Parses percents: "1", "3%" → 0.01, 0.03. */
@@ -309,8 +303,7 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
             return false;
         if (apply(options, (enum option_number)row->number, optarg))
             continue;
-        fprintf(stderr, "pyreel-record: invalid value '%s' for --%s\n  --%s %s: %s\n", optarg, row->name, row->name,
-                row->value, row->help);
+        arguments_refuse("pyreel-record", row, optarg);
         *exit_code = EXIT_MISUSE;
         return false;
     }

@@ -46,7 +46,8 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
  * to 1,000,000 Hz. */
 bool options_parse_rate(const char *text, uint64_t *interval_ns);
 
-/* Parses a duration: "30", "1.5s", "5m", "1h", "200ms". False when the text is no duration. */
+/* Parses a duration: "30", "1.5s", "1m30", "1h", "200ms" (arguments_parse_time). False when the text is no duration
+ * above 0. */
 bool options_parse_duration(const char *text, uint64_t *duration_ns);
 
 /* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size, or a size below 16k. */

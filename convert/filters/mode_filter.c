@@ -84,17 +84,34 @@ static void leave_out(struct mode_filter *filter, struct tables *tables, const s
     filter->dropped += count;
 }
 
+const char *mode_filter_name(const struct mode_filter *filter)
+{
+    if (!filter->no_idle)
+        return "--mode";
+    return filter->mode > KEPT_WALL ? "--mode or --no-idle" : "--no-idle";
+}
+
+/* Whether the thread ran: a thread that holds the lock runs, whatever is known of processors. */
+static bool ran(uint32_t status)
+{
+    return attribute_is(status, ATTRIBUTE_GIL) || attribute_is(status, ATTRIBUTE_CPU);
+}
+
 static bool keeps(struct mode_filter *filter, const struct sample *sample)
 {
-    const enum attribute state = modes[filter->mode].state;
-    filter->unknown += attribute_known(sample->status, state) ? 0 : 1 + sample->more;
-    return attribute_is(sample->status, state);
+    const uint32_t status = sample->status;
+    const bool by_mode = filter->mode > KEPT_WALL;
+    const enum attribute state = by_mode ? modes[filter->mode].state : ATTRIBUTES;
+    const bool known = (!by_mode || attribute_known(status, state)) &&
+                       (!filter->no_idle || ran(status) || attribute_known(status, ATTRIBUTE_CPU));
+    filter->unknown += known ? 0 : 1 + sample->more;
+    return (!by_mode || attribute_is(status, state)) && (!filter->no_idle || ran(status));
 }
 
 bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
                       struct fault *why)
 {
-    if (filter->mode == KEPT_AS_RECORDED || filter->mode == KEPT_WALL)
+    if (!mode_filter_selects(filter))
         return sink_take(output, event, why);
     uint32_t thread = 0;
     if (event->kind == EVENT_SAMPLE && !keeps(filter, &event->sample)) {
@@ -114,7 +131,10 @@ bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct 
 bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
                         struct fault *why)
 {
-    if (filter->unknown > 0 && filter->unknown == tables->samples + filter->dropped) {
+    const bool all_unknown = filter->unknown > 0 && filter->unknown == tables->samples + filter->dropped;
+    if (all_unknown && filter->mode <= KEPT_WALL)
+        return fault(why, "its samples do not say whether their thread ran, so --no-idle cannot be applied");
+    if (all_unknown) {
         const char *name = modes[filter->mode].name;
         return fault(why, "its samples do not say %s; for --mode %s, record again with pyreel-record -m %s",
                      attributes[modes[filter->mode].state].question, name, name);

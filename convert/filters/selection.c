@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/filters/selection.h"
 
-#include <errno.h>
+#include "formats/base/alloc.h"
+#include "formats/base/arguments.h"
+
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS_LIMIT 1e9
-
 bool selection_is_partial(const struct selection *selection)
 {
-    return selection->threads || selection->from_ns || selection->to_ns;
+    return selection->threads || selection->from_ns || selection->to_ns || selection_needs_length(selection);
 }
 
 bool selection_has_time(const struct selection *selection, uint64_t time_ns)
@@ -17,21 +18,31 @@ bool selection_has_time(const struct selection *selection, uint64_t time_ns)
     return time_ns >= selection->from_ns && (selection->to_ns == 0 || time_ns < selection->to_ns);
 }
 
-/* Whether a word of --threads means this thread, by number or by name. Blanks around the word are ignored. */
-static bool is_meant(const char *word, size_t size, const struct thread *thread, struct text name)
+/* Whether a thread's name matches a word: the word is the name, or a pattern such as `worker*`. */
+static bool matches_name(struct text word, struct text name)
 {
-    while (size > 0 && *word == ' ') {
-        word++;
-        size--;
-    }
-    while (size > 0 && word[size - 1] == ' ')
-        size--;
-    if (size > 0 && size == name.size && memcmp(word, name.bytes, size) == 0)
+    if (text_equal(word, name))
+        return true;
+    char *pattern = alloc_copy(word.bytes, word.size), *subject = alloc_copy(name.bytes, name.size);
+    const bool matches = fnmatch(pattern, subject, 0) == 0;
+    free(pattern);
+    free(subject);
+    return matches;
+}
+
+/* Whether a word of --threads means this thread, by number or by name. Blanks around the word are ignored. */
+static bool is_meant(struct text word, const struct thread *thread, struct text name)
+{
+    while (word.size > 0 && *word.bytes == ' ')
+        word = (struct text){ word.bytes + 1, word.size - 1 };
+    while (word.size > 0 && word.bytes[word.size - 1] == ' ')
+        word.size--;
+    if (word.size > 0 && matches_name(word, name))
         return true;
     char digits[16] = "", *end;
-    if (size == 0 || size >= sizeof(digits) || *word < '0' || *word > '9')
+    if (word.size == 0 || word.size >= sizeof(digits) || *word.bytes < '0' || *word.bytes > '9')
         return false;
-    memcpy(digits, word, size);
+    memcpy(digits, word.bytes, word.size);
     return strtoul(digits, &end, 10) == thread->tid && *end == '\0';
 }
 
@@ -43,18 +54,53 @@ bool selection_has_thread(const struct selection *selection, const struct tables
     const struct text name = tables_thread_name(tables, number);
     for (const char *word = selection->threads; word; word = strchr(word, ',')) {
         word += *word == ',';
-        if (is_meant(word, strcspn(word, ","), thread, name))
+        if (is_meant((struct text){ word, strcspn(word, ",") }, thread, name))
             return true;
     }
     return false;
 }
 
-bool selection_parse_seconds(const char *text, uint64_t *time_ns)
+/* ---- times ---- */
+
+/* Parses a percentage: "25%" → 0.25. False when the text is no percentage from 0 to 100. */
+static bool parse_share(const char *text, double *share)
 {
     char *end;
-    const double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= SECONDS_LIMIT))
-        return false;
-    *time_ns = (uint64_t)(seconds * 1e9 + 0.5);
-    return true;
+    const size_t digits = strspn(text, "0123456789.");
+    *share = strtod(text, &end) / 100;
+    return digits > 0 && end == text + digits && strcmp(end, "%") == 0 && *share <= 1;
+}
+
+bool selection_parse_time(const char *text, uint64_t *time_ns, double *share)
+{
+    *time_ns = 0;
+    if (parse_share(text, share))
+        return true;
+    *share = 0;
+    return arguments_parse_time(text, time_ns);
+}
+
+bool selection_needs_length(const struct selection *selection)
+{
+    return selection->from_share > 0 || selection->to_share > 0;
+}
+
+/* A share of the length; at least 1 ns, because 0 would mean the end in `to_ns`. */
+static uint64_t share_ns(double share, uint64_t length_ns)
+{
+    const uint64_t time_ns = (uint64_t)(share * (double)length_ns + 0.5);
+    return time_ns ? time_ns : 1;
+}
+
+bool selection_settle(struct selection *selection, uint64_t length_ns, struct fault *why)
+{
+    if (selection->from_share > 0)
+        selection->from_ns = share_ns(selection->from_share, length_ns);
+    if (selection->to_share > 0 && selection->to_share < 1)
+        selection->to_ns = share_ns(selection->to_share, length_ns);
+    selection->from_share = selection->to_share = 0;
+    const bool fits = selection->to_ns == 0 || selection->from_ns < selection->to_ns;
+    return fits || length_ns == 0 ||
+           fault(why, "--to must be later than --from: in %.3f s these are %.3f s and %.3f s", (double)length_ns / 1e9,
+                 (double)selection->to_ns / 1e9, (double)selection->from_ns / 1e9);
 }

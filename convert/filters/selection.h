@@ -6,8 +6,10 @@
 #include "formats/model/tables.h"
 
 struct selection {
-    const char *threads;     /* names and numbers, separated by commas; NULL: all threads */
+    const char *threads;     /* names, numbers and patterns (fnmatch), with commas between; NULL: all threads */
     uint64_t from_ns, to_ns; /* times since the start; to_ns 0: to the end */
+    /* Above 0: the time is this share of the length. selection_settle() makes a time in nanoseconds of it. */
+    double from_share, to_share;
 };
 
 /* Whether the selection leaves out anything. */
@@ -19,7 +21,15 @@ bool selection_has_time(const struct selection *selection, uint64_t time_ns);
 /* Whether the selection has the thread, by its number or by its present name. */
 bool selection_has_thread(const struct selection *selection, const struct tables *tables, uint32_t thread);
 
-/* Parses seconds: "2.5" → nanoseconds. False when the text is no number from 0 on. */
-bool selection_parse_seconds(const char *text, uint64_t *time_ns);
+/* Parses a time (arguments_parse_time) → *time_ns, or a percentage of the length: "25%" → *share 0.25. The other one is
+ * 0. False when the text is neither. */
+bool selection_parse_time(const char *text, uint64_t *time_ns, double *share);
+
+/* Whether a time is a share of the length. */
+bool selection_needs_length(const struct selection *selection);
+
+/* Makes times of shares, by the length of the recording, or of the time line of all recordings. False with the reason
+ * when the selection then ends before it begins; not when the length is 0, because then no recording could be read. */
+bool selection_settle(struct selection *selection, uint64_t length_ns, struct fault *why);
 
 #endif

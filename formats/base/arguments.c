@@ -6,23 +6,34 @@
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
-#define ROWS_LIMIT 64
-#define NO_LETTER  256 /* getopt returns this number + the option's index for an option without a letter */
+#define ROWS_LIMIT   64
+#define TIME_LIMIT_S 1e8
+#define NO_LETTER    256 /* getopt returns this number + the option's index for an option without a letter */
 
-static bool belongs(const struct arguments *arguments, const struct argument *row)
+/* The program's next option after `row`, in the order of the help. NULL: the first one; returns NULL after the last. */
+static const struct argument *next_row(const struct arguments *arguments, size_t *table, const struct argument *row)
 {
-    return row->set == 0 || (row->set & arguments->sets);
+    if (!row)
+        *table = 0;
+    for (; *table < ARGUMENT_TABLES; ++*table, row = NULL)
+        for (row = row ? row + 1 : arguments->tables[*table]; row && row->number; row++)
+            if (row->set == 0 || (row->set & arguments->sets))
+                return row;
+    return NULL;
 }
 
 /* The row of the option that has this letter; NULL: none. */
 static const struct argument *find_letter(const struct arguments *arguments, int letter)
 {
-    for (size_t i = 0; i < ARGUMENT_TABLES; i++)
-        for (const struct argument *row = arguments->tables[i]; row && row->number; row++)
-            if (row->letter == letter && belongs(arguments, row))
-                return row;
-    return NULL;
+    size_t table;
+    const struct argument *row = NULL;
+    while ((row = next_row(arguments, &table, row)) && row->letter != letter)
+        continue;
+    return row;
 }
 
 const struct argument *arguments_next(const struct arguments *arguments, int argc, char **argv, int *wrong)
@@ -30,21 +41,17 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
     struct option long_options[ROWS_LIMIT] = { 0 };
     const struct argument *taken[ROWS_LIMIT];
     char letters[2 * ROWS_LIMIT] = "+";
-    size_t count = 0, used = arguments->command;
-    for (size_t i = 0; i < ARGUMENT_TABLES; i++) {
-        for (const struct argument *row = arguments->tables[i]; row && row->number; row++) {
-            if (!belongs(arguments, row))
-                continue;
-            assert(count + 1 < ROWS_LIMIT);
-            taken[count] = row;
-            long_options[count] = (struct option){ row->name, row->value ? required_argument : no_argument, NULL,
-                                                   NO_LETTER + (int)count };
-            count++;
-            if (row->letter)
-                letters[used++] = row->letter;
-            if (row->letter && row->value)
-                letters[used++] = ':';
-        }
+    size_t count = 0, used = arguments->command, table;
+    for (const struct argument *row = NULL; (row = next_row(arguments, &table, row));) {
+        assert(count + 1 < ROWS_LIMIT);
+        taken[count] = row;
+        long_options[count] = (struct option){ row->name, row->value ? required_argument : no_argument, NULL,
+                                               NO_LETTER + (int)count };
+        count++;
+        if (row->letter)
+            letters[used++] = row->letter;
+        if (row->letter && row->value)
+            letters[used++] = ':';
     }
     letters[used] = '\0';
     const int found = getopt_long(argc, argv, letters, long_options, NULL);
@@ -56,16 +63,73 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
 
 void arguments_print(const struct arguments *arguments)
 {
-    for (size_t i = 0; i < ARGUMENT_TABLES; i++) {
-        for (const struct argument *row = arguments->tables[i]; row && row->number; row++) {
-            char left[40];
-            if (!belongs(arguments, row))
-                continue;
-            snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
-            if (row->letter)
-                printf("  -%c, --%-22s %s\n", row->letter, left, row->help);
-            else
-                printf("      --%-22s %s\n", left, row->help);
-        }
+    size_t table;
+    for (const struct argument *row = NULL; (row = next_row(arguments, &table, row));) {
+        char left[40];
+        snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+        if (row->letter)
+            printf("  -%c, --%-22s %s\n", row->letter, left, row->help);
+        else
+            printf("      --%-22s %s\n", left, row->help);
     }
+}
+
+void arguments_refuse(const char *program, const struct argument *row, const char *value)
+{
+    fprintf(stderr, "%s: invalid value '%s' for --%s\n  --%s %s: %s\nTry '%s --help'.\n", program, value, row->name,
+            row->name, row->value, row->help, program);
+}
+
+/* ---- times ---- */
+
+static const struct unit {
+    const char *name;
+    double seconds;
+} units[] = { { "h", 3600 }, { "m", 60 }, { "s", 1 }, { "ms", 1e-3 } };
+
+#define UNIT_SECONDS 2 /* index of the unit of a number that stands alone */
+
+/* Takes a number of digits with at most one point from the front of *text. False when there is none. */
+static bool take_decimal(const char **text, double *number)
+{
+    char *end;
+    const size_t size = strspn(*text, "0123456789.");
+    *number = strtod(*text, &end);
+    const bool whole = size > 0 && end == *text + size; /* not so for "1.2.3", "1e3" and "0x10" */
+    *text += size;
+    return whole;
+}
+
+/* Takes the name of a unit, or of none: then the unit is `unnamed`. Returns the index of the unit; countof(units):
+ * there is no such unit. */
+static size_t take_unit(const char **text, size_t unnamed)
+{
+    const size_t size = strspn(*text, "hmsHMS");
+    size_t unit = size > 0 ? 0 : unnamed;
+    while (size > 0 && unit < countof(units) &&
+           (strlen(units[unit].name) != size || strncasecmp(*text, units[unit].name, size) != 0))
+        unit++;
+    *text += size;
+    return unit;
+}
+
+bool arguments_parse_time(const char *text, uint64_t *time_ns)
+{
+    double seconds = 0;
+    size_t least = 0,
+           unnamed = UNIT_SECONDS; /* the largest unit that may follow; the unit of a number without a unit */
+    do {
+        double number;
+        if (!take_decimal(&text, &number))
+            return false;
+        const size_t unit = take_unit(&text, unnamed);
+        if (unit < least || unit >= countof(units))
+            return false;
+        seconds += number * units[unit].seconds;
+        least = unnamed = unit + 1;
+    } while (*text);
+    if (!(seconds <= TIME_LIMIT_S))
+        return false;
+    *time_ns = (uint64_t)(seconds * 1e9 + 0.5);
+    return true;
 }

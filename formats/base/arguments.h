@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines: a program has one table of options, which is read with getopt_long() and also writes the help. */
+/* Command lines: a program has one table of options, which is read with getopt_long() and also writes the help. Here
+ * are also the values that options of several programs have. */
 #ifndef PYREEL_FORMATS_BASE_ARGUMENTS_H
 #define PYREEL_FORMATS_BASE_ARGUMENTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct argument {
     int number;        /* identifies the option; not 0 */
@@ -11,7 +13,7 @@ struct argument {
     const char *name;  /* long name */
     const char *value; /* name of the option's value in the help; NULL: the option takes no value */
     unsigned set; /* the sets of options to which this option belongs, one bit each; 0: all programs have the option */
-    const char *help;
+    const char *help; /* of an option with a value: also which values the option accepts, with an example */
 };
 
 #define ARGUMENT_TABLES 3
@@ -31,5 +33,16 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
 
 /* Prints a line for each option on standard output. */
 void arguments_print(const struct arguments *arguments);
+
+/* Says on standard error that the option of this row does not accept the value, and which values the option accepts. */
+void arguments_refuse(const char *program, const struct argument *row, const char *value);
+
+/* Parses a length of time: "90", "2.5", "1m30", "1m30s", "2h", "500ms" → nanoseconds. The units h, m, s and ms come in
+ * this order, each at most once. A number without a unit counts seconds, or the next smaller unit:
+ *
+ *     1m30   1 minute and 30 seconds          1h30   1 hour and 30 minutes
+ *
+ * False when the text is no time from 0 to 1e8 seconds. */
+bool arguments_parse_time(const char *text, uint64_t *time_ns);
 
 #endif

@@ -12,12 +12,13 @@
 static bool same_row(const void *rows, uint32_t number, const void *wanted)
 {
     const struct aggregate_row *row = (const struct aggregate_row *)rows + number - 1, *other = wanted;
-    return row->stack == other->stack && row->thread == other->thread && row->task == other->task;
+    return row->stack == other->stack && row->thread == other->thread && row->task == other->task &&
+           row->group == other->group;
 }
 
 static uint64_t hash_of(const struct hash_factors *spread, const struct aggregate_row *row)
 {
-    return hash_three(spread, row->thread, row->stack, row->task);
+    return hash_three(spread, row->thread, row->stack, row->task + (row->group << 24));
 }
 
 static uint64_t hash_of_row(const struct hash_factors *spread, const void *rows, uint32_t number)
@@ -31,12 +32,14 @@ static struct aggregate_row *add_row(struct aggregate *aggregate, const struct a
         aggregate->room = aggregate->room ? aggregate->room * 2 : ROOM_LEAST;
         aggregate->rows = alloc_resize(aggregate->rows, aggregate->room, sizeof(*aggregate->rows));
     }
-    aggregate->rows[aggregate->count++] = (struct aggregate_row){ given->thread, given->task, given->stack, { 0 } };
+    aggregate->rows[aggregate->count++] = (struct aggregate_row){
+        given->thread, given->task, given->stack, given->group, { 0 }
+    };
     id_index_add(&aggregate->index, aggregate->rows, (uint32_t)aggregate->count, hash_of_row);
     return &aggregate->rows[aggregate->count - 1];
 }
 
-/* The row with the thread, task and stack of `given`; made if absent. */
+/* The row with the thread, task, stack and group of `given`; made if absent. */
 static struct aggregate_row *row_for(struct aggregate *aggregate, const struct aggregate_row *given)
 {
     const struct id_index *index = &aggregate->index;
@@ -83,7 +86,8 @@ static void count_in(struct aggregate *aggregate)
 static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct sample *sample)
 {
     uint32_t *const latest = &aggregate->latest[sample->thread % AGGREGATE_THREADS];
-    const struct aggregate_row wanted = { sample->thread, sample->task, sample->stack, { 0 } };
+    const uint32_t group = aggregate->group_of ? aggregate->group_of(sample->status) : 0;
+    const struct aggregate_row wanted = { sample->thread, sample->task, sample->stack, group, { 0 } };
     if (*latest < aggregate->waiting_count && same_row(aggregate->waiting, *latest + 1, &wanted))
         return &aggregate->waiting[*latest];
     if (aggregate->waiting_count == AGGREGATE_WAITING)
@@ -228,25 +232,17 @@ static void sort_rows(struct aggregate *aggregate)
     free(room);
 }
 
-void aggregate_sort(struct aggregate *aggregate)
+void aggregate_end_adding(struct aggregate *aggregate)
 {
     count_in(aggregate);
     id_index_free(&aggregate->index);
-    if (aggregate->count > 0)
-        sort_rows(aggregate);
 }
 
-/* The merged rows take the place of the rows that were read: there are never more of them. */
-void aggregate_merge(struct aggregate *aggregate, aggregate_rename *rename, void *self)
+void aggregate_sort(struct aggregate *aggregate)
 {
-    const size_t count = aggregate->count;
-    aggregate->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct aggregate_row row = aggregate->rows[i];
-        rename(self, &row);
-        aggregate_add(aggregate, &row);
-    }
-    id_index_free(&aggregate->index);
+    aggregate_end_adding(aggregate);
+    if (aggregate->count > 0)
+        sort_rows(aggregate);
 }
 
 void aggregate_free(struct aggregate *aggregate)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over samples. An aggregate has one row for each distinct combination of thread, asyncio task and stack. A row
  * holds the number of its samples and sums of their times, so memory grows with distinct stacks and not with samples.
+ * An output that shows more of a sample has rows for groups of statuses, too.
  *
  * `= {0}` is empty. */
 #ifndef PYREEL_FORMATS_MODEL_AGGREGATE_H
@@ -23,6 +24,7 @@ struct aggregate_row {
     uint32_t thread;
     uint32_t task;  /* 0: none */
     uint32_t stack; /* 0: no Python frames */
+    uint32_t group; /* what aggregate.group_of returns of the samples' status; 0: none */
     uint64_t sums[SUMS];
 };
 
@@ -39,8 +41,10 @@ struct aggregate {
     size_t count, room;
     struct aggregate_row waiting[AGGREGATE_WAITING]; /* sums that are not added to `rows` yet */
     uint32_t waiting_count;
-    uint32_t latest[AGGREGATE_THREADS]; /* index in `waiting` of the thread's latest row; another thread's row may be
-                                         * there by now */
+    uint32_t latest[AGGREGATE_THREADS];    /* index in `waiting` of the thread's latest row; another thread's row may be
+                                            * there by now */
+    uint32_t (*group_of)(uint32_t status); /* samples of different groups have different rows; NULL: there are no
+                                            * groups. Set this before the first sample */
     bool in_full;         /* some sample had a status or CPU time; else all sums behind SUM_WALL_NS are 0 */
     uint64_t samples;     /* all samples */
     uint64_t known[SUMS]; /* samples that say something of the attribute of a sum */
@@ -52,8 +56,8 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 /* Adds the CPU time of EVENT_LATE_CPU, and no sample. */
 void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample);
 
-/* Adds the sums of `given` to the row of the same thread, task and stack, without the batch. Rows stand in the order of
- * first sight. */
+/* Adds the sums of `given` to the row of the same thread, task, stack and group, without the batch. Rows stand in the
+ * order of first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
 
 /* The number of samples of which the sum is known. Below: why the sum is not known of others, for people. */
@@ -63,15 +67,12 @@ const char *aggregate_reason(enum aggregate_sum sum);
 /* Whether the sum is known for at least some samples. */
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);
 
-/* Ends the counting and sorts the rows by thread, task, then stack. Nothing can be added afterwards. */
+/* Ends the counting and sorts the rows by thread, task, then stack; groups stay in the order of first sight. Nothing
+ * can be added afterwards. */
 void aggregate_sort(struct aggregate *aggregate);
 
-/* Gives a row another thread, task and stack: whatever numbers tell rows apart in an output. */
-typedef void aggregate_rename(void *self, struct aggregate_row *row);
-
-/* Renames all rows of a sorted aggregate, in order, and merges rows that get the same name, in place. The rows stand in
- * the order of first sight. Nothing can be added afterwards. */
-void aggregate_merge(struct aggregate *aggregate, aggregate_rename *rename, void *self);
+/* Ends the adding, without an order of the rows: frees the index by which rows are found. */
+void aggregate_end_adding(struct aggregate *aggregate);
 
 /* Frees the rows and makes the aggregate empty. */
 void aggregate_free(struct aggregate *aggregate);

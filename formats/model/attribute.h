@@ -18,7 +18,8 @@ enum attribute {
     ATTRIBUTE_GIL_WAIT,
     ATTRIBUTE_EXCEPTION,
     ATTRIBUTE_ELSEWHERE,
-    ATTRIBUTE_CPU_TIME, /* amounts, in nanoseconds */
+    ATTRIBUTE_STATES,
+    ATTRIBUTE_CPU_TIME = ATTRIBUTE_STATES, /* amounts, in nanoseconds */
     ATTRIBUTES
 };
 

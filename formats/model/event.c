@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static const char *const failure_texts[FAILURE_KINDS] = {
     [FAILURE_CHANGED] = "changed while read",         [FAILURE_MEMORY] = "memory unreadable",
@@ -38,5 +39,17 @@ const char *event_python_version_text(char *room, uint32_t version)
     const int size = snprintf(room, 32, "%u.%u.%u", version >> 24, version >> 16 & 0xFF, version >> 8 & 0xFF);
     if (level)
         snprintf(room + size, 32 - (size_t)size, "%s%u", level, version & 15);
+    return room;
+}
+
+const char *event_date_text(char *room, uint64_t unix_ns)
+{
+    const time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm utc;
+    room[0] = '\0';
+    if (unix_ns == 0)
+        return room;
+    gmtime_r(&seconds, &utc);
+    strftime(room, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return room;
 }

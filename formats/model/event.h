@@ -246,6 +246,10 @@ struct event {
 /* Writes a PY_VERSION_HEX as "3.15.2" or "3.15.0rc1" into `room`, which has 32 bytes. Returns `room`. */
 const char *event_python_version_text(char *room, uint32_t version);
 
+/* Writes a date as "2026-11-25T08:56:46Z" into `room`, which has 32 bytes. Returns `room`. The text is empty for 0: the
+ * date is not known. */
+const char *event_date_text(char *room, uint64_t unix_ns);
+
 /* The cause of a failure, and the reason of an end, in words: "changed while read", "the target ended". */
 const char *event_failure_text(enum failure cause);
 const char *event_end_reason_text(enum end_reason reason);

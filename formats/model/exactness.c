@@ -37,7 +37,7 @@ static double samples_counted(const struct tables *tables)
 struct exactness exactness_of(const struct tables *tables)
 {
     const struct counter *left_out = counters_find(&tables->counters, "ticks_left_out");
-    const double duration_ns = (double)tables_end_ns(tables);
+    const double duration_ns = (double)tables_duration_ns(tables);
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,

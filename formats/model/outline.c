@@ -15,26 +15,34 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
     return node;
 }
 
+/* The node of a frame with this label below `node`, which is `root` or below it. */
+static uint32_t go_down(struct outline *outline, uint32_t root, uint32_t node, uint32_t label)
+{
+    const uint32_t shown = label & ~OUTLINE_FOLDS;
+    const bool one = shown != label && node != root && outline->nodes[node].frame == shown;
+    return shown == OUTLINE_DROPPED || one ? node : outline_child(outline, node, shown);
+}
+
 /* Climbs from the stack to the nearest placed caller, then goes down again and places each stack on the way. */
 uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                       uint32_t stack)
 {
     if (stack == 0)
-        return outline_child(outline, root, labels[0]);
+        return go_down(outline, root, root, labels[0]);
     outline->stacks = alloc_grow(outline->stacks, &outline->stacks_room, tables->stacks_count,
                                  sizeof(*outline->stacks));
     struct outline_stack *stacks = outline->stacks;
     size_t depth = 0;
-    while (stack && (stacks[stack].node == 0 || stacks[stack].root != root)) {
+    while (stack && (stacks[stack].place == 0 || stacks[stack].root != root)) {
         outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
         outline->climb[depth++] = stack;
         stack = tables->stacks[stack].caller;
     }
-    uint32_t node = stack ? stacks[stack].node : root;
+    uint32_t node = stack ? stacks[stack].place - 1 : root;
     while (depth--) {
         const uint32_t on_the_way = outline->climb[depth];
-        node = outline_child(outline, node, labels[tables->stacks[on_the_way].frame]);
-        stacks[on_the_way] = (struct outline_stack){ root, node };
+        node = go_down(outline, root, node, labels[tables->stacks[on_the_way].frame]);
+        stacks[on_the_way] = (struct outline_stack){ root, node + 1 };
     }
     return node;
 }

@@ -6,6 +6,11 @@
  *     stack 7:  <module>:20 -> main:12, column 4 -> f:7      labels 1 2 3      node 3
  *     stack 9:  <module>:20 -> main:12, column 8 -> f:7      labels 1 2 3      node 3
  *
+ * A frame may also be dropped, or be one node with its caller:
+ *
+ *     stack 4:  <module>:20 -> <GC>      labels 1, OUTLINE_DROPPED                               the node of stack 3
+ *     stack 6:  load:3 -> find:9         labels 5 | OUTLINE_FOLDS, 5 | OUTLINE_FOLDS      one node with label 5
+ *
  * Stacks may also hang under a node other than the root, node 0: for example under the node of a thread or of an
  * interpreter. `= {0}` is empty. No function here recurses. The time to place all stacks under one node grows with
  * distinct stacks, however deep the stacks are. */
@@ -22,9 +27,13 @@ enum frame_detail {
     DETAIL_COLUMNS,   /* the function, the line and the column */
 };
 
-/* The node of a stack under the root under which the stack was last placed. Node 0: not placed yet. */
+#define OUTLINE_DROPPED 0          /* the label of a frame that is dropped */
+#define OUTLINE_FOLDS   (1u << 31) /* added to a label: the frame is one node with a caller that has the same label */
+
+/* The node of a stack under the root under which the stack was last placed. */
 struct outline_stack {
-    uint32_t root, node;
+    uint32_t root;
+    uint32_t place; /* the node + 1; 0: not placed yet */
 };
 
 struct outline {
@@ -43,8 +52,9 @@ struct outline {
 uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label);
 
 /* The node of a stack of `tables` under the node `root`. `labels` has the label of each frame by the frame's number;
- * labels[0] stands for a stack without frames. One outline always gets the same `labels`. Callers that are already
- * placed under `root` cost nothing, so place all stacks of one root before those of the next. */
+ * labels[0] stands for a stack without frames. Returns `root` when all frames are dropped. One outline always gets the
+ * same `labels`. Callers that are already placed under `root` cost nothing, so place all stacks of one root before
+ * those of the next. */
 uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                       uint32_t stack);
 

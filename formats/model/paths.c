@@ -124,6 +124,99 @@ struct text paths_shorten(const struct paths *paths, struct text file)
     return rest.size ? rest : file;
 }
 
+/* ---- modules ---- */
+
+static bool ends_with(struct text text, struct text end)
+{
+    return text.size >= end.size && memcmp(text.bytes + text.size - end.size, end.bytes, end.size) == 0;
+}
+
+/* The last `count` parts of a path. */
+static struct text last_parts(struct text path, size_t count)
+{
+    size_t at = path.size;
+    while (at > 0 && (path.bytes[at - 1] != '/' || --count > 0))
+        at--;
+    return behind(path, at);
+}
+
+/* Whether a part of a path can be the name of a package. */
+static bool is_identifier(struct text part)
+{
+    for (size_t i = 0; i < part.size; i++) {
+        const unsigned char c = (unsigned char)part.bytes[i];
+        const bool digit = c >= '0' && c <= '9';
+        if (!(digit && i > 0) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '_' && c < 0x80)
+            return false;
+    }
+    return part.size > 0;
+}
+
+/* The part of a path behind its last folder that cannot be a package. */
+static struct text behind_other_folders(struct text path)
+{
+    size_t part = 0, kept = 0;
+    for (size_t i = 0; i < path.size; i++) {
+        if (path.bytes[i] != '/')
+            continue;
+        if (!is_identifier((struct text){ path.bytes + part, i - part }))
+            kept = i + 1;
+        part = i + 1;
+    }
+    return behind(path, kept);
+}
+
+static struct text below_deepest(const struct paths *paths, struct text file)
+{
+    struct text rest = { 0 };
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct text other = below(file, paths->folders[i]);
+        if (other.size && (!rest.size || other.size < rest.size))
+            rest = other;
+    }
+    return rest;
+}
+
+/* The path of a module, relative to the folder in which Python finds the module. */
+static struct text module_path(const struct paths *paths, struct text file)
+{
+    struct text path;
+    paths_origin(file, &path);
+    if (path.size == 0)
+        path = below_deepest(paths, file);
+    if (path.size == 0)
+        path = starts_with(file, TEXT("/")) ? last_parts(file, 1) : file;
+    if (text_equal(path, TEXT("__init__.py"))) /* the module is the folder itself */
+        path = last_parts(file, 2);
+    return behind_other_folders(path);
+}
+
+static struct text without_end(struct text text, struct text end)
+{
+    return (struct text){ text.bytes, ends_with(text, end) ? text.size - end.size : text.size };
+}
+
+void paths_put_module(struct bytes *to, const struct paths *paths, struct text file)
+{
+    const struct text frozen = TEXT("<frozen ");
+    if (starts_with(file, frozen)) {
+        const struct text module = without_end(behind(file, frozen.size), TEXT(">"));
+        put_bytes(to, module.bytes, module.size);
+        return;
+    }
+    if (starts_with(file, TEXT("<"))) {
+        put_bytes(to, file.bytes, file.size);
+        return;
+    }
+    const size_t before = to->size;
+    const struct text path = without_end(module_path(paths, file), TEXT(".py"));
+    const struct text module = without_end(path, TEXT("/__init__"));
+    put_bytes(to, module.bytes, module.size);
+    for (size_t i = before; i < to->size; i++)
+        if (to->at[i] == '/')
+            to->at[i] = '.';
+}
+
 void paths_free(struct paths *paths)
 {
     free(paths->folders);

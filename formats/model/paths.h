@@ -5,10 +5,13 @@
  *     behind the last `site-packages/` (or Debian's `dist-packages/`)         requests/api.py
  *     behind the last `lib/python3.N/`                                        json/decoder.py
  *     relative to the working folder of the first process that contains it    app.py, tools/make.py
- *     relative to the folder of a program: of the file of a root <module>     app.py */
+ *     relative to the folder of a program: of the file of a root <module>     app.py
+ *
+ * The same folders give the name of the module that the code in a file belongs to. */
 #ifndef PYREEL_FORMATS_MODEL_PATHS_H
 #define PYREEL_FORMATS_MODEL_PATHS_H
 
+#include "formats/base/bytes.h"
 #include "formats/model/tables.h"
 
 struct paths {
@@ -28,6 +31,19 @@ enum origin paths_origin(struct text file, struct text *rest);
 
 /* The part of `file` that is enough for people. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
+
+/* Appends the name of the module whose code is in `file`; nothing when `file` is empty. The folder in which Python
+ * finds the module is the packages' or the library's folder, or else the deepest of the working folders and the folders
+ * of programs, because the folder of a program comes first in sys.path. A part of a path that cannot be a package's
+ * name, such as app.zip or my-project, ends such a folder, too. Of a path outside of all folders only the file name
+ * counts.
+ *
+ *     /usr/lib/python3.15/json/decoder.py     json.decoder
+ *     /usr/lib/python3.15/json/__init__.py    json
+ *     <frozen importlib._bootstrap>           importlib._bootstrap
+ *     /srv/app.py                             app             a script, whose module is called __main__ while it runs
+ *     <string>                                <string>        code that has no module's file */
+void paths_put_module(struct bytes *to, const struct paths *paths, struct text file);
 
 /* Frees the list of folders. */
 void paths_free(struct paths *paths);

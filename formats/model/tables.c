@@ -258,6 +258,21 @@ static void note_time(struct tables *tables, uint64_t time_ns)
         tables->last_ns = time_ns;
 }
 
+static void sum_states(struct tables *tables, struct thread_row *row, const struct sample *sample)
+{
+    if (!(sample->status & STATUS_RECORDED))
+        return;
+    tables->states_known = true;
+    /* A look at a thread that is in another interpreter has no wall-clock time here, but is a look. */
+    const bool elsewhere = attribute_is(sample->status, ATTRIBUTE_ELSEWHERE);
+    const double looked_ns = elsewhere ? (double)sample->stands_ns * (double)(1 + sample->more)
+                                       : (double)sample->wall_ns;
+    for (enum attribute i = 0; i < ATTRIBUTE_STATES; i++) {
+        row->states[i].known_ns += attribute_known(sample->status, i) ? looked_ns : 0;
+        row->states[i].was_ns += attribute_is(sample->status, i) ? looked_ns : 0;
+    }
+}
+
 static void count_sample(struct tables *tables, struct thread_row *row, const struct sample *sample)
 {
     const uint64_t count = 1 + sample->more;
@@ -266,6 +281,8 @@ static void count_sample(struct tables *tables, struct thread_row *row, const st
     row->wall_ns += sample->wall_ns;
     row->cpu_known |= attribute_known(sample->status, ATTRIBUTE_CPU_TIME);
     tables->samples += count;
+    if (tables->sums_states)
+        sum_states(tables, row, sample);
     if (sample->task == 0)
         return;
     tables->tasks[sample->task].samples += count;
@@ -409,7 +426,18 @@ bool tables_have_instructions(const struct tables *tables)
     for (size_t i = 1; i < tables->frames_count; i++)
         if (tables->frames[i].instruction)
             return true;
-    return false;
+    return tables->summed.instructions;
+}
+
+void tables_forget_stack(struct tables *tables, uint32_t thread)
+{
+    struct thread_row *row = find_thread(tables, thread);
+    if (!row)
+        return;
+    free(row->stacks);
+    row->stacks = NULL;
+    row->stacks_room = 0;
+    row->depth = 0;
 }
 
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread)

@@ -37,6 +37,12 @@ struct task_row {
     uint32_t thread;  /* the thread of the latest of these samples */
 };
 
+/* A state of a thread: the time that looks with a known state stand for, and the part of that time in which the thread
+ * was in the state. In nanoseconds. */
+struct state_times {
+    double known_ns, was_ns;
+};
+
 struct thread_row {
     struct thread thread; /* .name is the latest name */
     uint64_t end_ns;      /* 0: not ended */
@@ -51,6 +57,7 @@ struct thread_row {
     uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;
     uint32_t depth;
+    struct state_times states[ATTRIBUTE_STATES]; /* only in tables that sum up states */
 };
 
 /* Arrays by number; entry 0 is unused. */
@@ -81,6 +88,12 @@ struct tables {
     uint64_t failures[FAILURE_KINDS];
     uint64_t last_ns; /* latest time of any event */
     struct counters counters;
+    bool sums_states;  /* set by the owner: the tables sum up the states of threads, which takes time */
+    bool states_known; /* a sample had a status; only in tables that sum up states */
+    struct tables_summed {
+        uint64_t stacks, functions;
+        bool instructions;
+    } summed; /* from a summary, in tables that have no stacks, functions and frames */
 };
 
 /* Takes an event: checks its references, adds its contents, and fills sample.stack, sample.stands_ns and
@@ -112,6 +125,20 @@ const struct task_row *tables_task(const struct tables *tables, uint32_t task);
  * the thread's name, else "Thread". */
 struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 
+/* The numbers of distinct stacks and of functions. */
+static inline uint64_t tables_stacks(const struct tables *tables)
+{
+    return tables->stacks_count ? tables->stacks_count - 1 : tables->summed.stacks;
+}
+
+static inline uint64_t tables_functions(const struct tables *tables)
+{
+    return tables->functions_count ? tables->functions_count - 1 : tables->summed.functions;
+}
+
+/* Frees the stack of a thread that has no more samples, or whose next sample keeps no frame. */
+void tables_forget_stack(struct tables *tables, uint32_t thread);
+
 /* Whether some frames have an instruction. */
 bool tables_have_instructions(const struct tables *tables);
 /* The interval of the thread's recording: a sample stands for this time unless it says otherwise. Below: whether merged
@@ -124,6 +151,13 @@ bool tables_intervals_differ(const struct tables *tables);
 static inline uint64_t tables_end_ns(const struct tables *tables)
 {
     return tables->end.time_ns > tables->last_ns ? tables->end.time_ns : tables->last_ns;
+}
+
+/* How long the recording lasts, or the part of the recording that was selected. */
+static inline uint64_t tables_duration_ns(const struct tables *tables)
+{
+    const uint64_t end_ns = tables_end_ns(tables), from_ns = tables->recording.from_ns;
+    return end_ns > from_ns ? end_ns - from_ns : 0;
 }
 
 /* The program that was recorded: the first process; an empty process when there is none. */

@@ -27,6 +27,11 @@ bool task_frame_is_name(struct text name)
     return takes(&name, BEGINS) && name.size > 0 && name.bytes[name.size - 1] == '>';
 }
 
+bool task_frame_is_automatic(struct text name)
+{
+    return takes(&name, NUMBER) && take_digits(&name) && name.size == 0;
+}
+
 struct text task_frame_merged(struct text name)
 {
     struct text rest = name;

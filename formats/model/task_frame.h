@@ -9,6 +9,9 @@
 /* Whether a function with this name and without a file is a task frame. */
 bool task_frame_is_name(struct text name);
 
+/* Whether asyncio gave a task this name, because the program gave none: Task-17. */
+bool task_frame_is_automatic(struct text name);
+
 /* The name under which equal tasks are merged: <task> for a task with an automatic name (Task-17), else the name
  * itself. */
 struct text task_frame_merged(struct text name);

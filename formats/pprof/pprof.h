@@ -11,7 +11,7 @@
  * message: concatenated Profile messages are one profile. Strings, mappings, functions and locations are numbered at
  * first use and follow at the end, with the members that may occur only once.
  *
- * A location is a function and a line (columns are merged) in a mapping. A mapping is an interpreter's executable;
+ * A location is a function, a line, and on request a column, in a mapping. A mapping is an interpreter's executable;
  * there is one for each distinct executable. Ids count from 1 without gaps and texts occur once. Nothing unused is
  * written, except for the mapping of the first process, which pprof takes for the main program. A stack without Python
  * frames has a function <no Python frames>, so that each sample has a location. A function's system name is left out,
@@ -26,13 +26,31 @@
 struct pprof_style {
     enum frame_detail detail; /* DETAIL_FUNCTIONS: a location is a whole function, with its first line */
     bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
-    bool opcodes;             /* samples have labels for the leaf's instruction */
+    bool chosen_labels;       /* samples have the labels in `labels`; otherwise LABELS_USUAL */
+    unsigned labels;          /* a set of labels, see formats/pprof/pprof_label_names.h */
+    bool opcodes;             /* samples have labels for the leaf's instruction in addition */
+    bool qualify;             /* functions are named with their modules: json.decoder.JSONDecoder.decode */
+    uint64_t max_depth;       /* deeper stacks lack their middle, see formats/pprof/pprof_limits.h; 0: no limit */
+    uint64_t min_count;       /* rows with fewer samples become one row <rest> for each thread */
+    bool no_comments;         /* no comment holds a text of the recording */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
 };
 
-/* Writes the profile. Returns the number of its samples (distinct stacks with their labels). The aggregate must be
- * sorted; the rows that look the same in the profile are merged in it. Write errors are kept in `to`. */
-size_t pprof_write(struct output *to, const struct tables *tables, struct aggregate *aggregate,
-                   const struct pprof_style *style);
+/* The size of a profile that was written: what readers have limits for. */
+struct pprof_written {
+    size_t samples; /* distinct stacks with their labels */
+    uint64_t bytes; /* of the whole message, before gzip */
+    size_t deepest; /* locations of the deepest stack */
+    size_t labels;  /* labels of all samples together, ... */
+    size_t numbers; /* ... and how many of these labels have a number instead of a text */
+};
+
+/* Writes the profile, and returns its size. The aggregate must be sorted; for LABEL_STATUS
+ * its group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
+struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                                 const struct pprof_style *style);
+
+/* The number of samples that the profile would have. Takes as long as pprof_write() without the writing. */
+size_t pprof_count(const struct tables *tables, const struct aggregate *aggregate, const struct pprof_style *style);
 
 #endif

@@ -1,82 +1,124 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/pprof/pprof_labels.h"
 
-#include "formats/base/alloc.h"
+#include "formats/pprof/pprof_status.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-/* The labels that are being made. */
-struct making {
-    struct pprof_tables *refers;
-    Perftools__Profiles__Label *made;
-    size_t count;
+/* Labels with their values. Values of absent labels are 0, so equal sets have equal bytes. */
+struct label_set {
+    uint64_t present;              /* a set of labels */
+    uint64_t values[PPROF_LABELS]; /* a number, or the number of a text in `texts` */
 };
 
-uint32_t pprof_labels_number(struct pprof_labels *labels, const struct pprof_said *said)
+static void add_number(const struct pprof_labels *labels, struct label_set *set, enum pprof_label label,
+                       uint64_t number)
+{
+    if (!(labels->wanted >> label & 1))
+        return;
+    set->present |= 1u << label;
+    set->values[label] = number;
+}
+
+/* pprof ignores a label with an empty text. */
+static void add_text(struct pprof_labels *labels, struct label_set *set, enum pprof_label label, struct text text)
 {
     bool added;
-    const uint32_t number = intern_number(&labels->numbers, said, sizeof(*said), &added);
-    if (added) {
-        labels->rows = alloc_grow(labels->rows, &labels->room, number, sizeof(*labels->rows));
-        labels->rows[number - 1] = *said;
-    }
-    return number;
+    const struct text shown = text.size ? text : TEXT("<unknown>");
+    if (labels->wanted >> label & 1)
+        add_number(labels, set, label, intern_number(&labels->texts, shown.bytes, shown.size, &added));
 }
 
-static Perftools__Profiles__Label *next_label(struct making *making, struct text key)
+static struct label_set set_of(struct pprof_labels *labels, const struct tables *tables, const struct pprof_said *said)
 {
-    Perftools__Profiles__Label *label = &making->made[making->count++];
-    perftools__profiles__label__init(label);
-    label->key = pprof_tables_string(making->refers, key);
-    return label;
-}
-
-/* Adds a label with a text. pprof ignores a label with an empty text. */
-static void text_label(struct making *making, struct text key, struct text text)
-{
-    Perftools__Profiles__Label *label = next_label(making, key);
-    label->str = pprof_tables_string(making->refers, text.size ? text : TEXT("<unknown>"));
-}
-
-/* Adds a label with a number. pprof ignores a label 0 without a unit, and 0 is the number of the main interpreter. */
-static void number_label(struct making *making, struct text key, uint64_t number)
-{
-    Perftools__Profiles__Label *label = next_label(making, key);
-    label->num = (int64_t)number;
-    label->num_unit = pprof_tables_string(making->refers, TEXT("id"));
-}
-
-size_t pprof_labels_make(struct pprof_labels *labels, uint32_t number, struct pprof_tables *refers,
-                         Perftools__Profiles__Label *made)
-{
-    const struct tables *tables = refers->tables;
-    const struct pprof_said *said = &labels->rows[number - 1];
     const struct thread *thread = &tables->threads[said->thread].thread;
     const struct process_row *process = &tables->processes[thread->process];
-    struct making making = { refers, made, 0 };
+    struct label_set set = { 0 };
     if (!labels->owners.threads)
         task_owner_find(&labels->owners, tables);
-    text_label(&making, TEXT("thread"), task_owner_name(&labels->owners, tables, said->thread));
-    number_label(&making, TEXT("thread_id"), thread->tid);
-    number_label(&making, TEXT("pid"), process->process.pid);
-    number_label(&making, TEXT("interpreter"), thread->interpreter);
+    add_text(labels, &set, LABEL_THREAD, task_owner_name(&labels->owners, tables, said->thread));
+    add_number(labels, &set, LABEL_THREAD_ID, thread->tid);
+    add_number(labels, &set, LABEL_PID, process->process.pid);
+    add_number(labels, &set, LABEL_INTERPRETER, thread->interpreter);
     if (process->recording.size)
-        text_label(&making, TEXT("recording"), process->recording);
+        add_text(labels, &set, LABEL_RECORDING, process->recording);
     if (said->task) {
-        text_label(&making, TEXT("task"), tables_task(tables, said->task)->task.name);
-        number_label(&making, TEXT("task_id"), said->task);
+        add_text(labels, &set, LABEL_TASK, tables_task(tables, said->task)->task.name);
+        add_number(labels, &set, LABEL_TASK_ID, said->task);
     }
+    if (said->status)
+        add_text(labels, &set, LABEL_STATUS, pprof_status_name(said->status));
     if (said->instruction) {
-        text_label(&making, TEXT("opcode"), tables_string(tables, said->instruction));
-        text_label(&making, TEXT("opcode_base"), tables_string(tables, said->base ? said->base : said->instruction));
+        const uint32_t base = said->base ? said->base : said->instruction;
+        add_text(labels, &set, LABEL_OPCODE, tables_string(tables, said->instruction));
+        add_text(labels, &set, LABEL_OPCODE_BASE, tables_string(tables, base));
     }
-    return making.count;
+    return set;
+}
+
+static uint32_t number_of(struct pprof_labels *labels, const struct label_set *set)
+{
+    bool added;
+    return intern_number(&labels->sets, set, sizeof(*set), &added);
+}
+
+uint32_t pprof_labels_number(struct pprof_labels *labels, const struct tables *tables, const struct pprof_said *said)
+{
+    if (labels->latest_number && memcmp(&labels->latest, said, sizeof(*said)) == 0)
+        return labels->latest_number;
+    const struct label_set set = set_of(labels, tables, said);
+    labels->latest = *said;
+    labels->latest_number = number_of(labels, &set);
+    return labels->latest_number;
+}
+
+static struct label_set set_numbered(const struct pprof_labels *labels, uint32_t number)
+{
+    struct label_set set;
+    memcpy(&set, labels->sets.texts[number].bytes, sizeof(set));
+    return set;
+}
+
+uint32_t pprof_labels_of_thread(struct pprof_labels *labels, uint32_t number)
+{
+    struct label_set set = set_numbered(labels, number);
+    set.present &= LABELS_OF_THREADS;
+    for (size_t i = 0; i < PPROF_LABELS; i++)
+        if (!(set.present >> i & 1))
+            set.values[i] = 0;
+    return number_of(labels, &set);
+}
+
+/* Makes a label. pprof ignores a number 0 without a unit, and 0 is the number of the main interpreter. */
+static void make_label(const struct pprof_labels *labels, enum pprof_label label, uint64_t value,
+                       struct pprof_tables *refers, Perftools__Profiles__Label *made)
+{
+    perftools__profiles__label__init(made);
+    made->key = pprof_tables_string(
+        refers, (struct text){ pprof_label_rows[label].name, strlen(pprof_label_rows[label].name) });
+    if (pprof_label_rows[label].is_text) {
+        made->str = pprof_tables_string(refers, labels->texts.texts[value]);
+        return;
+    }
+    made->num = (int64_t)value;
+    made->num_unit = pprof_tables_string(refers, TEXT("id"));
+}
+
+size_t pprof_labels_make(const struct pprof_labels *labels, uint32_t number, struct pprof_tables *refers,
+                         Perftools__Profiles__Label *made)
+{
+    const struct label_set set = set_numbered(labels, number);
+    size_t count = 0;
+    for (enum pprof_label label = 0; label < PPROF_LABELS; label++)
+        if (set.present >> label & 1)
+            make_label(labels, label, set.values[label], refers, &made[count++]);
+    return count;
 }
 
 void pprof_labels_free(struct pprof_labels *labels)
 {
-    intern_free(&labels->numbers);
+    intern_free(&labels->sets);
+    intern_free(&labels->texts);
     task_owner_free(&labels->owners);
-    free(labels->rows);
     *labels = (struct pprof_labels){ 0 };
 }

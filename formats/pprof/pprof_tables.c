@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pprof_tables_start(struct pprof_tables *to, const struct tables *tables)
+void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify)
 {
-    *to = (struct pprof_tables){ .tables = tables };
-    to->function_ids = alloc_zeroed(tables->functions_count + 1, sizeof(*to->function_ids));
-    to->positions = alloc_grow(to->positions, &to->positions_room, 1, sizeof(*to->positions));
+    *to = (struct pprof_tables){ .tables = tables, .qualify = qualify };
+    to->function_ids = alloc_zeroed(tables->functions_count + PPROF_SYNTHETICS, sizeof(*to->function_ids));
     pprof_tables_string(to, TEXT(""));
 }
 
@@ -40,12 +39,27 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     return id;
 }
 
-static struct text function_name(const struct tables *tables, uint32_t function)
+static const struct text synthetic_names[PPROF_SYNTHETICS] = {
+    [PPROF_NO_FRAMES] = { NO_PYTHON_FRAMES, sizeof(NO_PYTHON_FRAMES) - 1 },
+    [PPROF_TRUNCATED] = { "<truncated>", 11 },
+    [PPROF_REST] = { "<rest>", 6 },
+};
+
+/* The name of a function, with its module if that is wanted. A synthetic frame has no file, and so no module. The text
+ * is valid until the next call. */
+static struct text function_name(struct pprof_tables *to, uint32_t function)
 {
-    if (function == 0)
-        return TEXT(NO_PYTHON_FRAMES);
-    const struct text name = tables_function_name(tables, function);
-    return name.size ? name : TEXT("<unknown>");
+    if (function >= to->tables->functions_count)
+        return synthetic_names[function - to->tables->functions_count];
+    const struct text own = tables_function_name(to->tables, function);
+    const struct text name = own.size ? own : TEXT("<unknown>");
+    if (!to->qualify)
+        return name;
+    to->name.size = 0;
+    paths_put_module(&to->name, to->qualify, tables_function_file(to->tables, function));
+    put_bytes(&to->name, ".", to->name.size > 0);
+    put_bytes(&to->name, name.bytes, name.size);
+    return (struct text){ (const char *)to->name.at, to->name.size };
 }
 
 static uint32_t function_id(struct pprof_tables *to, uint32_t number)
@@ -57,8 +71,8 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     Perftools__Profiles__Function *function = &to->functions[id - 1];
     perftools__profiles__function__init(function);
     function->id = id;
-    function->name = pprof_tables_string(to, function_name(to->tables, number));
-    if (number) {
+    function->name = pprof_tables_string(to, function_name(to, number));
+    if (number < to->tables->functions_count) {
         function->filename = pprof_tables_string(to, tables_function_file(to->tables, number));
         function->start_line = to->tables->functions[number].first_line;
     }
@@ -66,15 +80,39 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     return (uint32_t)id;
 }
 
-uint32_t pprof_tables_position(struct pprof_tables *to, uint32_t function, uint32_t line)
+static uint64_t hash_of(const struct hash_factors *spread, const struct pprof_position *position)
 {
-    bool added;
-    const uint32_t number = intern_pairs_number(&to->position_numbers, function, line, &added);
-    if (added) {
-        to->positions = alloc_grow(to->positions, &to->positions_room, (size_t)number + 1, sizeof(*to->positions));
-        to->positions[number] = (struct pprof_position){ function, line };
-    }
+    return hash_three(spread, position->function, position->line, position->column);
+}
+
+static uint64_t hash_of_position(const struct hash_factors *spread, const void *positions, uint32_t number)
+{
+    return hash_of(spread, (const struct pprof_position *)positions + number);
+}
+
+static bool same_position(const void *positions, uint32_t number, const void *wanted)
+{
+    const struct pprof_position *position = (const struct pprof_position *)positions + number, *other = wanted;
+    return position->function == other->function && position->line == other->line && position->column == other->column;
+}
+
+uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position)
+{
+    const struct id_index *index = &to->position_index;
+    const uint64_t hash = hash_of(&index->spread, &position);
+    const uint32_t known = index->room ? *id_index_slot(index, hash, same_position, to->positions, &position) : 0;
+    if (known)
+        return known;
+    const uint32_t number = ++to->positions_count;
+    to->positions = alloc_grow(to->positions, &to->positions_room, (size_t)number + 1, sizeof(*to->positions));
+    to->positions[number] = position;
+    id_index_add(&to->position_index, to->positions, number, hash_of_position);
     return number;
+}
+
+uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which)
+{
+    return pprof_tables_position(to, (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0 });
 }
 
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping)
@@ -91,6 +129,7 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint3
     perftools__profiles__line__init(&location->line);
     location->line.function_id = function_id(to, to->positions[position].function);
     location->line.line = to->positions[position].line;
+    location->line.column = to->positions[position].column;
     return id;
 }
 
@@ -142,12 +181,13 @@ void pprof_tables_free(struct pprof_tables *tables)
 {
     intern_free(&tables->strings);
     intern_free(&tables->executables);
-    intern_pairs_free(&tables->position_numbers);
+    id_index_free(&tables->position_index);
     intern_pairs_free(&tables->location_ids);
     free(tables->mappings);
     free(tables->positions);
     free(tables->locations);
     free(tables->function_ids);
     free(tables->functions);
+    bytes_free(&tables->name);
     *tables = (struct pprof_tables){ 0 };
 }

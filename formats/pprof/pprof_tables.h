@@ -2,17 +2,27 @@
 /* The tables of a pprof profile: texts, mappings, functions and locations. Each row gets its id at first use, from 1
  * without gaps, and all are written at the end. So nothing unused is written.
  *
- * A position is a function and a line. A location is a position in a mapping. */
+ * A position is a function, and a line and a column where the profile shows them. A location is a position in a
+ * mapping. */
 #ifndef PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 #define PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 
 #include "formats/intern/intern.h"
-#include "formats/model/tables.h"
+#include "formats/model/paths.h"
 #include "profile.pb-c.h"
 
+/* Functions that the recording does not have. */
+enum pprof_synthetic {
+    PPROF_NO_FRAMES, /* <no Python frames>, the only frame of a stack without frames */
+    PPROF_TRUNCATED, /* <truncated>, the middle of a stack that is deeper than the limit */
+    PPROF_REST,      /* <rest>, all stacks of a thread that are too rare */
+    PPROF_SYNTHETICS
+};
+
 struct pprof_position {
-    uint32_t function; /* number in the tables; 0: the function that stands for a stack without frames */
-    uint32_t line;
+    uint32_t function; /* number in the tables; from tables->functions_count on: a synthetic function */
+    uint32_t line;     /* 0: not known */
+    uint32_t column;   /* from 1; 0: not known, or not wanted */
 };
 
 struct pprof_location {
@@ -24,27 +34,30 @@ struct pprof_location {
 /* Arrays of messages begin with the message of id 1. */
 struct pprof_tables {
     const struct tables *tables;
-    struct intern strings; /* number 1 is the empty text, whose index in the profile is 0 */
+    const struct paths *qualify; /* functions are named with the module that this finds; NULL: without */
+    struct bytes name;           /* the function's name that is being made */
+    struct intern strings;       /* number 1 is the empty text, whose index in the profile is 0 */
 
     struct intern executables; /* the number of an executable is the id of its mapping */
     Perftools__Profiles__Mapping *mappings;
     size_t mappings_room;
 
-    struct intern_pairs position_numbers; /* (function, line) -> number */
-    struct pprof_position *positions;     /* by number; entry 0 is the position of a stack without frames */
+    struct id_index position_index;   /* finds the number of a position */
+    struct pprof_position *positions; /* by number; entry 0 is unused */
     size_t positions_room;
+    uint32_t positions_count; /* without entry 0 */
 
     struct intern_pairs location_ids; /* (position, mapping) -> id */
     struct pprof_location *locations;
     size_t locations_room;
 
-    uint32_t *function_ids; /* by number in the tables; 0: no id yet */
+    uint32_t *function_ids; /* by number of a function, as in pprof_position; 0: no id yet */
     Perftools__Profiles__Function *functions;
     size_t functions_count, functions_room;
 };
 
-/* Starts empty tables. `tables` must live as long, and must not grow any more. */
-void pprof_tables_start(struct pprof_tables *to, const struct tables *tables);
+/* Starts empty tables. `tables` must live as long, and must not grow any more; so must `qualify`. */
+void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify);
 
 /* The index of a text in the profile. */
 int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
@@ -53,7 +66,10 @@ int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
 /* The number of a position. Positions are not written, so unused ones do no harm. */
-uint32_t pprof_tables_position(struct pprof_tables *to, uint32_t function, uint32_t line);
+uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position);
+
+/* The number of the position of a synthetic function. */
+uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which);
 
 /* The id of the location of a position in a mapping. */
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping);

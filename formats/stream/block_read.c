@@ -166,10 +166,9 @@ uint32_t block_read_field(struct cursor payload, uint32_t field)
     return 0;
 }
 
-/* The id is in a note behind the base. A later format version may have other notes before it. */
-static uint32_t recording_id_of_events(struct cursor payload)
+/* The id is in a note. A later format version may have other notes before it. */
+static uint32_t recording_id_of_notes(struct cursor payload)
 {
-    take_number(&payload);
     while (cursor_left(&payload) > 0 && !payload.bad) {
         const uint64_t tag = take_number(&payload);
         if ((tag & 7) != RECORD_NOTE)
@@ -187,7 +186,10 @@ uint32_t block_read_recording_id(enum stream_block kind, struct cursor payload)
     case BLOCK_HEADER:
         return block_read_field(payload, HEADER_RECORDING_ID);
     case BLOCK_EVENTS:
-        return recording_id_of_events(payload);
+        take_number(&payload); /* the base */
+        return recording_id_of_notes(payload);
+    case BLOCK_SUMMARY:
+        return recording_id_of_notes(payload);
     case BLOCK_END:
         return block_read_field(payload, END_RECORDING_ID);
     }
@@ -248,11 +250,17 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (sum != checksum)
         return "a block with a wrong checksum";
     reader->wasted += plain_size;
-    struct cursor payload;
-    const char *wrong = codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size, &payload);
+    struct cursor payload = { 0 };
+    const bool skims = reader->skims && header[4] == BLOCK_EVENTS;
+    const char *wrong = skims ? NULL
+                              : codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size,
+                                                                &payload);
     if (wrong)
         return wrong;
     reader->wasted -= size + plain_size;
+    reader->good_plain += plain_size;
+    reader->headers = reader->headers_now;
+    reader->headers_now = (uint32_t)crc32(reader->headers, header, STREAM_BLOCK_HEADER);
     *block = (struct block){ header[4], sequence, payload, bytes_used(reader), size, false };
     reader->start += size;
     return NULL;
@@ -301,7 +309,6 @@ static enum block_found find_block(struct block_reader *reader, struct block *bl
         }
         if (!wrong) {
             reader->good++;
-            reader->good_plain += cursor_left(&block->payload);
             return BLOCK_FOUND;
         }
         if (!first_wrong) {
@@ -328,8 +335,9 @@ static void begin_recording(struct block_reader *reader, const struct block *fir
 /* Whether the block belongs to this recording. A block of an unknown kind counts as one of this recording. */
 static bool is_ours(const struct block_reader *reader, const struct block *block)
 {
-    return (block->kind != BLOCK_EVENTS && block->kind != BLOCK_END) ||
-           block_read_recording_id(block->kind, block->payload) == reader->recording_id;
+    const bool has_id = block->kind == BLOCK_END || block->kind == BLOCK_SUMMARY ||
+                        (block->kind == BLOCK_EVENTS && !reader->skims);
+    return !has_id || block_read_recording_id(block->kind, block->payload) == reader->recording_id;
 }
 
 /* Skips a block of another recording. Its bytes, and bytes that were skipped before it, may be the lost end of this

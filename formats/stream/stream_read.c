@@ -5,6 +5,7 @@
 #include "formats/stream/stream_decode.h"
 #include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_notes.h"
+#include "formats/stream/stream_sums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ void stream_reader_close(struct stream_reader *reader)
     free(reader->expected);
     free(reader->ticks);
     free(reader->frames);
+    bytes_free(&reader->summary);
     *reader = (struct stream_reader){ 0 };
 }
 
@@ -214,8 +216,7 @@ static bool read_record(struct decoding *d)
     }
 }
 
-/* Gives the events of a block. False when the sink refused an event. A broken payload is damage, not a failure. */
-static bool give_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
+bool stream_read_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     stream_decode_begin(reader);
     /* A writer closes a block each second. So a block with more ticks than fit in two seconds is false, and the limit
@@ -247,8 +248,7 @@ static bool give_events(struct stream_reader *reader, struct cursor payload, con
     return true;
 }
 
-static bool give_recording(struct stream_reader *reader, struct cursor payload, const struct sink *to,
-                           struct fault *why)
+bool stream_read_header(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     struct event event = { .kind = EVENT_RECORDING };
     struct recording *recording = &event.recording;
@@ -270,7 +270,7 @@ static bool give_recording(struct stream_reader *reader, struct cursor payload, 
     return sink_take(to, &event, why);
 }
 
-static bool give_end(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
+bool stream_read_end(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     struct event event = { .kind = EVENT_END };
     if (!stream_fields_take_end(payload, &event.end, reader->unit_ns)) {
@@ -298,7 +298,7 @@ bool stream_reader_open(struct stream_reader *reader, int fd, struct text head, 
         return false;
     if (found == BLOCK_NO_MORE || block.kind != BLOCK_HEADER || block.sequence != 0)
         return fault(why, "its header block is damaged or cut off, and nothing can be read without it");
-    return give_recording(reader, block.payload, to, why);
+    return stream_read_header(reader, block.payload, to, why);
 }
 
 static enum block_found next_block(struct stream_reader *reader, struct block *block, struct fault *why)
@@ -310,6 +310,14 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
     if (reader->ahead)
         return block_prefetch_next(reader->ahead, &reader->blocks, block, why);
     return block_read(&reader->blocks, block, why);
+}
+
+/* Keeps the payload of a SUMMARY block, for stream_sums_agree(). */
+static void keep_summary(struct stream_reader *reader, struct cursor payload)
+{
+    reader->summary.size = 0;
+    if (cursor_left(&payload) <= STREAM_SUMMARY_LIMIT)
+        put_bytes(&reader->summary, payload.at, cursor_left(&payload));
 }
 
 enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
@@ -327,9 +335,11 @@ enum source_state stream_read_block(struct stream_reader *reader, const struct s
     }
     bool going = true;
     if (block.kind == BLOCK_EVENTS)
-        going = give_events(reader, block.payload, to, why);
+        going = stream_read_events(reader, block.payload, to, why);
     else if (block.kind == BLOCK_END)
-        going = give_end(reader, block.payload, to, why);
+        going = stream_read_end(reader, block.payload, to, why);
+    else if (block.kind == BLOCK_SUMMARY)
+        keep_summary(reader, block.payload);
     return going ? SOURCE_MORE : SOURCE_STOPPED;
 }
 
@@ -394,6 +404,16 @@ static void kind_report(const void *self, struct source_report *report)
     report->lost_ticks = reader->lost_ticks;
 }
 
+static bool kind_sums(void *self, struct tables *tables)
+{
+    return stream_sums_read(self, tables);
+}
+
+static bool kind_agrees(const void *self, const struct tables *tables)
+{
+    return stream_sums_agree(self, tables);
+}
+
 static void kind_close(void *self)
 {
     stream_reader_close(self);
@@ -407,6 +427,8 @@ const struct source_kind stream_read_kind = {
     .read = kind_read,
     .forgive = kind_forgive,
     .damage = kind_damage,
+    .sums = kind_sums,
+    .agrees = kind_agrees,
     .report = kind_report,
     .close = kind_close,
 };

@@ -59,6 +59,7 @@ struct stream_reader {
     uint64_t lost_ticks; /* ticks in the lost parts, as far as a later block shows */
     uint32_t *frames;
     size_t frames_room;
+    struct bytes summary; /* payload of the SUMMARY block that was read last */
 };
 
 /* Starts reading from `fd`, which stays the caller's; `head` has the bytes that the caller has read from it already.
@@ -70,6 +71,15 @@ bool stream_reader_open(struct stream_reader *reader, int fd, struct text head, 
 /* Gives the events of the next good block. SOURCE_ENDED at the end of the file. SOURCE_STOPPED with the reason in `why`
  * when the file could not be read or the sink refused an event for a reason of its own. */
 enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why);
+
+/* Take the payload of a HEADER or an EVENTS block that the caller has, and give its events, as if the block had been
+ * read from a file. The reader begins as zeros. False with the reason when the header is damaged or the sink refused an
+ * event. A broken EVENTS payload is damage. */
+bool stream_read_header(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why);
+bool stream_read_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why);
+
+/* Takes the payload of an END block and gives its event. A broken payload is damage. */
+bool stream_read_end(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why);
 
 /* Stops reading ahead. A caller that closes the file before SOURCE_ENDED must call this first. The reader's fields stay
  * valid. */

@@ -6,6 +6,7 @@
 #include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_records.h"
+#include "formats/stream/stream_summary.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec 
     block_writer_open(&writer->blocks, fd, codec, level);
 }
 
+void stream_writer_sum_up(struct stream_writer *writer)
+{
+    writer->sums_up = true;
+}
+
 void stream_writer_limit(struct stream_writer *writer, uint64_t bytes)
 {
     writer->blocks.limit = bytes;
@@ -48,6 +54,7 @@ void stream_writer_close(struct stream_writer *writer)
     free(writer->expected);
     bytes_free(&writer->open);
     bytes_free(&writer->note);
+    stream_sums_drop(&writer->sums);
     block_writer_close(&writer->blocks);
     *writer = (struct stream_writer){ 0 };
 }
@@ -135,8 +142,10 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     while (writer->expected_count > 0)
         leave_expected(writer, writer->expected[writer->expected_count - 1]);
     const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
-    if (good && !writer->blocks.full)
+    if (good && !writer->blocks.full) {
         writer->kept = writer->now;
+        stream_sums_add(&writer->sums, &writer->open);
+    }
     writer->open.size = 0;
     writer->named = 0;
     writer->stands_ns = writer->interval_ns;
@@ -380,6 +389,35 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
     writer->recording_id = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
     stream_fields_put_number(&fields, HEADER_RECORDING_ID, writer->recording_id);
     const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
+    if (good && writer->sums_up)
+        stream_sums_begin(&writer->sums, &fields);
+    bytes_free(&fields);
+    return good;
+}
+
+/* Makes the SUMMARY block, which is written together with END. Returns the size of the block in the file; 0: there is
+ * none, because the sums are not kept, or do not fit. */
+static size_t hold_summary(struct stream_writer *writer)
+{
+    if (!writer->sums.kept)
+        return 0;
+    const struct stream_summary summary = { writer->unit_ns, writer->recording_id, writer->blocks.headers };
+    struct bytes payload = { 0 };
+    stream_summary_put(&payload, &summary, &writer->sums.tables);
+    const size_t size = payload.size <= STREAM_SUMMARY_LIMIT ? block_hold(&writer->blocks, BLOCK_SUMMARY, &payload) : 0;
+    bytes_free(&payload);
+    return size;
+}
+
+/* Writes the END block behind a SUMMARY block of this size; 0: there is none. */
+static bool put_end(struct stream_writer *writer, const struct end *end, size_t summary_size, struct fault *why)
+{
+    struct bytes fields = { 0 };
+    stream_fields_put_end(&fields, end, writer->unit_ns);
+    stream_fields_put_number(&fields, END_RECORDING_ID, writer->recording_id);
+    if (summary_size)
+        stream_fields_put_number(&fields, END_SUMMARY_SIZE, summary_size);
+    const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
     return good;
 }
@@ -395,12 +433,10 @@ static bool write_end(struct stream_writer *writer, const struct end *end, struc
     complete.samples = totals->samples;
     complete.missed = totals->missed;
     complete.failed = totals->failed;
-    struct bytes fields = { 0 };
-    stream_fields_put_end(&fields, &complete, writer->unit_ns);
-    stream_fields_put_number(&fields, END_RECORDING_ID, writer->recording_id);
-    const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
-    bytes_free(&fields);
-    return good && all_written;
+    const size_t summary_size = all_written ? hold_summary(writer) : 0;
+    if (summary_size && put_end(writer, &complete, summary_size, NULL))
+        return true;
+    return put_end(writer, &complete, 0, why) && all_written; /* there may be room for END alone */
 }
 
 bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why)

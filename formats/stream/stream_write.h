@@ -12,6 +12,7 @@
 #include "formats/stream/block_write.h"
 #include "formats/stream/stream_held.h"
 #include "formats/stream/stream_status.h"
+#include "formats/stream/stream_sums.h"
 
 struct stream_thread {
     uint32_t *stack; /* frames, root first */
@@ -53,12 +54,18 @@ struct stream_writer {
     size_t expected_room;
     uint32_t expected_count;
 
+    bool sums_up;            /* set by the caller, see stream_writer_sum_up() */
+    struct stream_sums sums; /* of the blocks in the file */
     struct totals now, kept; /* for END: the totals of all events, and of those that are in the file when it is full */
 };
 
 /* Starts a stream on `fd`, which stays the caller's. `level` is zstd's, or 0: chosen by the block's size. The first
  * event must be EVENT_RECORDING. */
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level);
+
+/* Makes the writer sum up what it writes, and write the sums in front of the end, if the recording is whole: see
+ * formats/stream/stream_sums.h. Call it before the first event. */
+void stream_writer_sum_up(struct stream_writer *writer);
 
 /* Limits the file to this size. Near the limit blocks get smaller, so that little is lost. */
 void stream_writer_limit(struct stream_writer *writer, uint64_t bytes);

@@ -202,15 +202,15 @@ bool tachyon_writer_take(struct tachyon_writer *writer, const struct event *even
 
 static struct tachyon_statistics measured(const struct tables *tables)
 {
-    const uint64_t end_ns = tables_end_ns(tables);
+    const uint64_t duration_ns = tables_duration_ns(tables);
     const double looks = (double)tables->samples + (double)tables->failed;
     const double due = (double)tables->ticks + (double)tables->missed;
     return (struct tachyon_statistics){
         .known = true,
         .failed_known = looks > 0,
         .missed_known = due > 0,
-        .duration_s = (double)end_ns / 1e9,
-        .rate_hz = end_ns ? (double)tables->ticks * 1e9 / (double)end_ns : 0,
+        .duration_s = (double)duration_ns / 1e9,
+        .rate_hz = duration_ns ? (double)tables->ticks * 1e9 / (double)duration_ns : 0,
         .failed_percent = looks > 0 ? (double)tables->failed * 100 / looks : 0,
         .missed_percent = due > 0 ? (double)tables->missed * 100 / due : 0,
     };

@@ -61,6 +61,21 @@ def blocks(data):
         at += BLOCK_HEAD + size
 
 
+def started_later(data, later_ns=1):
+    """The bytes of a recording as if a recorder had started so much later by CLOCK_MONOTONIC: another recording."""
+    head, size = bytearray(data[8:8 + BLOCK_HEAD]), int.from_bytes(data[20:24], "little")
+    assert (head[4], head[5]) == (HEADER, 0), "a plain HEADER block"
+    fields, changed = Bytes(data[8 + BLOCK_HEAD:8 + BLOCK_HEAD + size]), b""
+    while fields:
+        field, content = fields.number(), fields.bytes()
+        if field == 7:
+            content = number(Bytes(content).number() + later_ns)
+        changed += number(field) + number(len(content)) + content
+    head[12:16] = head[16:20] = len(changed).to_bytes(4, "little")
+    head[20:24] = zlib.crc32(head[:20] + changed).to_bytes(4, "little")
+    return data[:8] + head + changed + data[8 + BLOCK_HEAD + size:]
+
+
 def whole_size(data):
     """Of a recording that is torn: where its last whole block ends."""
     at = len(MAGIC)

@@ -58,10 +58,10 @@ def frame_as_theirs(frame):
     return f"{os.path.basename(match[2])}:{match[1]}:{match[3] or 0}" if match else frame
 
 
-def converted(path):
+def converted(path, *options):
     """The same as pyreel-collapsed tells it."""
     counts = collections.Counter()
-    for line in succeed(CONVERTERS["collapsed"], "--full-paths", path).text.splitlines():
+    for line in succeed(CONVERTERS["collapsed"], "--full-paths", *options, path).text.splitlines():
         frames = [frame for frame in line.rpartition(" ")[0].split(";") if not frame.startswith("interpreter ")]
         tid = int(re.search(r"\((\d+)\)$", frames[0])[1])
         counts[tid, tuple(map(frame_as_theirs, frames[1:]))] += int(line.rpartition(" ")[2])

@@ -3,6 +3,7 @@
 
 import os
 import pty
+import re
 
 import pytest
 
@@ -32,6 +33,31 @@ def test_help_fits_a_terminal(name):
         assert max(map(len, ended.text.splitlines())) <= 80
         for word in ("--help", "--version", "--quiet", "--verbose", "--output"):
             assert word in ended.text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_option_abbreviates_another(name):
+    options = re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", succeed(PROGRAMS[name], "--help").text, re.MULTILINE)
+    assert "help" in options and len(options) == len(set(options)) > 4
+    assert [(short, long) for short in options for long in options if short != long and long.startswith(short)] == []
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_refused_value_gets_an_example(name, tmp_path):
+    """The message has a value that the option accepts: then the program misses something else, a recording or a command."""
+    refused = []
+    for option in re.findall(r" --([a-z-]+) [A-Za-z|]+ ", succeed(PROGRAMS[name], "--help").text):
+        ended = run(PROGRAMS[name], f"--{option}=?!", cwd=tmp_path)
+        assert (ended.code, ended.output) == (2, b"")
+        if "invalid value" not in ended.messages:
+            continue
+        refused.append(option)
+        assert f"invalid value '?!' for --{option}\n" in ended.messages and f"Try 'pyreel-{name} --help'" in ended.messages
+        form = ended.messages.splitlines()[1]
+        examples = re.findall(r"[\w.%*-]+", form.partition(option)[2])
+        assert any("invalid value" not in run(PROGRAMS[name], f"--{option}={example}", cwd=tmp_path).messages
+                   for example in examples), form
+    assert len(refused) >= 2
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -3,8 +3,11 @@
 
 import collections
 import concurrent.futures
+import itertools
+import json
 import os
 import pathlib
+import re
 import time
 
 import pytest
@@ -13,7 +16,8 @@ import gecko_check
 import golden
 import pprof_check
 from environment import CONVERTERS, PROJECT, need_go
-from recording import Recorder, convert, info, run_record, succeed
+from plain_stream import started_later
+from recording import Recorder, convert, info, run, run_record, succeed
 
 WORK = """
 import sys, threading, time
@@ -48,6 +52,17 @@ def shards(python3, tmp_path_factory):
         ended = recorder.wait()
         assert ended.code == 0, ended
     return [Shard(path, function, info(path, "--verify")) for _, path, function in reversed(started)]
+
+
+@pytest.fixture(scope="module")
+def twins(python3, tmp_path_factory):
+    """A recording, and another one with the same samples, numbers and date."""
+    folder = tmp_path_factory.mktemp("twins")
+    path, twin = folder / "run.pyreel", folder / "twin.pyreel"
+    code = WORK.format(name="work", seconds=0.4)
+    assert run_record("-q", "--compression", "none", "-o", path, "--", python3, "-c", code).code == 0
+    twin.write_bytes(started_later(path.read_bytes()))
+    return [Shard(file, "work", info(file)) for file in (path, twin)]
 
 
 def paths(shards):
@@ -143,31 +158,25 @@ def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
     assert max(starts.values()) - begin > GAP * 0.9e9
 
 
-def test_the_same_pid_twice_is_two_processes(shards, tmp_path):
-    """One recording given twice: every pid, tid and start is the same."""
-    copy = tmp_path / "copy.pyreel"
-    copy.write_bytes(shards[0].path.read_bytes())
-    twice = [shards[0], shards[0]._replace(path=copy)]
-    samples = shards[0].info["samples"]
-    lines = collapsed_of(twice)
-    assert samples_of(lines, "(run);") == samples_of(lines, "(copy);") == samples
-    profile = gecko_of(tmp_path, twice)
+def test_the_same_pid_twice_is_two_processes(twins, tmp_path):
+    samples = twins[0].info["samples"]
+    lines = collapsed_of(twins)
+    assert samples_of(lines, "(run);") == samples_of(lines, "(twin);") == samples
+    profile = gecko_of(tmp_path, twins)
     pids = collections.Counter()
     for thread in profile["threads"]:
         pids[thread["pid"]] += thread["samples"]["length"]
-    pid = shards[0].info["processes"][0]["pid"]
+    pid = twins[0].info["processes"][0]["pid"]
     assert pids == {str(pid): samples, f"{pid}.1": samples}
     assert all(thread["samples"]["weight"] is None for thread in profile["threads"])
     by_recording = collections.Counter()
-    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twice))["samples"]:
+    for _, labels, values in pprof_check.summary(pprof_of(tmp_path, twins))["samples"]:
         by_recording[labels["recording"]] += values[0]
-    assert by_recording == {"run": samples, "copy": samples}
+    assert by_recording == {"run": samples, "twin": samples}
 
 
-def test_definitions_are_shared(shards, tmp_path):
-    twin = tmp_path / "twin.pyreel"
-    twin.write_bytes(shards[0].path.read_bytes())
-    alone, twice = (pprof_of(tmp_path, these) for these in ([shards[0]], [shards[0], shards[0]._replace(path=twin)]))
+def test_definitions_are_shared(twins, tmp_path):
+    alone, twice = (pprof_of(tmp_path, these) for these in (twins[:1], twins))
     for table in ("function", "location"):
         assert len(alone[table]) == len(twice[table])
 
@@ -218,6 +227,28 @@ def test_one_that_is_named_twice_is_refused(shards, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_a_copy_of_a_recording_is_refused(shards, tmp_path, name):
+    path, other = paths(shards)
+    copy, cut, output = tmp_path / "copy.pyreel", tmp_path / "cut.pyreel", tmp_path / "out"
+    copy.write_bytes(path.read_bytes())
+    cut.write_bytes(path.read_bytes()[:-30])  # was copied before its recorder ended
+    for twin in (copy, cut):
+        for more in ([], ["--threads", "MainThread"]):
+            ended = convert(name, path, "-o", output, *more, other, twin)
+            assert (ended.code, ended.text) == (1, ""), ended
+            assert re.search(f"{twin} and {path} are copies of the same recording", ended.messages)
+            assert not output.exists()
+
+
+def test_a_copy_of_a_recording_of_tachyon_is_refused(shards, tmp_path):
+    made = [tmp_path / f"{number}.bin" for number in (1, 2, 3)]
+    for source, file in zip((shards[0], shards[0], shards[1]), made):
+        succeed(CONVERTERS["tachyon"], "-q", "-o", file, source.path)
+    assert "are copies of the same recording" in convert("collapsed", made[0], made[1]).messages
+    assert convert("collapsed", made[0], made[2]).code == 0
+
+
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
 def test_names_that_are_not_utf8(shards, tmp_path, name):
     odd = tmp_path / os.fsdecode(b"odd \xff.pyreel")
     odd.write_bytes(shards[0].path.read_bytes())
@@ -230,6 +261,19 @@ def test_names_that_are_not_utf8(shards, tmp_path, name):
     else:
         profile, problems = pprof_check.examine(tmp_path / "out")
         assert problems == [] and b"odd \\xff" in profile["string_table"]
+
+
+@pytest.mark.parametrize("name", ["collapsed", "gecko", "pprof"])
+def test_the_order_of_the_recordings_does_not_matter(name, shards, tmp_path):
+    """Also for recordings without a date, which are ordered by their names."""
+    undated = [tmp_path / "one.bin", tmp_path / "other.bin"]
+    for shard, path in zip(shards, undated):
+        succeed(CONVERTERS["tachyon"], "-q", "-o", path, shard.path)
+    outputs = []
+    for inputs in itertools.permutations([*paths(shards), *undated]):
+        succeed(CONVERTERS[name], "-q", "-o", tmp_path / "out", *inputs)
+        outputs.append((tmp_path / "out").read_bytes())
+    assert len(outputs) == 24 and len(set(outputs)) == 1
 
 
 def test_a_part_without_samples_is_told(shards):
@@ -321,8 +365,83 @@ def test_the_output_of_several_has_to_be_named(shards, name):
     assert "several recordings have no default output; name one with -o FILE" in ended.messages
 
 
-def test_info_takes_one(shards):
-    assert convert("info", *paths(shards), "--json").code == 2
+def test_tachyon_takes_one(shards):
+    ended = convert("tachyon", *paths(shards))
+    assert (ended.code, ended.output) == (2, b"") and "one recording at a time" in ended.messages
+
+
+# ---- several, listed ----
+
+def listed(*arguments):
+    """The exit code, and the rows of the table by file."""
+    ended = run(CONVERTERS["info"], *arguments)
+    return ended.code, {line.split()[0]: line.split()[1:] for line in ended.text.splitlines()}
+
+
+@pytest.mark.sanitized("several recordings at once")
+def test_info_lists_several(shards):
+    code, rows = listed(*paths(shards))
+    assert code == 0 and list(rows) == ["file", *map(str, paths(shards)), "total"]
+    for shard in shards:
+        told = shard.info
+        assert rows[str(shard.path)] == [told["started"], f"{told['duration_s']:.3f}", f"{told['rate_hz']:g}", str(told["samples"]),
+                                         "2", str(told["missed"]), str(told["bytes"]), "yes"]
+    sums = [sum(shard.info[key] for shard in shards) for key in ("samples", "missed", "bytes")]
+    assert rows["total"][:3] == ["2", "of", "2"] and rows["total"][-3:] == ["2", "of", "2"]
+    assert [int(cell) for cell in rows["total"][4:8]] == [sums[0], 4, *sums[1:]]
+    assert float(rows["total"][3]) == pytest.approx(sum(shard.info["duration_s"] for shard in shards), abs=0.002)
+
+
+def test_info_lists_several_as_json(shards):
+    told = info(shards[0].path, shards[1].path)
+    assert [recording.pop("file") for recording in told["recordings"]] == [str(shards[1].path), str(shards[0].path)]
+    assert told["recordings"] == [shards[1].info, shards[0].info]
+    totals = told["totals"]
+    for key in ("duration_s", "samples", "ticks", "missed", "failed", "bytes"):
+        assert totals.pop(key) == pytest.approx(sum(shard.info[key] for shard in shards), abs=1e-5)
+    assert totals == {"files": 2, "shown": 2, "whole": 2, "threads": 4}
+
+
+def test_info_lists_a_part_of_each(shards):
+    options = ["--from", "25%", "--to", "75%", "--threads", "MainThread"]
+    parts = {str(shard.path): info(shard.path, *options) for shard in shards}
+    code, rows = listed(*options, *paths(shards))
+    assert code == 0 and " ".join(rows["part"]) == "from 25 % to 75 %, threads MainThread"
+    for path, part in parts.items():
+        assert rows[path][1:5] == [f"{part['duration_s']:.3f}", f"{part['rate_hz']:g}", str(part["samples"]), "1"]
+    for recording in info(*paths(shards), *options)["recordings"]:
+        assert recording["part"] == parts[recording["file"]]["part"]
+
+
+def test_info_lists_what_cannot_be_read_with_the_reason(shards, tmp_path):
+    copy = tmp_path / "copy.pyreel"
+    copy.write_bytes(shards[0].path.read_bytes())
+    bad = {"none.pyreel": "No such file", "text.pyreel": "it is not a pyreel recording",
+           "copy.pyreel": f"it is the same recording as {shards[0].path}"}
+    (tmp_path / "text.pyreel").write_text("no recording\n")
+    files = [*paths(shards), *(tmp_path / name for name in bad)]
+    code, rows = listed(*files)
+    assert code == 1 and rows["total"][:3] == ["2", "of", "5"]
+    for name, reason in bad.items():
+        assert reason in " ".join(rows[str(tmp_path / name)])
+    ended = run(CONVERTERS["info"], "--json", *files)
+    told = json.loads(ended.text)
+    assert ended.code == 1 and [("error" in recording) for recording in told["recordings"]] == [False, False, True, True, True]
+    assert told["totals"]["samples"] == sum(shard.info["samples"] for shard in shards)
+
+
+def test_info_lists_what_is_cut_or_damaged(shards, tmp_path):
+    data = shards[0].path.read_bytes()
+    (tmp_path / "cut.pyreel").write_bytes(data[:-30])
+    at = len(data) - 300  # in the last block with samples
+    (tmp_path / "damaged.pyreel").write_bytes(data[:at] + b"damage" + data[at + 6:])
+    for name, word in (("cut", "no"), ("damaged", "damaged")):
+        files = [shards[1].path, tmp_path / f"{name}.pyreel"]
+        code, rows = listed(*files)
+        assert code == 0 and rows[str(files[1])][-1] == word and rows["total"][-3:] == ["1", "of", "2"]
+        for option in ("--strict", "--verify"):
+            assert listed(option, *files)[0] == 1
+            assert listed(option, *paths(shards))[0] == 0
 
 
 @pytest.mark.parametrize("name", ["gecko", "pprof", "collapsed"])
@@ -383,6 +502,63 @@ def test_threads_by_name_and_number(shards, tmp_path):
     assert f"no thread of {shard.path} matches --threads Nobody" in ended.messages
 
 
+def test_info_of_a_part(shards):
+    shard = shards[1]
+    main, worker = shard.info["threads"]
+    assert shard.info["part"] is None
+    for options in (["--from", 0.4, "--to", 0.8], ["--to", 0.5, "--threads", "MainThread"], ["--from", 0.9],
+                    ["--threads", worker["tid"]]):
+        part = info(shard.path, *options)
+        given = dict(zip(options[::2], options[1::2]))
+        assert part["samples"] == sum(collapsed_of([shard], *options).values()) > 0
+        assert part["samples"] < shard.info["samples"]
+        begin, end = given.get("--from", 0), given.get("--to", shard.info["duration_s"])
+        assert part["duration_s"] == pytest.approx(end - begin, abs=1e-5)
+        assert (part["ticks"] < shard.info["ticks"]) == ("--from" in given or "--to" in given)
+        assert part["part"] == {"from_s": begin, "to_s": given.get("--to"),
+                                "threads": str(given["--threads"]) if "--threads" in given else None}
+        assert part["threads"] and all(thread["samples"] for thread in part["threads"])
+    text = convert("info", shard.path, "--from", 0.4, "--to", 0.8, "--threads", "MainThread").text
+    assert re.search(r"^part +from 0\.400 s to 0\.800 s, threads MainThread$", text, re.MULTILINE), text
+    assert not re.search(r"^part", convert("info", shard.path).text, re.MULTILINE)
+
+
+def test_times_with_units_and_percentages(shards, tmp_path):
+    shard = shards[1]
+    length = shard.info["duration_s"]
+    for given, meant in ((["--from", "400ms", "--to", "0m0.8"], ["--from", 0.4, "--to", 0.8]),
+                         (["--from", "25%", "--to", "0.9s"], ["--from", f"{length * 0.25:.9f}", "--to", 0.9]),
+                         (["--from", "25%", "--to", "100%"], ["--from", f"{length * 0.25:.9f}"])):
+        assert collapsed_of([shard], *given) == collapsed_of([shard], *meant)
+    part = info(shard.path, "--from", "25%", "--to", "75%")
+    assert part["duration_s"] == pytest.approx(length / 2, abs=1e-5)
+    assert part["part"]["from_s"] == pytest.approx(length / 4, abs=1e-5)
+
+
+def test_a_percentage_of_several_is_that_of_their_time_line(shards, tmp_path):
+    halves = [sum(collapsed_of(shards, *half).values()) for half in (["--to", "50%"], ["--from", "50%"])]
+    assert all(halves) and sum(halves) == sum(shard.info["samples"] for shard in shards)
+    first, second = sorted(shards, key=lambda shard: shard.info["start_unix_ns"])
+    later = (second.info["start_unix_ns"] - first.info["start_unix_ns"]) / 1e9
+    end = max(first.info["duration_s"], second.info["duration_s"] + later)
+    profile = gecko_of(tmp_path, shards, "--from", "50%")
+    assert profile["meta"]["profilingStartTime"] == pytest.approx(end * 500, abs=0.01)
+
+
+def test_a_percentage_needs_a_length(shards, tmp_path):
+    data = shards[0].path.read_bytes()
+    piped = convert("collapsed", "-", "--to", "50%", input=data)
+    assert (piped.code, piped.output) == (1, b"")
+    assert "standard input is read only once, so its length is not known" in piped.messages and "1m30" in piped.messages
+    late = convert("collapsed", shards[0].path, "--from", "90%", "--to", "0.1")
+    assert (late.code, late.output) == (1, b"") and "--to must be later than --from" in late.messages
+    cut = tmp_path / "cut.pyreel"
+    cut.write_bytes(data[:-30])
+    last_s = info(cut)["duration_s"]
+    assert 0 < last_s <= shards[0].info["duration_s"]
+    assert info(cut, "--to", "50%")["part"]["to_s"] == pytest.approx(last_s / 2, abs=1e-5)
+
+
 def test_a_part_of_a_pipe(shards):
     data = shards[0].path.read_bytes()
     piped = convert("collapsed", "-", "--from", "0.2", "--threads", "MainThread", input=data)
@@ -390,7 +566,8 @@ def test_a_part_of_a_pipe(shards):
     assert piped.output == convert("collapsed", shards[0].path, "--from", "0.2", "--threads", "MainThread").output != b""
 
 
-@pytest.mark.parametrize("options", [["--from", "x"], ["--to", "0"], ["--from", "2", "--to", "1"], ["--threads", ""]], ids=" ".join)
+@pytest.mark.parametrize("options", [["--from", "x"], ["--to", "0"], ["--from", "2", "--to", "1"], ["--threads", ""],
+                                     ["--from", "50%", "--to", "40%"], ["--to", "0%"], ["--from", "101%"], ["--from", "1m2h"]], ids=" ".join)
 def test_misuse(shards, options):
     ended = convert("collapsed", shards[0].path, *options)
     assert (ended.code, ended.output) == (2, b"")

@@ -58,9 +58,9 @@ def theirs(folder, program):
 def ours(folder, tmp_path):
     """ours(RECORDING): the Tachyon file that we make of it."""
 
-    def make(path):
+    def make(path, *options):
         made = os.path.join(folder, f"{tmp_path.name}-{os.path.basename(path)}.bin")
-        succeed(CONVERTERS["tachyon"], "-o", made, path)
+        succeed(CONVERTERS["tachyon"], *options, "-o", made, path)
         return made
 
     return make
@@ -215,6 +215,18 @@ def test_all_that_it_makes_can_be_made_of_ours(python3, program, ours, tmp_path,
     page = os.path.join(out, "index.html") if os.path.isdir(out) else out
     with open(page, "rb") as file:
         assert b"grind" in file.read() or output == "--heatmap"
+
+
+def test_it_replays_a_part_of_what_we_record(recorded, ours):
+    length, threads = recorded.info["duration_s"], recorded.info["threads"]
+    parts = [["--from", length / 3, "--to", length / 3 * 2], ["--threads", max(threads, key=lambda t: t["samples"])["tid"]]]
+    for part in (*parts, parts[0] + parts[1]):
+        made = ours(recorded.path, *part)
+        own, shown = tachyon.replayed(made), tachyon.converted(recorded.path, *part)
+        assert own == shown, difference(shown, own)
+        wanted = info(recorded.path, *part)
+        assert 0 < sum(own.values()) == wanted["samples"] < recorded.info["samples"]
+        assert info(made)["duration_s"] == pytest.approx(wanted["duration_s"] + wanted["part"]["from_s"], abs=0.05)
 
 
 @pytest.mark.parametrize("mode", ["cpu", "gil", "exception"])

@@ -30,7 +30,7 @@ import golden  # noqa: E402
 from plain_stream import number  # noqa: E402
 
 MAGIC, SYNC = b"\x89pyreel\n", b"\xf5prB"
-HEADER, EVENTS, END = 1, 2, 3
+HEADER, EVENTS, END, SUMMARY = 1, 2, 3, 4
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
 
 # Python, options of the recorder, program and its arguments, seconds
@@ -45,6 +45,7 @@ RECORDED = {
     "opcodes-3.15": ("3.15", ["-r", "50", "--opcodes"], ["doing.py", "sleeps"], 1.2),
     "grouped-3.14": ("3.14", ["-r", "200"], ["doing.py", "two"], 2.4),
     "predicted-3.14": ("3.14", ["-r", "550"], ["calculator.py"], 2.1),
+    "summary-3.14": ("3.14", ["-r", "50", "--async", "running"], ["async_named.py"], 1.3),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
 }
 
@@ -131,6 +132,20 @@ def with_fields(payload, fields):
     return out + b"".join(number(field) + number(len(value)) + value for field, value in left.items())
 
 
+def with_summary(blocks, codec):
+    """SUMMARY and END speak of the blocks as they are written here."""
+    heads = b"".join(block(kind, sequence, payload, codec)[:24] for sequence, (kind, payload) in enumerate(blocks[:-2]))
+    payload = blocks[-2][1]
+    at = payload.index(number(17 << 3 | NOTE))
+    size, fields = take_number(payload, at + 2)
+    _, place = take_number(payload, fields)  # behind the rules
+    _, rest = take_number(payload, place)
+    totals = payload[fields:place] + number(zlib.crc32(heads)) + payload[rest:fields + size]
+    summary = payload[:at] + note(17, totals) + payload[fields + size:]
+    stored = block(SUMMARY, len(blocks) - 2, summary, codec)
+    return [*blocks[:-2], (SUMMARY, summary), (END, with_fields(blocks[-1][1], {9: number(len(stored))}))]
+
+
 # ---- real recordings ----
 
 def prefix_of(python):
@@ -165,7 +180,8 @@ def record(case):
         return with_header(data, neutral)
     blocks = take_apart(data)
     blocks[0] = (HEADER, with_fields(blocks[0][1], neutral))
-    return put_together(blocks, codec=0 if "plain" in case else 1)
+    codec = 0 if "plain" in case else 1
+    return put_together(with_summary(blocks, codec), codec)
 
 
 # ---- recordings made from others ----

@@ -24,7 +24,8 @@ ROOMS = {
     "formats/codec": ("formats/base",),
     "formats/cpython": ("formats/base",),
     "formats/stream": ("formats/codec", *MODEL),
-    "formats/collapsed": MODEL,
+    "formats/frames": MODEL,
+    "formats/collapsed": ("formats/frames", *MODEL),
     "formats/gecko": MODEL,
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
@@ -37,7 +38,7 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": MODEL,
-    "convert": ("convert/filters", "formats/collapsed", "formats/gecko", "formats/pprof", "formats/stream",
+    "convert": ("convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof", "formats/stream",
                 "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms

@@ -223,11 +223,11 @@ static void samples_have_their_stacks_whatever_is_left_out(void **state)
 {
     (void)state;
     static const struct selection selections[] = {
-        { NULL, 0, 0 },
-        { NULL, 100 * MS, 0 },
-        { NULL, 0, 200 * MS },
-        { NULL, 123 * MS, 124 * MS },
-        { NULL, 7 * MS + 1, 390 * MS },
+        { 0 },
+        { .from_ns = 100 * MS },
+        { .to_ns = 200 * MS },
+        { .from_ns = 123 * MS, .to_ns = 124 * MS },
+        { .from_ns = 7 * MS + 1, .to_ns = 390 * MS },
     };
     static uint32_t frames[(TICKS + 1) * THREADS][DEPTH];
     srand(7);
@@ -293,14 +293,58 @@ static void times_are_read(void **state)
         const char *text;
         bool good;
         uint64_t time_ns;
+        double share;
     } rows[] = {
-        { "0", true, 0 }, { "2.5", true, 2500000000 }, { "1e-3", true, MS }, { "-1", false, 0 },
-        { "", false, 0 }, { "1s", false, 0 },          { "nan", false, 0 },  { "1e10", false, 0 },
+        { "0", true, 0, 0 },      { "1m30", true, UINT64_C(90000000000), 0 },
+        { "25%", true, 0, 0.25 }, { "2.5%", true, 0, 0.025 },
+        { "100%", true, 0, 1 },   { "0%", true, 0, 0 },
+        { "101%", false, 0, 0 },  { "%", false, 0, 0 },
+        { "-5%", false, 0, 0 },   { "5%%", false, 0, 0 },
+        { "1e1%", false, 0, 0 },  { "0x5%", false, 0, 0 },
+        { "5 %", false, 0, 0 },   { "5s%", false, 0, 0 },
+        { "", false, 0, 0 },      { "x", false, 0, 0 },
     };
     for (size_t i = 0; i < countof(rows); i++) {
-        uint64_t time_ns = 0;
-        if (selection_parse_seconds(rows[i].text, &time_ns) != rows[i].good || time_ns != rows[i].time_ns)
-            fail_msg("'%s' is %" PRIu64, rows[i].text, time_ns);
+        uint64_t time_ns = 1;
+        double share = 1;
+        if (selection_parse_time(rows[i].text, &time_ns, &share) != rows[i].good)
+            fail_msg("'%s' is %s", rows[i].text, rows[i].good ? "refused" : "accepted");
+        if (rows[i].good &&
+            (time_ns != rows[i].time_ns || share < rows[i].share - 1e-9 || share > rows[i].share + 1e-9))
+            fail_msg("'%s' is %" PRIu64 " and %g", rows[i].text, time_ns, share);
+    }
+}
+
+static void shares_become_times(void **state)
+{
+    (void)state;
+    static const struct {
+        struct selection given, settled;
+        uint64_t length_ns;
+        bool good;
+    } rows[] = {
+        { { .from_ns = 1, .to_ns = 2 }, { .from_ns = 1, .to_ns = 2 }, 0, true },
+        { { .from_share = 0.25, .to_share = 0.5 }, { .from_ns = 250, .to_ns = 500 }, 1000, true },
+        { { .from_share = 0.25, .to_ns = 300 }, { .from_ns = 250, .to_ns = 300 }, 1000, true },
+        { { .from_share = 0.25, .to_ns = 250 }, { .from_ns = 250, .to_ns = 250 }, 1000, false },
+        { { .from_ns = 400, .to_share = 0.4 }, { .from_ns = 400, .to_ns = 400 }, 1000, false },
+        { { .from_ns = 400, .to_share = 1 },
+          { .from_ns = 400 },
+          300,
+          true }, /* 100% is the end, whatever comes there */
+        { { .to_share = 0.0001 }, { .to_ns = 1 }, 1000, true },
+        { { .from_share = 0.5, .to_share = 0.6 }, { .from_ns = 1, .to_ns = 1 }, 0, true }, /* nothing could be read */
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct selection selection = rows[i].given;
+        struct fault why = { 0 };
+        assert_true(selection_is_partial(&selection));
+        assert_int_equal(selection_needs_length(&selection), selection.from_share + selection.to_share > 0);
+        assert_int_equal(selection_settle(&selection, rows[i].length_ns, &why), rows[i].good);
+        assert_int_equal(why.text[0] != '\0', !rows[i].good);
+        assert_int_equal(selection.from_ns, rows[i].settled.from_ns);
+        assert_int_equal(selection.to_ns, rows[i].settled.to_ns);
+        assert_false(selection_needs_length(&selection));
     }
 }
 
@@ -313,6 +357,7 @@ int main(void)
         cmocka_unit_test(samples_have_their_stacks_whatever_is_left_out),
         cmocka_unit_test(threads_are_chosen_by_name_and_number),
         cmocka_unit_test(times_are_read),
+        cmocka_unit_test(shares_become_times),
     };
     return run_all(tests);
 }

@@ -73,9 +73,10 @@ static bool hear(void *self, struct event *event, struct fault *why)
 }
 
 /* Tells `count` events of the story. What mode_filter_finish() said goes to *good. */
-static struct mode_filter tell(struct told *told, enum kept_mode mode, size_t count, bool *good, struct fault *why)
+static struct mode_filter tell(struct told *told, enum kept_mode mode, bool no_idle, size_t count, bool *good,
+                               struct fault *why)
 {
-    struct mode_filter keep = { .mode = mode };
+    struct mode_filter keep = { .mode = mode, .no_idle = no_idle };
     const struct sink output = { .take = hear, .self = told };
     *told = (struct told){ 0 };
     for (size_t i = 0; i < count; i++) {
@@ -89,25 +90,35 @@ static struct mode_filter tell(struct told *told, enum kept_mode mode, size_t co
 
 static const struct {
     enum kept_mode mode;
+    bool no_idle;
     size_t count;
     uint64_t dropped, unknown;
     const char *text;
 } cases[] = {
-    { KEPT_AS_RECORDED, 13, 0, 0,
+    { KEPT_AS_RECORDED, false, 13, 0, 0,
       "sample 1 at 10 depth 1\nsample 2 at 10 depth 1\nsample 1 at 20 depth 2\nsample 2 at 20 depth 1\n" },
-    { KEPT_WALL, 13, 0, 0,
+    { KEPT_WALL, false, 13, 0, 0,
       "sample 1 at 10 depth 1\nsample 2 at 10 depth 1\nsample 1 at 20 depth 2\nsample 2 at 20 depth 1\n" },
-    { KEPT_CPU, countof(story), 6, 1,
+    { KEPT_CPU, false, countof(story), 6, 1,
       "sample 1 at 10 depth 1\nleft out 2 1 until 10 cpu 2\nsample 2 at 20 depth 1\n"
       "left out 1 2 until 30 cpu 20\nsample 1 at 40 depth 3\n"
       "left out 2 2 until 40 cpu 64\nleft out 2 5 until 50 cpu 128\nthread 2 ends\n"
       "left out 1 1 until 60 cpu 256\nend\n" },
-    { KEPT_GIL, countof(story), 7, 0,
+    { KEPT_GIL, false, countof(story), 7, 0,
       "sample 1 at 10 depth 1\nleft out 1 1 until 20 cpu 4\nsample 1 at 30 depth 2\n"
       "left out 2 4 until 40 cpu 74\nleft out 2 5 until 50 cpu 128\nthread 2 ends\n"
       "left out 1 2 until 60 cpu 288\nend\n" },
+    /* Who holds the lock runs, and who waits for the lock does not. Of one sample the processor is not known. */
+    { KEPT_AS_RECORDED, true, countof(story), 5, 1,
+      "sample 1 at 10 depth 1\nleft out 2 1 until 10 cpu 2\nsample 2 at 20 depth 1\n"
+      "left out 1 1 until 20 cpu 4\nsample 1 at 30 depth 2\nsample 1 at 40 depth 3\n"
+      "left out 2 2 until 40 cpu 64\nleft out 2 5 until 50 cpu 128\nthread 2 ends\n"
+      "left out 1 1 until 60 cpu 256\nend\n" },
+    { KEPT_EXCEPTION, true, 16, 5, 1,
+      "left out 2 1 until 10 cpu 2\nsample 2 at 20 depth 1\n"
+      "left out 1 3 until 30 cpu 21\nleft out 2 1 until 30 cpu 0\n" },
     /* Cut off: it is told at the end of the file. */
-    { KEPT_EXCEPTION, 16, 5, 0,
+    { KEPT_EXCEPTION, false, 16, 5, 0,
       "left out 2 1 until 10 cpu 2\nsample 2 at 20 depth 1\n"
       "left out 1 3 until 30 cpu 21\nleft out 2 1 until 30 cpu 0\n" },
 };
@@ -119,7 +130,7 @@ static void a_mode_keeps_its_samples(void **state)
         struct told told;
         bool good;
         struct fault why = { 0 };
-        struct mode_filter keep = tell(&told, cases[i].mode, cases[i].count, &good, &why);
+        struct mode_filter keep = tell(&told, cases[i].mode, cases[i].no_idle, cases[i].count, &good, &why);
         assert_true(good);
         assert_string_equal(told.text, cases[i].text);
         assert_int_equal(keep.dropped, cases[i].dropped);
@@ -136,7 +147,7 @@ static void the_tables_count_what_is_kept(void **state)
     struct told told;
     bool good;
     struct fault why = { 0 };
-    struct mode_filter keep = tell(&told, KEPT_CPU, countof(story), &good, &why);
+    struct mode_filter keep = tell(&told, KEPT_CPU, false, countof(story), &good, &why);
     assert_int_equal(told.tables.samples, 3);
     assert_int_equal(told.tables.left_out, 11);
     assert_int_equal(told.tables.threads[1].samples, 2);
@@ -189,6 +200,30 @@ static void what_no_sample_says_cannot_be_kept(void **state)
     }
 }
 
+static void samples_that_do_not_say_who_ran(void **state)
+{
+    (void)state;
+    static const uint32_t statuses[] = { STATUS_GIL | STATUS_CPU, REC | STATUS_CPU_UNKNOWN };
+    for (size_t i = 0; i < countof(statuses); i++) {
+        struct told told = { 0 };
+        struct mode_filter keep = { .no_idle = true };
+        const struct sink output = { .take = hear, .self = &told };
+        struct fault why = { 0 };
+        for (size_t k = 0; k < 7; k++) {
+            struct event event = story[k];
+            assert_true(tables_take(&told.tables, &event, NULL));
+        }
+        struct event event = STATUS_SAMPLE(10, 1, 0, statuses[i], 0, 1);
+        assert_true(tables_take(&told.tables, &event, NULL));
+        assert_true(mode_filter_take(&keep, &told.tables, &event, &output, &why));
+        assert_false(mode_filter_finish(&keep, &told.tables, &output, &why));
+        if (!strstr(why.text, "whether their thread ran, so --no-idle"))
+            fail_msg("it says '%s'", why.text);
+        mode_filter_free(&keep);
+        tables_free(&told.tables);
+    }
+}
+
 static void a_recording_of_one_mode_is_not_one_of_another(void **state)
 {
     (void)state;
@@ -222,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_mode_keeps_its_samples),
         cmocka_unit_test(the_tables_count_what_is_kept),
         cmocka_unit_test(what_no_sample_says_cannot_be_kept),
+        cmocka_unit_test(samples_that_do_not_say_who_ran),
         cmocka_unit_test(a_recording_of_one_mode_is_not_one_of_another),
     };
     return run_all(tests);

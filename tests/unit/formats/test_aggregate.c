@@ -17,6 +17,7 @@ static void assert_rows(const struct aggregate *aggregate, const struct aggregat
         assert_int_equal(aggregate->rows[i].thread, wanted[i].thread);
         assert_int_equal(aggregate->rows[i].task, wanted[i].task);
         assert_int_equal(aggregate->rows[i].stack, wanted[i].stack);
+        assert_int_equal(aggregate->rows[i].group, wanted[i].group);
         for (size_t k = 0; k < SUMS; k++)
             assert_int_equal(aggregate->rows[i].sums[k], wanted[i].sums[k]);
     }
@@ -25,14 +26,15 @@ static void assert_rows(const struct aggregate *aggregate, const struct aggregat
 static void counts_each_stack_of_each_thread(void **state)
 {
     (void)state;
-    static const struct aggregate_row given[] = { { 2, 0, 5, { 1 } },   { 1, 0, 9, { 1 } }, { 2, 0, 5, { 3, 4, 2, 1 } },
-                                                  { 1, 0, 2, { 10 } },  { 2, 0, 0, { 1 } }, { 1, 0, 9, { 1, 7 } },
-                                                  { 1, 0, 9, { 5, 1 } } };
+    static const struct aggregate_row given[] = { { 2, 0, 5, 0, { 1 } },          { 1, 0, 9, 0, { 1 } },
+                                                  { 2, 0, 5, 0, { 3, 4, 2, 1 } }, { 1, 0, 2, 0, { 10 } },
+                                                  { 2, 0, 0, 0, { 1 } },          { 1, 0, 9, 0, { 1, 7 } },
+                                                  { 1, 0, 9, 0, { 5, 1 } } };
     static const struct aggregate_row seen[] = {
-        { 2, 0, 5, { 4, 4, 2, 1 } }, { 1, 0, 9, { 7, 8 } }, { 1, 0, 2, { 10 } }, { 2, 0, 0, { 1 } }
+        { 2, 0, 5, 0, { 4, 4, 2, 1 } }, { 1, 0, 9, 0, { 7, 8 } }, { 1, 0, 2, 0, { 10 } }, { 2, 0, 0, 0, { 1 } }
     };
     static const struct aggregate_row sorted[] = {
-        { 1, 0, 2, { 10 } }, { 1, 0, 9, { 7, 8 } }, { 2, 0, 0, { 1 } }, { 2, 0, 5, { 4, 4, 2, 1 } }
+        { 1, 0, 2, 0, { 10 } }, { 1, 0, 9, 0, { 7, 8 } }, { 2, 0, 0, 0, { 1 } }, { 2, 0, 5, 0, { 4, 4, 2, 1 } }
     };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
@@ -58,8 +60,10 @@ static void tells_tasks_apart(void **state)
         { .thread = 2, .stack = 5, .task = 7 },
         { .thread = 1, .stack = 4, .task = 7 },
     };
-    static const struct aggregate_row wanted[] = { { 1, 0, 5, { 1 } }, { 1, 3, 5, { 1 } }, { 1, 7, 4, { 1 } },
-                                                   { 1, 7, 5, { 2 } }, { 2, 0, 5, { 1 } }, { 2, 7, 5, { 1 } } };
+    static const struct aggregate_row wanted[] = {
+        { 1, 0, 5, 0, { 1 } }, { 1, 3, 5, 0, { 1 } }, { 1, 7, 4, 0, { 1 } },
+        { 1, 7, 5, 0, { 2 } }, { 2, 0, 5, 0, { 1 } }, { 2, 7, 5, 0, { 1 } }
+    };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_sample(&aggregate, &given[i]);
@@ -105,6 +109,30 @@ static void assert_counted(uint32_t samples, uint32_t stays)
 }
 
 /* A thread that stays where it is takes one row of those that wait. */
+static uint32_t lowest_bits(uint32_t status)
+{
+    return status & 3;
+}
+
+/* Without group_of, the status tells nothing apart. */
+static void tells_groups_of_statuses_apart(void **state)
+{
+    (void)state;
+    static const uint32_t statuses[] = { 1, 4, 1, 5, 2 };
+    static const struct aggregate_row together[] = { { 1, 7, 5, 0, { 5 } } };
+    static const struct aggregate_row apart[] = { { 1, 7, 5, 1, { 3 } }, { 1, 7, 5, 0, { 1 } }, { 1, 7, 5, 2, { 1 } } };
+    for (int groups = 0; groups < 2; groups++) {
+        struct aggregate aggregate = { .group_of = groups ? lowest_bits : NULL };
+        for (size_t i = 0; i < countof(statuses); i++) {
+            const struct sample sample = { .thread = 1, .task = 7, .stack = 5, .status = statuses[i] };
+            aggregate_sample(&aggregate, &sample);
+        }
+        aggregate_sort(&aggregate);
+        assert_rows(&aggregate, groups ? apart : together, groups ? 3 : 1);
+        aggregate_free(&aggregate);
+    }
+}
+
 static void what_stays_waits_as_one(void **state)
 {
     (void)state;
@@ -115,9 +143,10 @@ static void what_stays_waits_as_one(void **state)
     }
     assert_int_equal(aggregate.waiting_count, 2);
     aggregate_sort(&aggregate);
-    assert_rows(
-        &aggregate,
-        (struct aggregate_row[]){ { 1, 0, 7, { 2 * AGGREGATE_WAITING } }, { 2, 0, 7, { 2 * AGGREGATE_WAITING } } }, 2);
+    assert_rows(&aggregate,
+                (struct aggregate_row[]){ { 1, 0, 7, 0, { 2 * AGGREGATE_WAITING } },
+                                          { 2, 0, 7, 0, { 2 * AGGREGATE_WAITING } } },
+                2);
     aggregate_free(&aggregate);
 }
 
@@ -153,7 +182,7 @@ static void rows_are_in_order(void **state)
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
         const struct aggregate_row row = {
-            numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], { k }
+            numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], 0, { k }
         };
         aggregate_add(&aggregate, &row);
     }
@@ -203,8 +232,8 @@ static void sums_up_what_samples_did(void **state)
         { { .thread = 1, .stack = 2, .wall_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
         { { .thread = 1, .stack = 3, .wall_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
-    static const struct aggregate_row wanted[] = { { 1, 0, 2, { 4, 543, 711, 43, 500 } },
-                                                   { 1, 0, 3, { 1, 6, 0, 0, 0 } } };
+    static const struct aggregate_row wanted[] = { { 1, 0, 2, 0, { 4, 543, 711, 43, 500 } },
+                                                   { 1, 0, 3, 0, { 1, 6, 0, 0, 0 } } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
         aggregate_sample(&aggregate, &given[i].sample);
@@ -231,7 +260,7 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
         { .thread = 1, .more = 4, .wall_ns = 150, .status = REC | STATUS_GIL_WAIT },
         { .thread = 1, .more = 1, .wall_ns = 4, .status = STATUS_GIL },
     };
-    static const struct aggregate_row wanted = { 1, 0, 0, { 17, 10154, 0, 10000, 150 } };
+    static const struct aggregate_row wanted = { 1, 0, 0, 0, { 17, 10154, 0, 10000, 150 } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_sample(&aggregate, &given[i]);
@@ -240,35 +269,18 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
     aggregate_free(&aggregate);
 }
 
-/* Threads are merged, and of stacks the odd with the even ones. */
-static void rename_row(void *self, struct aggregate_row *row)
-{
-    uint32_t *renamed = self;
-    assert_int_equal(row->sums[SUM_WALL_NS], (*renamed)++); /* in the order of the sorted rows */
-    *row = (struct aggregate_row){ 9, 0, 10 - row->stack / 2, { row->sums[SUM_SAMPLES], row->sums[SUM_WALL_NS] } };
-}
-
-static void rows_of_one_name_are_merged_in_place(void **state)
+/* Rows stay in the order of first sight, with what waited. */
+static void rows_outlive_their_index(void **state)
 {
     (void)state;
-    static const struct aggregate_row given[] = {
-        { 1, 0, 4, { 1, 0 } },    { 1, 0, 6, { 10, 1 } }, { 2, 0, 4, { 100, 2 } },
-        { 2, 3, 5, { 1000, 3 } }, { 2, 4, 8, { 1, 4 } },
-    };
-    static const struct aggregate_row merged[] = { { 9, 0, 8, { 1101, 5 } },
-                                                   { 9, 0, 7, { 10, 1 } },
-                                                   { 9, 0, 6, { 1, 4 } } };
-    uint32_t renamed = 0;
+    static const struct aggregate_row wanted[] = { { 2, 0, 5, 0, { 1 } }, { 1, 0, 9, 0, { 2 } } };
     struct aggregate aggregate = { 0 };
-    for (size_t i = countof(given); i-- > 0;)
-        aggregate_add(&aggregate, &given[i]);
-    aggregate_sort(&aggregate);
-    const struct aggregate_row *rows = aggregate.rows;
-    aggregate_merge(&aggregate, rename_row, &renamed);
-    assert_int_equal(renamed, countof(given));
-    assert_rows(&aggregate, merged, countof(merged));
-    assert_ptr_equal(aggregate.rows, rows);
+    aggregate_add(&aggregate, &wanted[0]);
+    for (size_t i = 0; i < 2; i++)
+        aggregate_sample(&aggregate, &(struct sample){ .thread = 1, .stack = 9 });
+    aggregate_end_adding(&aggregate);
     assert_int_equal(aggregate.index.room, 0);
+    assert_rows(&aggregate, wanted, countof(wanted));
     aggregate_free(&aggregate);
 }
 
@@ -307,19 +319,45 @@ static void stacks_that_look_alike_are_one_node(void **state)
     outline_free(&outline);
 }
 
+/* Frame 1 is dropped, frames 2 and 3 are of one kind. */
+static void frames_are_dropped_and_folded(void **state)
+{
+    (void)state;
+    static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 1 }, { 3, 3 }, { 4, 4 }, { 5, 2 } };
+    static const uint32_t labels[] = { OUTLINE_DROPPED, OUTLINE_DROPPED, 9 | OUTLINE_FOLDS, 9 | OUTLINE_FOLDS, 8 };
+    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
+    struct outline outline = { 0 };
+    const uint32_t root = outline_child(&outline, 0, 9); /* a thread that is named like the kind */
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 0), root);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 1), root);
+    const uint32_t folded = outline_node(&outline, &tables, labels, root, 2);
+    assert_int_not_equal(folded, root);
+    assert_int_equal(outline.nodes[folded].frame, 9);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 3), folded);
+    assert_int_equal(outline_node(&outline, &tables, labels, root, 4), folded);
+    const uint32_t below = outline_node(&outline, &tables, labels, root, 6);
+    assert_int_equal(outline.nodes[below].frame, 9);
+    assert_int_equal(outline.nodes[outline.nodes[below].caller].frame, 8);
+    assert_int_equal(outline.nodes[outline.nodes[below].caller].caller, folded);
+    assert_int_equal(outline_node(&outline, &tables, labels, 0, 1), 0);
+    outline_free(&outline);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_each_stack_of_each_thread),
         cmocka_unit_test(tells_tasks_apart),
+        cmocka_unit_test(tells_groups_of_statuses_apart),
         cmocka_unit_test(what_stays_waits_as_one),
         cmocka_unit_test(counts_all_that_wait),
         cmocka_unit_test(rows_are_in_order),
         cmocka_unit_test(rows_that_were_chosen_are_counted_once),
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(a_run_stands_for_as_long_as_its_samples),
-        cmocka_unit_test(rows_of_one_name_are_merged_in_place),
+        cmocka_unit_test(rows_outlive_their_index),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
+        cmocka_unit_test(frames_are_dropped_and_folded),
     };
     return run_all(tests);
 }

@@ -65,6 +65,64 @@ static void files_are_called_as_a_person_calls_them(void **state)
     journal_free(&journal);
 }
 
+/* Two programs in one working folder, /x/: one in the folder itself, the other below it. */
+static const struct event two_programs[] = {
+    PROCESS(1, 7, "/x"),   THREAD(1, 1, 7, "python3"), THREAD(2, 1, 8, "python3"),
+    STRING(1, "<module>"), STRING(2, "/x/main.py"),    STRING(3, "/x/tools/make.py"),
+    FUNCTION(1, 1, 2, 1),  FUNCTION(2, 1, 3, 1),       FRAME(1, 1, 3),
+    FRAME(2, 2, 3),        SAMPLE(1, 1, 0, 1),         SAMPLE(1, 2, 0, 2),
+};
+
+static const struct {
+    const char *file, *module;
+} modules[] = {
+    { "/usr/lib/python3.11/json/decoder.py", "json.decoder" },
+    { "/usr/lib/python3.11/json/__init__.py", "json" },
+    { "/usr/lib/python3.11/site-packages/a/b/__init__.py", "a.b" },
+    { "/usr/lib/python3.11/site-packages/a-1.0-py3.11.egg/a/b.py", "a.b" },
+    { "/usr/lib/python3.11/json/__main__.py", "json.__main__" },
+    { "<frozen importlib._bootstrap>", "importlib._bootstrap" },
+    { "<frozen", "<frozen" },
+    { "<string>", "<string>" },
+    { "/x/main.py", "main" },
+    { "/x/a/b.py", "a.b" },
+    { "/x/a/__init__.py", "a" },
+    { "/x/__init__.py", "x" },
+    { "/x/my-project/a/b.py", "a.b" },
+    { "/x/app.zip/a/b.py", "a.b" },
+    { "/x/tools/make.py", "make" },
+    { "/x/tools/a/b.py", "a.b" },
+    { "/x/tool", "tool" },
+    { "/x/caf\xC3\xA9/_1.py", "caf\xC3\xA9._1" },
+    { "/x/1a/b.py", "b" },
+    { "/elsewhere/a/b.py", "b" },
+    { "/elsewhere/a/__init__.py", "a" },
+    { "/__init__.py", "__init__" },
+    { "a/b.py", "a.b" },
+    { "../a/b.py", "a.b" },
+    { "", "" },
+};
+
+static void modules_are_named_as_python_imports_them(void **state)
+{
+    (void)state;
+    struct journal journal = { 0 };
+    struct paths paths = { 0 };
+    journal_tell(&journal, two_programs, countof(two_programs));
+    paths_find(&paths, &journal.tables);
+    for (size_t i = 0; i < countof(modules); i++) {
+        struct bytes module = { 0 };
+        put_bytes(&module, "in ", 3);
+        paths_put_module(&module, &paths, (struct text){ modules[i].file, strlen(modules[i].file) });
+        if (module.size != 3 + strlen(modules[i].module) ||
+            memcmp(module.at + 3, modules[i].module, module.size - 3) != 0)
+            fail_msg("%s: '%.*s'", modules[i].file, (int)module.size, module.at);
+        bytes_free(&module);
+    }
+    paths_free(&paths);
+    journal_free(&journal);
+}
+
 static const struct {
     const char *command, *title, *name;
 } programs[] = {
@@ -99,6 +157,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_called_as_a_person_calls_them),
+        cmocka_unit_test(modules_are_named_as_python_imports_them),
         cmocka_unit_test(programs_are_called_as_a_person_calls_them),
     };
     return run_all(tests);

@@ -2,6 +2,8 @@
 #include "formats/pprof/pprof.h"
 
 #include "formats/base/alloc.h"
+#include "formats/pprof/pprof_label_names.h"
+#include "formats/pprof/pprof_status.h"
 #include "formats/pprof/pprof_tables.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -103,22 +105,66 @@ static const struct event task_story[] = {
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 6, 0, 0, 0 } },
 };
 
-static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style, size_t rows)
+/* One function on lines 1 to 5, in stacks of three and more frames. */
+static const struct event deep_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 1),
+    FRAME(2, 1, 2),
+    FRAME(3, 1, 3),
+    FRAME(4, 1, 4),
+    FRAME(5, 1, 5),
+    SAMPLE(1 * MS, 1, 0, 1, 2, 3),
+    SAMPLE(2 * MS, 1, 3, 4),
+    SAMPLE(3 * MS, 1, 4, 5),
+    SAMPLE(4 * MS, 1, 3, 5),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 4, 0, 0, 0 } },
+};
+
+/* Texts of a recording that may hold a secret. */
+static const struct event secret_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1,
+                                      .pyreel_version = T("0.0-secret"),
+                                      .host = T("secret"),
+                                      .mode = T("secret"),
+                                      .threads_option = T("secret"),
+                                      .command = T("record secret"),
+                                      .interval_ns = MS,
+                                      .time_unit_ns = 1000 } },
+    { EVENT_PROCESS, .process = { 1, 4242, 0, 0x030f02f0, T("/secret/python"), T("run secret"), T("/secret") } },
+    THREAD(1, 1, 4242, "secret"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 7),
+    FRAME(1, 1, 8),
+    SAMPLE(1 * MS, 1, 0, 1),
+};
+
+static void aggregate_story(struct tables *tables, struct aggregate *aggregate, const struct event *told, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct event event = told[i];
+        assert_true(tables_take(tables, &event, NULL));
+        if (event.kind == EVENT_SAMPLE)
+            aggregate_sample(aggregate, &event.sample);
+    }
+    aggregate_sort(aggregate);
+}
+
+static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style,
+                                struct pprof_written *written)
 {
     char path[] = "/tmp/pyreel-pprof.XXXXXX";
     const int fd = mkstemp(path);
     struct output output = { 0 };
     struct tables tables = { 0 };
-    struct aggregate aggregate = { 0 };
-    for (size_t i = 0; i < count; i++) {
-        struct event event = told[i];
-        assert_true(tables_take(&tables, &event, NULL));
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(&aggregate, &event.sample);
-    }
-    aggregate_sort(&aggregate);
+    struct aggregate aggregate = { .group_of = style->labels & 1u << LABEL_STATUS ? pprof_status_of : NULL };
+    aggregate_story(&tables, &aggregate, told, count);
     assert_true(output_open(&output, path, false, NULL));
-    assert_int_equal(pprof_write(&output, &tables, &aggregate, style), rows);
+    *written = pprof_write(&output, &tables, &aggregate, style);
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
     aggregate_free(&aggregate);
@@ -130,10 +176,11 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     return bytes;
 }
 
-static struct bytes write_profile(bool functions)
+static struct bytes write_profile(enum frame_detail detail)
 {
-    const struct pprof_style style = { .detail = functions ? DETAIL_FUNCTIONS : DETAIL_LINES };
-    return write_story(story, countof(story), &style, 4);
+    const struct pprof_style style = { .detail = detail };
+    struct pprof_written written;
+    return write_story(story, countof(story), &style, &written);
 }
 
 static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
@@ -142,7 +189,7 @@ static const char *string(const Perftools__Profiles__Profile *profile, int64_t i
     return profile->string_table[i];
 }
 
-/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it. */
+/* "MainThread 2 2000000 0 0 0: f:8 <module>:3", leaf first as pprof has it; f:8:5 with a column. */
 static void put_row(char *room, size_t size, const Perftools__Profiles__Profile *profile,
                     const Perftools__Profiles__Sample *sample)
 {
@@ -164,6 +211,8 @@ static void put_row(char *room, size_t size, const Perftools__Profiles__Profile 
         const Perftools__Profiles__Function *function = profile->function[location->line[0]->function_id - 1];
         used += (size_t)snprintf(room + used, size - used, " %s:%ld", string(profile, function->name),
                                  location->line[0]->line);
+        if (location->line[0]->column)
+            used += (size_t)snprintf(room + used, size - used, ":%ld", location->line[0]->column);
     }
 }
 
@@ -194,7 +243,7 @@ static void each_stack_is_a_row(void **state)
     static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:8 <module>:3",
                                         "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
                                         "worker 1 1000000 0 0 0: <no Python frames>:0" };
-    struct bytes bytes = write_profile(false);
+    struct bytes bytes = write_profile(DETAIL_LINES);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_string_equal(string(profile, 0), "");
@@ -219,9 +268,43 @@ static void with_functions_lines_are_those_of_definitions(void **state)
     static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:7 <module>:1",
                                         "MainThread 1 1000000 0 0 0: f:7 f:7 <module>:1", "worker 1 1000000 0 0 0: f:7",
                                         "worker 1 1000000 0 0 0: <no Python frames>:0" };
-    struct bytes bytes = write_profile(true);
+    struct bytes bytes = write_profile(DETAIL_FUNCTIONS);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void with_modules_only_names_differ(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "MainThread 2 2000000 0 0 0: a.f:8 a.<module>:3",
+        "MainThread 1 1000000 0 0 0: a.f:8 a.f:8 a.<module>:3",
+        "worker 1 1000000 0 0 0: a.f:8",
+        "worker 1 1000000 0 0 0: <no Python frames>:0",
+    };
+    const struct pprof_style style = { .qualify = true };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+/* Columns count from 1 in pprof, and from 0 in a recording. */
+static void with_columns_they_keep_stacks_apart(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 1 1000000 0 0 0: f:8 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8:5 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: f:8 f:8 <module>:3", "worker 1 1000000 0 0 0: f:8",
+                                        "worker 1 1000000 0 0 0: <no Python frames>:0" };
+    struct bytes bytes = write_profile(DETAIL_COLUMNS);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(profile->n_function, 3);
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
 }
@@ -252,7 +335,8 @@ static void what_threads_did_has_columns(void **state)
                                         "worker 2 2500000 0 1500000 1000000: f:8" };
     for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
         const struct pprof_style style = { .cpu_first = cpu_first };
-        struct bytes bytes = write_story(status_story, countof(status_story), &style, 2);
+        struct pprof_written written;
+        struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
         Perftools__Profiles__Profile *profile = unpack(&bytes);
         assert_rows(profile, rows, countof(rows));
         assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
@@ -273,7 +357,8 @@ static void a_sample_has_the_time_that_it_stands_for(void **state)
     (void)state;
     static const char *const rows[] = { "MainThread 5 6100029 0 6100009 20: f:8" };
     const struct pprof_style style = { 0 };
-    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, 1);
+    struct pprof_written written;
+    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_int_equal(profile->period, MS);
@@ -288,7 +373,8 @@ static void what_is_not_known_is_named(void **state)
 {
     (void)state;
     const struct pprof_style style = { .cpu_first = true };
-    struct bytes bytes = write_story(story, countof(story), &style, 4);
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
     assert_string_equal(string(profile, profile->default_sample_type), "wall");
@@ -297,6 +383,27 @@ static void what_is_not_known_is_named(void **state)
                                      "interpreter's lock"));
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
+}
+
+/* Command lines may hold secrets; counts and reasons do not. */
+static void no_comment_holds_a_text_of_the_recording(void **state)
+{
+    (void)state;
+    for (int no_comments = 0; no_comments < 2; no_comments++) {
+        const struct pprof_style style = { .no_comments = no_comments };
+        struct pprof_written written;
+        struct bytes bytes = write_story(secret_story, countof(secret_story), &style, &written);
+        Perftools__Profiles__Profile *profile = unpack(&bytes);
+        bool secret = false;
+        for (size_t i = 0; i < profile->n_comment; i++)
+            secret |= strstr(string(profile, profile->comment[i]), "secret") != NULL;
+        assert_int_equal(secret, !no_comments);
+        assert_true(has_comment(profile, "1 samples; 0 failed, 0 lost; 0 ticks missed"));
+        assert_true(has_comment(profile, "column gil is not known and 0: --async all does not record who holds the "
+                                         "interpreter's lock"));
+        perftools__profiles__profile__free_unpacked(profile, NULL);
+        bytes_free(&bytes);
+    }
 }
 
 /* "thread=MainThread thread_id=4242 pid=4242 interpreter=0 task=fetch task_id=1: 1" */
@@ -315,11 +422,12 @@ static void put_labels(char *room, size_t size, const Perftools__Profiles__Profi
     snprintf(room + used, size - used, "%ld", sample->value[0]);
 }
 
-static void assert_labels(bool opcodes, const char *const *wanted, size_t count)
+static void assert_labels(const struct pprof_style *style, const char *const *wanted, size_t count)
 {
-    const struct pprof_style style = { .opcodes = opcodes };
-    struct bytes bytes = write_story(task_story, countof(task_story), &style, count);
+    struct pprof_written written;
+    struct bytes bytes = write_story(task_story, countof(task_story), style, &written);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_int_equal(profile->n_sample, count);
     for (size_t i = 0; i < count; i++) {
         char row[256];
         put_labels(row, sizeof(row), profile, profile->sample[i]);
@@ -337,27 +445,175 @@ static void tasks_and_instructions_are_labels(void **state)
     (void)state;
     static const char *const tasks[] = {
         MAIN "1",
-        MAIN "task=fetch task_id=1 2",
+        MAIN "task=fetch task_id=1 3", /* of the thread that runs the task, and of the task's entry */
         MAIN "task=<unknown> task_id=2 1",
-        MAIN "task=fetch task_id=1 1",
         LOST "task=<unknown> task_id=2 1",
     };
     static const char *const opcodes[] = {
         MAIN "1",
-        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
+        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 2",
         MAIN "task=fetch task_id=1 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
         MAIN "task=<unknown> task_id=2 opcode=LOAD_ATTR opcode_base=LOAD_ATTR 1",
-        MAIN "task=fetch task_id=1 opcode=LOAD_ATTR_SLOT opcode_base=LOAD_ATTR 1",
         LOST "task=<unknown> task_id=2 1",
     };
-    assert_labels(false, tasks, countof(tasks));
-    assert_labels(true, opcodes, countof(opcodes));
+    assert_labels(&(struct pprof_style){ 0 }, tasks, countof(tasks));
+    assert_labels(&(struct pprof_style){ .opcodes = true }, opcodes, countof(opcodes));
+}
+
+/* Samples that differ in other labels only are one. */
+static void only_the_wanted_labels_are_there(void **state)
+{
+    (void)state;
+    static const char *const nothing[] = { "6" };
+    static const char *const pids[] = { "pid=4242 6" };
+    static const char *const tasks[] = { "thread=MainThread 1", "thread=MainThread task=fetch 3",
+                                         "thread=MainThread task=<unknown> 1",
+                                         "thread=unknown thread task=<unknown> 1" };
+    static const char *const opcodes[] = { "2", "opcode_base=LOAD_ATTR 4" };
+    struct pprof_style style = { .chosen_labels = true };
+    assert_labels(&style, nothing, countof(nothing));
+    assert_true(pprof_label_names_parse("pid,recording", &style.labels));
+    assert_labels(&style, pids, countof(pids));
+    assert_true(pprof_label_names_parse("task,thread,task", &style.labels));
+    assert_labels(&style, tasks, countof(tasks));
+    assert_true(pprof_label_names_parse("opcode_base", &style.labels));
+    assert_labels(&style, opcodes, countof(opcodes));
+}
+
+/* No name is found where another is searched for. */
+static void a_status_is_what_the_columns_say(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t status;
+        const char *name;
+    } rows[] = {
+        { REC | STATUS_ELSEWHERE | STATUS_GIL, "elsewhere" },
+        { REC | STATUS_GIL, "gil" },
+        { REC | STATUS_GIL | STATUS_CPU, "gil" },
+        { REC | STATUS_GIL | STATUS_CPU_UNKNOWN, "gil" },
+        { REC | STATUS_GIL_WAIT | STATUS_CPU, "waiting" },
+        { REC | STATUS_GIL_WAIT | STATUS_GIL_WAIT_UNKNOWN | STATUS_CPU, "running" },
+        { REC | STATUS_CPU | STATUS_EXCEPTION, "running" },
+        { REC, "idle" },
+        { REC | STATUS_CPU_UNKNOWN, "unknown" },
+        { STATUS_GIL | STATUS_CPU, "unknown" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        const struct text name = pprof_status_name(pprof_status_of(rows[i].status));
+        assert_int_equal(name.size, strlen(rows[i].name));
+        assert_string_equal(name.bytes, rows[i].name);
+        for (size_t other = 0; other < countof(rows); other++)
+            assert_true(strcmp(rows[other].name, name.bytes) == 0 || !strstr(rows[other].name, name.bytes));
+    }
+}
+
+static void the_status_is_a_label_on_request(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000 950000 2000000 0: f:8",
+                                        "MainThread 1 1000000 50001 0 0: f:8", "worker 1 1000000 0 0 1000000: f:8",
+                                        "worker 1 1500000 0 1500000 0: f:8" };
+    const struct pprof_style style = { .chosen_labels = true, .labels = 1u << LABEL_THREAD | 1u << LABEL_STATUS };
+    struct pprof_written written;
+    struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+}
+
+static void a_label_has_one_name(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "", "threads", "thread,", ",thread", "thread, task", "thread,,task", "thr" };
+    unsigned labels;
+    for (size_t i = 0; i < countof(wrong); i++)
+        assert_false(pprof_label_names_parse(wrong[i], &labels));
+    for (unsigned i = 0; i < PPROF_LABELS; i++) {
+        assert_true(pprof_label_names_parse(pprof_label_rows[i].name, &labels));
+        assert_int_equal(labels, 1u << i);
+    }
+}
+
+/* Root part and leaf part stay. Stacks that only differ in their middles become one. */
+static void the_middle_of_deep_stacks_is_cut(void **state)
+{
+    (void)state;
+    static const char *const at_three[] = { "MainThread 2 2000000 0 0 0: f:5 <truncated>:0 f:1",
+                                            "MainThread 1 1000000 0 0 0: f:3 f:2 f:1",
+                                            "MainThread 1 1000000 0 0 0: f:4 <truncated>:0 f:1" };
+    static const char *const at_four[] = { "MainThread 1 1000000 0 0 0: f:5 f:4 <truncated>:0 f:1",
+                                           "MainThread 1 1000000 0 0 0: f:5 f:3 f:2 f:1",
+                                           "MainThread 1 1000000 0 0 0: f:3 f:2 f:1",
+                                           "MainThread 1 1000000 0 0 0: f:4 f:3 f:2 f:1" };
+    for (uint64_t most = 3; most < 5; most++) {
+        const struct pprof_style style = { .max_depth = most };
+        struct pprof_written written;
+        struct bytes bytes = write_story(deep_story, countof(deep_story), &style, &written);
+        Perftools__Profiles__Profile *profile = unpack(&bytes);
+        assert_rows(profile, most == 3 ? at_three : at_four, most == 3 ? countof(at_three) : countof(at_four));
+        assert_int_equal(written.deepest, most);
+        perftools__profiles__profile__free_unpacked(profile, NULL);
+        bytes_free(&bytes);
+    }
+}
+
+/* Labels stay that all samples of the thread have. */
+static void rare_samples_are_the_rest_of_their_threads(void **state)
+{
+    (void)state;
+    static const char *const rows[] = { "MainThread 2 2000000 0 0 0: f:8 <module>:3",
+                                        "MainThread 1 1000000 0 0 0: <rest>:0", "worker 2 2000000 0 0 0: <rest>:0" };
+    static const char *const labels[] = { MAIN "task=fetch task_id=1 3", MAIN "2", LOST "1" };
+    const struct pprof_style style = { .min_count = 2 };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, countof(rows));
+    assert_int_equal(written.samples, countof(rows));
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+    assert_labels(&style, labels, countof(labels));
+}
+
+static void samples_are_counted_without_writing(void **state)
+{
+    (void)state;
+    static const struct pprof_style styles[] = { { 0 },
+                                                 { .min_count = 2 },
+                                                 { .max_depth = 3 },
+                                                 { .chosen_labels = true },
+                                                 { .detail = DETAIL_FUNCTIONS, .min_count = 2 } };
+    static const size_t counts[] = { 4, 1, 3, 4, 2 };
+    for (size_t i = 0; i < countof(styles); i++) {
+        struct tables tables = { 0 };
+        struct aggregate aggregate = { 0 };
+        aggregate_story(&tables, &aggregate, deep_story, countof(deep_story));
+        assert_int_equal(pprof_count(&tables, &aggregate, &styles[i]), counts[i]);
+        tables_free(&tables);
+        aggregate_free(&aggregate);
+    }
+}
+
+static void the_size_of_the_profile_is_returned(void **state)
+{
+    (void)state;
+    const struct pprof_style style = { 0 };
+    struct pprof_written written;
+    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    assert_int_equal(written.samples, 4);
+    assert_int_equal(written.bytes, bytes.size);
+    assert_int_equal(written.deepest, 3); /* <module>, f, f */
+    assert_int_equal(written.labels, 16); /* thread, and three numbers */
+    assert_int_equal(written.numbers, 12);
+    bytes_free(&bytes);
 }
 
 static void the_same_recording_gives_the_same_bytes(void **state)
 {
     (void)state;
-    struct bytes first = write_profile(false), second = write_profile(false);
+    struct bytes first = write_profile(DETAIL_LINES), second = write_profile(DETAIL_LINES);
     assert_int_equal(first.size, second.size);
     assert_memory_equal(first.at, second.at, first.size);
     bytes_free(&first);
@@ -369,10 +625,21 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stack_is_a_row),
         cmocka_unit_test(with_functions_lines_are_those_of_definitions),
+        cmocka_unit_test(with_columns_they_keep_stacks_apart),
+        cmocka_unit_test(with_modules_only_names_differ),
         cmocka_unit_test(what_threads_did_has_columns),
         cmocka_unit_test(a_sample_has_the_time_that_it_stands_for),
         cmocka_unit_test(what_is_not_known_is_named),
+        cmocka_unit_test(no_comment_holds_a_text_of_the_recording),
         cmocka_unit_test(tasks_and_instructions_are_labels),
+        cmocka_unit_test(only_the_wanted_labels_are_there),
+        cmocka_unit_test(a_status_is_what_the_columns_say),
+        cmocka_unit_test(the_status_is_a_label_on_request),
+        cmocka_unit_test(a_label_has_one_name),
+        cmocka_unit_test(the_middle_of_deep_stacks_is_cut),
+        cmocka_unit_test(rare_samples_are_the_rest_of_their_threads),
+        cmocka_unit_test(samples_are_counted_without_writing),
+        cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
     return run_all(tests);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/frames/plain_name.h"
+
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_separator(char c)
+{
+    return c == '-' || c == '_' || c == ' ' || c == '#';
+}
+
+/* The size of a name without one separator and number at the end; `size` when there is none. */
+static size_t without_number(const char *name, size_t size)
+{
+    size_t at = size;
+    while (at > 0 && is_digit(name[at - 1]))
+        at--;
+    return at > 1 && at < size && is_separator(name[at - 1]) ? at - 1 : size;
+}
+
+/* The function of `Thread-3 (work)`, with the blank. Linux keeps 15 bytes of a name, so `)` may be missing. */
+static struct text function_of(struct text name)
+{
+    const char *blank = name.size ? memmem(name.bytes, name.size, " (", 2) : NULL;
+    const size_t before = blank ? (size_t)(blank - name.bytes) : name.size;
+    return (struct text){ name.bytes + before, name.size - before };
+}
+
+void put_plain_name(struct bytes *to, struct text name)
+{
+    if (name.size == 0)
+        return;
+    const struct text function = function_of(name);
+    size_t size = name.size - function.size;
+    for (size_t before = 0; before != size;) {
+        before = size;
+        size = without_number(name.bytes, size);
+    }
+    put_bytes(to, name.bytes, size);
+    put_bytes(to, function.bytes, function.size);
+}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""pyreel-info reads the sums at the end of a whole recording, and shows what reading all samples comes to."""
+import json
+import pathlib
+import zlib
+
+import pytest
+
+import environment
+import golden
+from environment import CONVERTERS, PROJECT
+from recording import ALL_TICKS, LIVE, attach, convert, info, run, run_record, succeed
+
+MAGIC, HEAD = 8, 24
+EVENTS, END, SUMMARY = 2, 3, 4
+TOTALS = b"\x8f\x01"  # the tag of the note: kind 7, argument 17
+
+# what is recorded: version of Python, options of the recorder, program and its arguments
+CASES = {
+    "threads": ("3.11", [*ALL_TICKS], ["doing", "two"]),
+    "few-ticks": ("3.13", [], ["doing", "two"]),
+    "waits-for-the-lock": ("3.15", [*ALL_TICKS, "-r", "200"], ["doing", "two"]),
+    "cpu-mode": ("3.13", [*ALL_TICKS, "-m", "cpu"], ["doing", "sleeps"]),
+    "exception-mode": ("3.13", [*ALL_TICKS, "-m", "exception"], ["doing", "exceptions"]),
+    "blocking": ("3.14", ["--blocking", "-r", "200"], ["doing", "two"]),
+    "live": ("3.11", [*LIVE], ["doing", "two"]),
+    "opcodes": ("3.15", [*ALL_TICKS, "--opcodes"], ["doing", "calls_c"]),
+    "weighted": ("3.14", ["--disturb", "0.1", "-r", "5k"], ["doing", "two"]),
+    "slow": ("3.11", [*ALL_TICKS, "-r", "2"], ["small"]),
+    "uncompressed": ("3.11", [*ALL_TICKS, "--compression", "none"], ["small"]),
+}
+COMMANDS = {
+    "short": ("3.11", [*ALL_TICKS], ["dies", "3"]),
+    "killed": ("3.11", [*ALL_TICKS], ["dies", "-9"]),
+    "many-threads": ("3.13", [*ALL_TICKS], ["churn", "1.2"]),
+    "tasks-running": ("3.14", [*ALL_TICKS, "--async", "running", "-d", "1.5", "--kill"], ["async_named"]),
+    "tasks-all": ("3.14", [*ALL_TICKS, "--async", "all", "-d", "1.5", "--kill"], ["async_named"]),
+    "interpreters": ("3.14", [*ALL_TICKS], ["in_interpreters", "turns", "1.2"]),
+    "forked": ("3.13", [*ALL_TICKS], ["forks"]),
+    "limited": ("3.13", [*ALL_TICKS, "-r", "5k", "--compression", "none", "--opcodes", "--max-size", "30k", "--kill"], ["doing", "two"]),
+}
+
+
+def of_pipe(path, *options):
+    return succeed(CONVERTERS["info"], *options, "-", input=path.read_bytes()).text
+
+
+def blocks(data):
+    """(offset, kind, stored size) of each block."""
+    found, at = [], MAGIC
+    while at < len(data):
+        found.append((at, data[at + 4], int.from_bytes(data[at + 12:at + 16], "little")))
+        at += HEAD + found[-1][2]
+    return found
+
+
+def assert_same(path):
+    """From the sums, from a pipe, and from all samples of the file."""
+    assert [kind for _, kind, _ in blocks(path.read_bytes())][-2:] == [SUMMARY, END]
+    shown = info(path)
+    assert shown == json.loads(of_pipe(path, "--json")) == info(path, "--verify")
+    assert succeed(CONVERTERS["info"], path).text == of_pipe(path)
+    return shown
+
+
+def command_of(version, program, words):
+    python = environment.python_of(version)
+    prefix = environment.as_root() if python.root else ()
+    return prefix, [*python.command, program(words[0]), *words[1:]]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_sums_of_a_running_program(case, start, program, tmp_path):
+    version, options, words = CASES[case]
+    prefix, command = command_of(version, program, words)
+    path = tmp_path / "recording.pyreel"
+    attach(start(*command), path, *options, seconds=2.3, prefix=prefix)
+    assert assert_same(path)["samples"] > 0
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_the_sums_of_a_command(case, program, tmp_path):
+    version, options, words = COMMANDS[case]
+    prefix, command = command_of(version, program, words)
+    path = tmp_path / "recording.pyreel"
+    run_record(*options, "-o", path, "--", *command, prefix=prefix)
+    shown = assert_same(path)
+    assert shown["samples"] > 0
+    assert len(shown["tasks"]) > 4 or not case.startswith("tasks")
+
+
+def test_the_sums_of_a_recording_that_is_kept():
+    """Made by the first pyreel that wrote sums: later ones read the same, from the sums and from the samples."""
+    path = pathlib.Path(PROJECT) / "tests" / "streams" / "summary-3.14" / golden.RECORDING
+    assert len(assert_same(path)["tasks"]) > 4
+
+
+@pytest.fixture(scope="module")
+def plain(python3, program, tmp_path_factory):
+    """A recording without compression, of more than one block of events."""
+    path = tmp_path_factory.mktemp("summary") / "plain.pyreel"
+    run_record(*ALL_TICKS, "-r", "100", "--compression", "none", "-d", "2.3", "--kill", "-o", path, "--", python3,
+               program("small"))
+    assert [kind for _, kind, _ in blocks(path.read_bytes())].count(EVENTS) > 1
+    return path
+
+
+def with_other_ticks(data):
+    """The recording with a summary that has one tick more or less, and is in order otherwise."""
+    data = bytearray(data)
+    (at, _, size), = [block for block in blocks(data) if block[1] == SUMMARY]
+    place = data.index(TOTALS, at + HEAD) + 3  # behind the tag and the size of the note, which is below 128
+    for _ in range(3):  # rules, CRC-32 of the headers, samples
+        while data[place] & 128:
+            place += 1
+        place += 1
+    data[place] ^= 1
+    checksum = zlib.crc32(data[at:at + 20] + data[at + HEAD:at + HEAD + size])
+    data[at + 20:at + HEAD] = checksum.to_bytes(4, "little")
+    return bytes(data)
+
+
+def test_a_summary_that_lies_is_noticed(plain, tmp_path):
+    """And is believed without --verify: so the samples were not read."""
+    path = tmp_path / "lies.pyreel"
+    path.write_bytes(with_other_ticks(plain.read_bytes()))
+    truth = info(plain)
+    assert abs(info(path)["ticks"] - truth["ticks"]) == 1
+    assert json.loads(of_pipe(path, "--json"))["ticks"] == truth["ticks"]
+    assert convert("info", plain, "--verify").code == 0
+    ended = convert("info", path, "--verify")
+    assert ended.code == 1
+    assert "a summary that contradicts the samples" in ended.messages
+
+
+def test_a_recording_with_damage_or_without_an_end_is_read(plain, tmp_path):
+    data, path = plain.read_bytes(), tmp_path / "damaged.pyreel"
+    places = blocks(data)
+    sizes = {at for at, _, _ in places[1:]} | {at + HEAD + 5 for at, _, _ in places[1:]} | {len(data) - 1}
+    damaged = [data[:size] for size in sizes] + [data + b"x"]
+    for at, _, _ in places[1:]:
+        damaged.append(data[:at + HEAD + 3] + bytes([data[at + HEAD + 3] ^ 64]) + data[at + HEAD + 4:])
+    for piece in damaged:
+        path.write_bytes(piece)
+        shown = info(path)
+        assert shown == json.loads(of_pipe(path, "--json"))
+        assert not shown["complete"] or shown["damage"]["bytes"] or shown["damage"]["blocks"]
+
+
+def test_standard_input_may_be_a_file(plain):
+    with open(plain, "rb") as file:
+        ended = run("sh", "-c", f"{CONVERTERS['info']} --json - < {plain}")
+        file.seek(5)
+        assert run(CONVERTERS["info"], "-").code == 1
+    assert json.loads(ended.text) == info(plain)

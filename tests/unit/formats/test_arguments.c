@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The values of options that several programs take. */
+#include "formats/base/arguments.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/testing.h"
+
+#include <inttypes.h>
+
+#define MS UINT64_C(1000000)
+#define S  (1000 * MS)
+
+static void times_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        uint64_t time_ns;
+    } rows[] = {
+        { "0", true, 0 },
+        { "90", true, 90 * S },
+        { "2.5", true, 2500 * MS },
+        { ".5", true, 500 * MS },
+        { "1m30", true, 90 * S },
+        { "1m30s", true, 90 * S },
+        { "2h", true, 7200 * S },
+        { "1h30", true, 5400 * S },
+        { "1h0m1s500ms", true, 3601500 * MS },
+        { "1h10s", true, 3610 * S },
+        { "1s500", true, 1500 * MS },
+        { "500ms", true, 500 * MS },
+        { "1.5M", true, 90 * S },
+        { "100000000", true, 100000000 * S },
+        { "100000001", false, 0 },
+        { "99999999999999999999h", false, 0 },
+        { "", false, 0 },
+        { "s", false, 0 },
+        { "1m m", false, 0 },
+        { "30m1h", false, 0 },
+        { "1m1m", false, 0 },
+        { "5ms1", false, 0 },
+        { "1d", false, 0 },
+        { "1sm", false, 0 },
+        { "1 s", false, 0 },
+        { "1s ", false, 0 },
+        { " 1", false, 0 },
+        { "-1", false, 0 },
+        { "+1", false, 0 },
+        { "1e3", false, 0 },
+        { "0x10", false, 0 },
+        { "1.2.3", false, 0 },
+        { ".", false, 0 },
+        { "nan", false, 0 },
+        { "inf", false, 0 },
+        { "25%", false, 0 },
+        { "1:30", false, 0 },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        uint64_t time_ns = 0;
+        if (arguments_parse_time(rows[i].text, &time_ns) != rows[i].good || time_ns != rows[i].time_ns)
+            fail_msg("'%s' is %" PRIu64, rows[i].text, time_ns);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
