@@ -37,6 +37,7 @@ struct run {
     bool stopped;       /* the output refused an event: no recording can be converted */
     bool whole;         /* nothing was missing so far */
     size_t read;        /* number of recordings that could be read */
+    uint64_t samples;   /* samples of all recordings that were read */
     uint64_t lost;      /* lost samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
@@ -88,7 +89,7 @@ static void end_progress(struct run *run)
 static bool needs_status(const struct run *run)
 {
     const struct converter *converter = run->converter;
-    return run->mode_filter.mode != KEPT_AS_RECORDED || !converter->needs_status ||
+    return mode_filter_selects(&run->mode_filter) || !converter->needs_status ||
            converter->needs_status(&run->conversion.settings);
 }
 
@@ -208,6 +209,7 @@ static void count_loss(struct run *run)
 {
     struct tables *all = &run->conversion.tables;
     const struct source_report *report = &run->conversion.report;
+    run->samples += samples_read(run);
     run->lost = loss_of(report, tables_of(run), samples_read(run));
     all->missing += run->lost < INT64_MAX - all->missing ? run->lost : INT64_MAX - all->missing;
     all->missing_estimated |= !report->ended && !report->complete;
@@ -262,22 +264,27 @@ static bool check_whole(const struct run *run)
     return conversion->report.complete && !damaged && !short_of;
 }
 
-/* Warns of samples that were left out because they lack the status that the mode needs. mode_filter_finish() fails when
- * all samples lack it. */
+/* Warns of samples that were left out because they lack the status that --mode or --no-idle needs. mode_filter_finish()
+ * fails when all samples lack it. */
 static void warn_of_unknown(const struct run *run)
 {
     if (run->mode_filter.unknown > 0)
         fprintf(stderr,
-                "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that --mode needs and are left out\n",
+                "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that %s needs and are left out\n",
                 run->converter->name, run->mode_filter.unknown,
-                run->conversion.tables.samples + run->mode_filter.dropped);
+                run->conversion.tables.samples + run->mode_filter.dropped, mode_filter_name(&run->mode_filter));
 }
 
-static void warn_of_nothing(const struct run *run)
+/* Warns that numbers of samples stand for different times. */
+static void warn_of_rates(const struct run *run)
 {
-    if (run->merging && run->conversion.tables.samples == 0 && tables_of(run)->samples > 0)
-        fprintf(stderr, "%s: warning: no sample of %s matches --from, --to, --threads and --mode\n",
-                run->converter->name, run->conversion.settings.input);
+    const struct converter *converter = run->converter;
+    const bool only_counts = converter->only_counts && converter->only_counts(&run->conversion.settings);
+    if (only_counts && tables_intervals_differ(&run->conversion.tables))
+        fprintf(stderr,
+                "%s: warning: the recordings have different rates, so their numbers of samples cannot be compared; use "
+                "--weight wall\n",
+                converter->name);
 }
 
 static void warn_of_no_opcodes(const struct run *run)
@@ -369,8 +376,8 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->converter->start(conversion);
-        run->output = run->mode_filter.mode == KEPT_AS_RECORDED ? unfiltered_output(run)
-                                                                : (struct sink){ .take = take_kept, .self = run };
+        run->output = mode_filter_selects(&run->mode_filter) ? (struct sink){ .take = take_kept, .self = run }
+                                                             : unfiltered_output(run);
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
@@ -379,6 +386,14 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     if (good && run->merging && run->read > read_before)
         run->whole &= check_whole(run);
     return good;
+}
+
+bool convert_nothing_left(const struct conversion *conversion, struct fault *why)
+{
+    const struct settings *settings = &conversion->settings;
+    return !settings->filters ||
+           fault(why, "no sample of %s matches %s; pyreel-info shows its times, threads and states", settings->input,
+                 settings->filters);
 }
 
 /* `output` NULL: the recordings become part of a list, which is written later. */
@@ -394,9 +409,6 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
         return fault(why, "none of the recordings could be read; the warnings above say why");
-    if (conversion->settings.selection.threads && !run->merge.found)
-        return fault(why, "no thread of %s matches --threads %s; pyreel-info lists the threads",
-                     conversion->settings.input, conversion->settings.selection.threads);
     const struct sink sink = unfiltered_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
@@ -404,6 +416,8 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     conversion->tables.cut = run->merge.cut;
     if (!mode_filter_finish(&run->mode_filter, &conversion->tables, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
+        return false;
     const struct sink last = converter_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
@@ -449,7 +463,7 @@ static int convert(struct run *run)
         if (!run->merging)
             run->whole = check_whole(run);
         warn_of_unknown(run);
-        warn_of_nothing(run);
+        warn_of_rates(run);
         warn_of_no_opcodes(run);
         report(run, path, written);
     } else {
@@ -468,6 +482,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
     run->merge.selection = &run->conversion.settings.selection;
     run->mode_filter.mode = settings->mode;
+    run->mode_filter.no_idle = settings->no_idle;
     run->show_progress = !settings->quiet && isatty(STDERR_FILENO);
     run->progress_due_ns = now_ns() + PROGRESS_NS;
 }
@@ -539,6 +554,6 @@ int convert_main(int argc, char **argv, const struct converter *converter)
         const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
     }
-    free(settings.wanted);
+    options_free(&settings, converter);
     return exit_code;
 }

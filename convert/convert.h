@@ -29,11 +29,14 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
+    bool force;  /* replace any file */
     bool strict; /* fail when the recording is damaged */
     enum frame_detail detail;
     bool opcodes; /* show instructions */
     enum kept_mode mode;
-    void *wanted; /* what the converter's own options say: a struct of the converter */
+    bool no_idle;  /* leave out samples of threads that did not run */
+    char *filters; /* the options that leave out samples, as they were given; NULL: none */
+    void *wanted;  /* what the converter's own options say: a struct of the converter */
 };
 
 /* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
@@ -42,6 +45,8 @@ enum option_set {
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
+    TAKES_NO_IDLE = 1 << 4,
+    FILTERS_SAMPLES = 1 << 16, /* every converter takes them: options of one converter that leave out samples */
 };
 
 /* What the converter makes of several recordings. */
@@ -82,6 +87,10 @@ struct converter {
     const char *makes;  /* what the program makes: one line for --help */
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     bool binary;        /* the output must not go to a terminal */
+    /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
+     * without
+     * --force, see formats/base/replaced.h. */
+    bool (*recognises)(struct text head);
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
     enum several several;
@@ -93,6 +102,10 @@ struct converter {
     /* Applies one of these options to settings->wanted. `value` is NULL when the option takes no value. False when the
      * option does not accept the value; the message then names the form that the row's help shows. */
     bool (*apply)(struct settings *settings, int number, const char *value);
+    /* Why the options cannot be used together, or a value is wrong; NULL: they can. The function may be NULL. */
+    const char *(*problem)(const struct settings *settings);
+    /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
+    void (*forget)(void *wanted);
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
@@ -119,6 +132,10 @@ struct converter {
     /* Frees the state. */
     void (*drop)(void *self);
 };
+
+/* For `finish`, when the converter's own options left out all samples: says so in the words that all filters share, and
+ * returns false. True when no option leaves out samples: then the recording has none. */
+bool convert_nothing_left(const struct conversion *conversion, struct fault *why);
 
 /* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
 int convert_main(int argc, char **argv, const struct converter *converter);

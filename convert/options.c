@@ -7,11 +7,14 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum option_number {
     OPTION_OUTPUT = 1,
+    OPTION_FORCE,
     OPTION_MODE,
+    OPTION_NO_IDLE,
     OPTION_FROM,
     OPTION_TO,
     OPTION_THREADS,
@@ -28,10 +31,12 @@ enum option_number {
 
 static const struct argument first_rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
+    { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
+    { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
     { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
-    { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: MainThread,42 (all)" },
+    { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: Main*,42 (all)" },
     { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
     { OPTION_COLUMNS, 0, "columns", NULL, TAKES_DETAIL, "show the column of each frame, too" },
@@ -50,7 +55,8 @@ static const struct argument last_rows[] = {
 
 static struct arguments arguments_of(const struct converter *converter)
 {
-    return (struct arguments){ .tables = { first_rows, converter->options, last_rows }, .sets = converter->takes };
+    return (struct arguments){ .tables = { first_rows, converter->options, last_rows },
+                               .sets = converter->takes | FILTERS_SAMPLES };
 }
 
 static void print_help(const struct converter *converter)
@@ -87,9 +93,15 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     case OPTION_OUTPUT:
         settings->output = optarg;
         return true;
+    case OPTION_FORCE:
+        settings->force = true;
+        return true;
     case OPTION_MODE:
         settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
         return settings->mode != KEPT_AS_RECORDED;
+    case OPTION_NO_IDLE:
+        settings->no_idle = true;
+        return true;
     case OPTION_FROM:
         return selection_parse_time(optarg, &selection->from_ns, &selection->from_share);
     case OPTION_TO:
@@ -126,6 +138,19 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     return true;
 }
 
+/* Options that leave out samples, and may leave none. */
+#define FILTERS (TAKES_SELECTION | TAKES_MODE | TAKES_NO_IDLE | FILTERS_SAMPLES)
+
+/* Adds an option to the options that leave out samples. */
+static void note_filter(struct settings *settings, const struct argument *row)
+{
+    char *before = settings->filters;
+    if (asprintf(&settings->filters, "%s%s--%s%s%s", before ? before : "", before ? " " : "", row->name,
+                 row->value ? " " : "", row->value ? optarg : "") < 0)
+        settings->filters = NULL;
+    free(before);
+}
+
 /* Why the options cannot be used together; NULL: they can. */
 static const char *problem_of(const struct settings *settings, const struct converter *converter)
 {
@@ -135,6 +160,9 @@ static const char *problem_of(const struct settings *settings, const struct conv
     if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
         (selection->to_share > 0 && selection->to_share <= selection->from_share))
         return "--to must be later than --from";
+    const char *own = converter->problem ? converter->problem(settings) : NULL;
+    if (own)
+        return own;
     if (settings->inputs_count == 1)
         return NULL;
     if (converter->several == SEVERAL_REFUSED)
@@ -145,6 +173,14 @@ static const char *problem_of(const struct settings *settings, const struct conv
     if (converter->suffix && !settings->output)
         return "several recordings have no default output; name one with -o FILE";
     return NULL;
+}
+
+void options_free(struct settings *settings, const struct converter *converter)
+{
+    if (settings->wanted && converter->forget)
+        converter->forget(settings->wanted);
+    free(settings->wanted);
+    free(settings->filters);
 }
 
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code)
@@ -160,6 +196,8 @@ bool options_read(struct settings *settings, const struct converter *converter, 
             printf("%s %s\n", converter->name, PYREEL_VERSION);
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
+        if (row->set & FILTERS)
+            note_filter(settings, row);
         if (apply(settings, converter, row->number))
             continue;
         arguments_refuse(converter->name, row, optarg);

@@ -9,4 +9,7 @@
  * the help or the version, 2 after reporting a wrong command line. */
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code);
 
+/* Frees what options_read() allocated, also after it returned false. */
+void options_free(struct settings *settings, const struct converter *converter);
+
 #endif

@@ -3,38 +3,123 @@
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/replaced.h"
 #include "formats/collapsed/collapsed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum own_option { OPTION_WEIGHT = OPTION_OWN, OPTION_NO_THREADS, OPTION_FULL_PATHS };
+enum own_option {
+    OPTION_WEIGHT = OPTION_OWN,
+    OPTION_ROOTS,
+    OPTION_IDS,
+    OPTION_NO_THREADS,
+    OPTION_HIDE,
+    OPTION_FOCUS,
+    OPTION_FOLD,
+    OPTION_NO_GC,
+    OPTION_NO_NATIVE,
+    OPTION_SORT,
+    OPTION_STYLE,
+    OPTION_FULL_PATHS,
+};
 
 static const struct argument options[] = {
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "count samples, or us of wall|cpu|gil|gil_wait" },
+    { OPTION_ROOTS, 0, "roots", "LIST", 0, "process,thread,task,...: root frames, or none" },
+    { OPTION_IDS, 0, "ids", NULL, 0, "root frames with numbers of threads, processes" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
+    { OPTION_HIDE, 0, "hide", "RE", 0, "drop frames that match the regular expression" },
+    { OPTION_FOCUS, 0, "focus", "RE", FILTERS_SAMPLES, "keep stacks with a frame that matches" },
+    { OPTION_FOLD, 0, "fold", "KIND", 0, "one frame of stdlib,site-packages,import" },
+    { OPTION_NO_GC, 0, "no-gc", NULL, 0, "drop <GC> frames" },
+    { OPTION_NO_NATIVE, 0, "no-native", NULL, 0, "drop <native> frames" },
+    { OPTION_SORT, 0, "sort", "ORDER", 0, "sort lines by stack|count (stack)" },
+    { OPTION_STYLE, 0, "style", "STYLE", 0, "write lines as pyreel|tachyon does (pyreel)" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
     { 0 },
 };
 
+/* What the options say. */
+struct wanted {
+    struct collapsed_style style;
+    struct fault problem; /* the first expression that is none */
+};
+
+/* Sets *flag to whether `value` is `yes`. False when `value` is neither `yes` nor `no`. */
+static bool choose(const char *value, const char *no, const char *yes, bool *flag)
+{
+    *flag = strcmp(value, yes) == 0;
+    return *flag || strcmp(value, no) == 0;
+}
+
+static bool add_pattern(struct wanted *wanted, struct patterns *patterns, const char *option, const char *expression)
+{
+    struct fault reason = { 0 };
+    if (!patterns_add(patterns, expression, &reason))
+        fault(&wanted->problem, "--%s '%s' is no regular expression: %s", option, expression, reason.text);
+    return true;
+}
+
 static bool apply(struct settings *settings, int number, const char *value)
 {
-    struct collapsed_style *style = settings->wanted;
+    struct wanted *wanted = settings->wanted;
+    struct collapsed_style *style = &wanted->style;
+    struct frame_filter *filter = &style->filter;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
         return collapsed_weight_named(value, &style->weight);
+    case OPTION_ROOTS:
+        return collapsed_roots_named(value, &style->roots);
+    case OPTION_IDS:
+        return style->ids = true;
     case OPTION_NO_THREADS:
         return style->no_threads = true;
+    case OPTION_HIDE:
+        return add_pattern(wanted, &filter->hide, "hide", value);
+    case OPTION_FOCUS:
+        return add_pattern(wanted, &filter->focus, "focus", value);
+    case OPTION_FOLD:
+        return frame_filter_fold(filter, value);
+    case OPTION_NO_GC:
+        return filter->no_gc = true;
+    case OPTION_NO_NATIVE:
+        return filter->no_native = true;
+    case OPTION_SORT:
+        return choose(value, "stack", "count", &style->by_count);
+    case OPTION_STYLE:
+        return choose(value, "pyreel", "tachyon", &style->tachyon);
     case OPTION_FULL_PATHS:
         return style->full_paths = true;
     }
     return false;
 }
 
+static const char *problem(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    const struct collapsed_style *style = &wanted->style;
+    const bool shaped = style->roots != ROOTS_USUAL || style->ids || style->no_threads || style->full_paths ||
+                        settings->opcodes || settings->detail != DETAIL_LINES;
+    if (wanted->problem.text[0])
+        return wanted->problem.text;
+    if (style->tachyon && shaped)
+        return "--style tachyon has lines of a fixed form; leave out --roots, --ids, --no-threads, --functions, "
+               "--columns, --opcodes and --full-paths";
+    return NULL;
+}
+
+static void forget(void *self)
+{
+    struct wanted *wanted = self;
+    frame_filter_free(&wanted->style.filter);
+}
+
 static const struct collapsed_style *style_of(const struct settings *settings)
 {
-    return settings->wanted;
+    return &((const struct wanted *)settings->wanted)->style;
 }
 
 struct to_collapsed {
@@ -76,15 +161,16 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
     const struct aggregate *aggregate = &to->aggregate;
-    const enum aggregate_sum sum = collapsed_weight_sum(style_of(settings)->weight);
-    if (aggregate->samples > 0 && !aggregate_knows(aggregate, sum))
-        return fault(why, "--weight %s cannot be applied to %s: %s", collapsed_weight_name(style_of(settings)->weight),
-                     settings->input, aggregate_reason(sum));
-    if (sum == SUM_CPU_NS && aggregate->known[SUM_CPU_NS] < aggregate->samples)
-        fprintf(stderr,
-                "pyreel-collapsed: warning: the CPU time of %" PRIu64 " of %" PRIu64
-                " samples is unknown and counts as 0\n",
-                aggregate->samples - aggregate->known[SUM_CPU_NS], aggregate->samples);
+    const enum collapsed_weight weight = style_of(settings)->weight;
+    const enum aggregate_sum sum = collapsed_weight_sum(weight);
+    const uint64_t unknown = aggregate->samples - aggregate_known(aggregate, sum);
+    if (unknown == 0)
+        return true;
+    if (!aggregate_knows(aggregate, sum))
+        return fault(why, "--weight %s cannot be applied to %s: %s", collapsed_weight_name(weight), settings->input,
+                     aggregate_reason(sum));
+    fprintf(stderr, "pyreel-collapsed: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
+            collapsed_weight_name(weight), unknown, aggregate->samples, aggregate_reason(sum));
     return true;
 }
 
@@ -97,9 +183,11 @@ static bool finish(void *self, struct fault *why)
     struct collapsed_style style = *style_of(&conversion->settings);
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
+    /* Tachyon's own recordings have samples without frames, and pyreel-tachyon gives such samples a frame. */
+    style.no_frameless = style.tachyon && conversion->tables.recording.no_end_reason;
     aggregate_sort(&to->aggregate);
-    collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style);
-    return true;
+    return collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style) ||
+           convert_nothing_left(conversion, why);
 }
 
 static void drop(void *self)
@@ -109,17 +197,32 @@ static void drop(void *self)
     free(to);
 }
 
+/* A line ends in a blank and a count. A first line that is longer than the head has frames. */
+static bool recognises(struct text head)
+{
+    const char *end = memchr(head.bytes, '\n', head.size);
+    if (!end && head.size == REPLACED_HEAD)
+        return memchr(head.bytes, ';', head.size);
+    const char *count = end ? end : head.bytes + head.size, *last = count;
+    while (count > head.bytes && count[-1] >= '0' && count[-1] <= '9')
+        count--;
+    return count < last && count > head.bytes && count[-1] == ' ';
+}
+
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
     .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
     .suffix = NULL,
     .binary = false,
+    .recognises = recognises,
     .packing = PACKING_NEVER,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE,
     .several = SEVERAL_MERGED,
     .options = options,
-    .wanted_size = sizeof(struct collapsed_style),
+    .wanted_size = sizeof(struct wanted),
     .apply = apply,
+    .problem = problem,
+    .forget = forget,
     .runs = true,
     .places_cpu = true,
     .needs_status = needs_status,

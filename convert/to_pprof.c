@@ -6,14 +6,15 @@
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
 #include "formats/pprof/pprof_limits.h"
+#include "formats/pprof/pprof_remedies.h"
 #include "formats/pprof/pprof_status.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
-#define MANY_STACKS 200000
+/* With more samples than this, pprof itself needs minutes and gigabytes: warn. */
+#define MANY_SAMPLES 200000
 
 enum own_option {
     OPTION_QUALIFY = OPTION_OWN,
@@ -34,7 +35,7 @@ static const struct argument options[] = {
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
-    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no command lines and other such comments" },
     { 0 },
 };
 
@@ -99,6 +100,20 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
+/* Warns of a profile that readers can hardly read, and names the options that help. */
+static void warn_of_many_samples(const struct to_pprof *to, const struct pprof_style *style, size_t samples)
+{
+    struct pprof_remedy found[PPROF_REMEDIES];
+    const size_t count = pprof_remedies_find(found, &to->conversion->tables, &to->aggregate, style, samples);
+    fprintf(stderr,
+            "pyreel-pprof: warning: the profile has %zu samples (distinct stacks with their labels), and go tool pprof "
+            "will need much time and memory. Fewer with",
+            samples);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, " %s (%zu),", found[i].options, found[i].samples);
+    fprintf(stderr, " --from and --to\n");
+}
+
 static bool finish(void *self, struct fault *why)
 {
     (void)why;
@@ -113,9 +128,8 @@ static bool finish(void *self, struct fault *why)
     style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns;
     aggregate_sort(&to->aggregate);
     const size_t samples = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style).samples;
-    if (samples > MANY_STACKS && !settings->quiet)
-        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", samples,
-                settings->detail == DETAIL_FUNCTIONS ? "" : " (--functions merges stacks)");
+    if (samples > MANY_SAMPLES && !settings->quiet)
+        warn_of_many_samples(to, &style, samples);
     return true;
 }
 
@@ -126,11 +140,18 @@ static void drop(void *self)
     free(to);
 }
 
+/* A profile begins with a type of its values: field 1, whose field 1 comes first. */
+static bool recognises(struct text head)
+{
+    return head.size > 2 && head.bytes[0] == 0x0A && head.bytes[2] == 0x08;
+}
+
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .suffix = ".pb.gz",
     .binary = true,
+    .recognises = recognises,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .several = SEVERAL_MERGED,

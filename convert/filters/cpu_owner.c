@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define WAIT_MOST_NS 250000000u /* a look waits for so long; the count's lag is some milliseconds of this */
-#define WAIT_MOST    4096       /* looks that may wait for one thread */
+#define WAIT_MOST    512        /* looks of one thread that may wait: 50 ms at 10 kHz, and 50 kB */
 #define KEPT_LOOKS   64         /* CPU time of at most so many looks is kept for later looks on a processor */
 
 static struct cpu_thread *thread_of(struct cpu_owner *owner, uint32_t thread)

@@ -3,9 +3,11 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
+#include "formats/frames/plain_name.h"
 #include "formats/intern/intern.h"
 #include "formats/model/outline.h"
 #include "formats/model/paths.h"
+#include "formats/model/program_name.h"
 #include "formats/model/task_frame.h"
 #include "formats/model/task_owner.h"
 
@@ -30,6 +32,14 @@ static const struct {
     [WEIGHT_GIL_WAIT] = { "gil_wait", SUM_GIL_WAIT_NS },
 };
 
+static const struct {
+    const char *name;
+    unsigned root;
+} root_names[] = {
+    { "recording", ROOT_RECORDING }, { "process", ROOT_PROCESS }, { "interpreter", ROOT_INTERPRETER },
+    { "thread", ROOT_THREAD },       { "task", ROOT_TASK },
+};
+
 struct collapsed {
     const struct tables *tables;
     const struct collapsed_style *style;
@@ -39,8 +49,12 @@ struct collapsed {
 
     struct intern frames; /* every frame as shown */
     struct bytes frame;   /* the frame that is being made */
+    struct bytes name;    /* scratch: a name without numbers */
     uint32_t *labels;     /* by frame of the tables: its label, a number in `frames` */
     uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
+    uint32_t *ends;       /* in the style of Tachyon, by label: the label of the same frame at the end of a line */
+    uint32_t hidden;      /* the label of HIDDEN_FRAMES */
+    bool *left_out;       /* by stack: it is left out; NULL: none is */
     struct outline outline;
     struct line_node *nodes; /* by number in the outline */
 };
@@ -100,21 +114,69 @@ static uint32_t finish_label(struct collapsed *collapsed)
     return label;
 }
 
+/* Whether flame graph tools read the end of a frame as a count: a blank and digits. */
+static bool ends_in_count(const struct bytes *frame)
+{
+    size_t at = frame->size;
+    while (at > 0 && ((frame->at[at - 1] >= '0' && frame->at[at - 1] <= '9') || frame->at[at - 1] == '.'))
+        at--;
+    return at > 0 && at < frame->size && frame->at[at - 1] == ' ';
+}
+
+/* A frame without a file. */
+static uint32_t bare_label(struct collapsed *collapsed, struct text name)
+{
+    const bool apart = collapsed->style->ids && !collapsed->style->no_threads;
+    put_name(&collapsed->frame, apart ? name : task_frame_merged(name));
+    if (ends_in_count(&collapsed->frame))
+        put_string(&collapsed->frame, " ()");
+    return finish_label(collapsed);
+}
+
+static struct text base_name(struct text path)
+{
+    const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
+    const size_t folders = slash ? (size_t)(slash + 1 - path.bytes) : 0;
+    return (struct text){ path.bytes + folders, path.size - folders };
+}
+
+/* Tachyon's name of an unknown file is ~, and its number of an unknown line 0. */
+static uint32_t tachyon_frame_label(struct collapsed *collapsed, const struct frame *frame)
+{
+    const struct tables *tables = collapsed->tables;
+    const bool has_file = tables->functions[frame->function].file != 0;
+    struct bytes *to = &collapsed->frame;
+    if (has_file || frame->line) {
+        put_name(to, has_file ? base_name(tables_function_file(tables, frame->function)) : TEXT("~"));
+        put_string(to, ":");
+    }
+    put_name(to, tables_function_name(tables, frame->function));
+    if (has_file || frame->line) {
+        put_string(to, ":");
+        put_decimal(to, frame->line);
+    }
+    return finish_label(collapsed);
+}
+
 static uint32_t python_frame_label(struct collapsed *collapsed, const struct frame *frame)
 {
     const struct tables *tables = collapsed->tables;
+    const enum frame_detail detail = collapsed->style->detail;
     struct bytes *to = &collapsed->frame;
     const struct text name = tables_function_name(tables, frame->function);
-    const bool bare = tables->functions[frame->function].file == 0;
-    put_name(to, bare && collapsed->style->no_threads ? task_frame_merged(name) : name);
-    if (bare)
-        return finish_label(collapsed);
+    if (tables->functions[frame->function].file == 0)
+        return bare_label(collapsed, name);
     const struct text file = tables_function_file(tables, frame->function);
+    put_name(to, name);
     put_string(to, " (");
     put_name(to, collapsed->style->full_paths ? file : paths_shorten(&collapsed->paths, file));
-    if (frame->line && collapsed->style->detail != DETAIL_FUNCTIONS) {
+    if (frame->line && detail != DETAIL_FUNCTIONS) {
         put_string(to, ":");
         put_decimal(to, frame->line);
+    }
+    if (frame->line && frame->column >= 0 && detail == DETAIL_COLUMNS) {
+        put_string(to, ":");
+        put_decimal(to, (uint64_t)frame->column + 1);
     }
     put_string(to, ")");
     return finish_label(collapsed);
@@ -133,35 +195,111 @@ static uint32_t opcode_label(struct collapsed *collapsed, const struct frame *fr
 static void label_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
+    const bool tachyon = collapsed->style->tachyon;
     collapsed->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->labels));
     collapsed->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->opcodes));
     put_string(&collapsed->frame, NO_PYTHON_FRAMES);
     collapsed->labels[0] = finish_label(collapsed);
     for (size_t i = 1; i < tables->frames_count; i++) {
-        if (!tables->frames[i].number)
+        const struct frame *frame = &tables->frames[i];
+        if (!frame->number)
             continue;
-        collapsed->labels[i] = python_frame_label(collapsed, &tables->frames[i]);
-        collapsed->opcodes[i] = opcode_label(collapsed, &tables->frames[i]);
+        collapsed->labels[i] = tachyon ? tachyon_frame_label(collapsed, frame) : python_frame_label(collapsed, frame);
+        collapsed->opcodes[i] = opcode_label(collapsed, frame);
     }
 }
 
-static uint32_t process_label(struct collapsed *collapsed, const struct process_row *row)
+static void filter_frames(struct collapsed *collapsed)
+{
+    const struct tables *tables = collapsed->tables;
+    const struct collapsed_style *style = collapsed->style;
+    collapsed->left_out = frame_filter_apply(&style->filter, tables, &collapsed->frames, collapsed->labels);
+    if (style->no_frameless) {
+        if (!collapsed->left_out)
+            collapsed->left_out = alloc_zeroed(tables->stacks_count + 1, sizeof(*collapsed->left_out));
+        collapsed->left_out[0] = true;
+    }
+    put_string(&collapsed->frame, HIDDEN_FRAMES);
+    collapsed->hidden = finish_label(collapsed);
+}
+
+/* Tachyon sorts whole lines, and `;` has its place among the characters: `f:12;g` < `f:1;g`, while `f:1` < `f:12`. So
+ * the `;` belongs to the frames here, and a frame at the end of a line has a label of its own, without the `;`. */
+static void label_ends(struct collapsed *collapsed)
+{
+    const struct tables *tables = collapsed->tables;
+    collapsed->ends = alloc_zeroed(2 * (size_t)collapsed->frames.count + 1, sizeof(*collapsed->ends));
+    for (size_t i = 0; i < (tables->frames_count ? tables->frames_count : 1); i++) {
+        if (collapsed->labels[i] == OUTLINE_DROPPED || collapsed->labels[i] == 0) /* 0: the definition was lost */
+            continue;
+        const uint32_t end = collapsed->labels[i] & ~OUTLINE_FOLDS, folds = collapsed->labels[i] & OUTLINE_FOLDS;
+        const struct text text = collapsed->frames.texts[end];
+        put_bytes(&collapsed->frame, text.bytes, text.size);
+        put_string(&collapsed->frame, ";");
+        const uint32_t label = finish_label(collapsed);
+        collapsed->ends[label] = end;
+        collapsed->labels[i] = label | folds;
+    }
+}
+
+/* ---- root frames ---- */
+
+bool collapsed_roots_named(const char *list, unsigned *roots)
+{
+    *roots = strcmp(list, "none") == 0 ? ROOT_NONE : 0;
+    while (*roots != ROOT_NONE) {
+        const size_t size = strcspn(list, ",");
+        unsigned root = 0;
+        for (size_t i = 0; i < countof(root_names); i++)
+            if (strlen(root_names[i].name) == size && memcmp(root_names[i].name, list, size) == 0)
+                root = root_names[i].root;
+        *roots |= root;
+        if (!root || list[size] == '\0')
+            return root;
+        list += size + 1;
+    }
+    return true;
+}
+
+static uint32_t recording_label(struct collapsed *collapsed, const struct process_row *row)
+{
+    put_name(&collapsed->frame, row->recording);
+    return finish_label(collapsed);
+}
+
+/* The recording stands behind the process unless it is a frame of its own. */
+static void put_process_with_ids(struct collapsed *collapsed, const struct process_row *row)
 {
     const struct process *process = &row->process;
     put_string(&collapsed->frame, "pid ");
     put_decimal(&collapsed->frame, process->pid);
     put_string(&collapsed->frame, ": ");
     put_name(&collapsed->frame, process->command);
-    if (row->recording.size) {
+    if (row->recording.size && !(collapsed->style->roots & ROOT_RECORDING)) {
         put_string(&collapsed->frame, " (");
         put_name(&collapsed->frame, row->recording);
         put_string(&collapsed->frame, ")");
     }
+}
+
+static uint32_t process_label(struct collapsed *collapsed, const struct process_row *row)
+{
+    if (collapsed->style->ids) {
+        put_process_with_ids(collapsed, row);
+        return finish_label(collapsed);
+    }
+    char *title = program_name_title(row->process.command);
+    put_name(&collapsed->frame, (struct text){ title, strlen(title) });
+    free(title);
     return finish_label(collapsed);
 }
 
 static uint32_t interpreter_label(struct collapsed *collapsed, uint64_t interpreter)
 {
+    if (!collapsed->style->ids) {
+        put_string(&collapsed->frame, interpreter ? "subinterpreter" : "main interpreter");
+        return finish_label(collapsed);
+    }
     put_string(&collapsed->frame, "interpreter ");
     put_decimal(&collapsed->frame, interpreter);
     return finish_label(collapsed);
@@ -169,40 +307,85 @@ static uint32_t interpreter_label(struct collapsed *collapsed, uint64_t interpre
 
 static uint32_t thread_label(struct collapsed *collapsed, uint32_t number)
 {
-    put_name(&collapsed->frame, task_owner_name(&collapsed->owners, collapsed->tables, number));
+    const struct text name = task_owner_name(&collapsed->owners, collapsed->tables, number);
+    if (!collapsed->style->ids) {
+        collapsed->name.size = 0;
+        put_plain_name(&collapsed->name, name);
+        put_name(&collapsed->frame, (struct text){ (const char *)collapsed->name.at, collapsed->name.size });
+        return finish_label(collapsed);
+    }
+    put_name(&collapsed->frame, name);
     put_string(&collapsed->frame, " (");
     put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
     put_string(&collapsed->frame, ")");
     return finish_label(collapsed);
 }
 
+/* As label_ends() needs it, with `;`. */
+static uint32_t tachyon_thread_label(struct collapsed *collapsed, const struct thread *thread)
+{
+    put_string(&collapsed->frame, "tid:");
+    put_decimal(&collapsed->frame, thread->tid);
+    put_string(&collapsed->frame, ";");
+    return finish_label(collapsed);
+}
+
 static uint32_t task_label(struct collapsed *collapsed, uint32_t task)
 {
-    put_string(&collapsed->frame, "task ");
-    put_name(&collapsed->frame, tables_task(collapsed->tables, task)->task.name);
+    const struct text name = tables_task(collapsed->tables, task)->task.name;
+    put_string(&collapsed->frame, "task");
+    if (collapsed->style->ids || !task_frame_is_automatic(name)) {
+        put_string(&collapsed->frame, " ");
+        put_name(&collapsed->frame, name);
+    }
     return finish_label(collapsed);
+}
+
+/* Whether a root frame stands before the stacks of a thread. */
+static bool has_root(const struct collapsed *collapsed, const struct thread *thread, enum collapsed_root root)
+{
+    const struct collapsed_style *style = collapsed->style;
+    const bool usual = style->roots == ROOTS_USUAL, wanted = style->roots & root;
+    switch (root) {
+    case ROOT_RECORDING:
+        return wanted && collapsed->tables->processes[thread->process].recording.size;
+    case ROOT_PROCESS:
+        return usual ? collapsed->processes : wanted;
+    case ROOT_INTERPRETER:
+        return usual ? thread->interpreter != 0 : wanted;
+    case ROOT_THREAD: /* the owner of an orphaned task is unknown */
+        return (usual || wanted) && !style->no_threads && (thread->tid || !thread->task);
+    case ROOT_TASK:
+        return (usual || wanted) && !style->no_threads && thread->task;
+    case ROOT_NONE:
+        break;
+    }
+    return false;
 }
 
 /* The node under which a thread's stacks are placed. */
 static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
 {
     const struct thread *thread = &collapsed->tables->threads[number].thread;
+    const struct process_row *process = &collapsed->tables->processes[thread->process];
     struct outline *outline = &collapsed->outline;
     uint32_t root = 0;
-    if (collapsed->processes) {
-        const struct process_row *process = &collapsed->tables->processes[thread->process];
+    if (collapsed->style->tachyon)
+        return outline_child(outline, root, tachyon_thread_label(collapsed, thread));
+    if (has_root(collapsed, thread, ROOT_RECORDING))
+        root = outline_child(outline, root, recording_label(collapsed, process));
+    if (has_root(collapsed, thread, ROOT_PROCESS))
         root = outline_child(outline, root, process_label(collapsed, process));
-    }
-    if (thread->interpreter)
+    if (has_root(collapsed, thread, ROOT_INTERPRETER))
         root = outline_child(outline, root, interpreter_label(collapsed, thread->interpreter));
-    if (collapsed->style->no_threads)
-        return root;
-    if (thread->tid || !thread->task) /* the owner of an orphaned task is unknown */
+    if (has_root(collapsed, thread, ROOT_THREAD))
         root = outline_child(outline, root, thread_label(collapsed, number));
-    if (thread->task)
+    if (has_root(collapsed, thread, ROOT_TASK))
         root = outline_child(outline, root, task_label(collapsed, thread->task));
     return root;
 }
+
+/* ---- numbers ---- */
 
 bool collapsed_weight_named(const char *name, enum collapsed_weight *weight)
 {
@@ -231,34 +414,56 @@ static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
     return collapsed->style->weight == WEIGHT_SAMPLES ? sum : (sum + 500) / 1000;
 }
 
-static uint32_t leaf_node(struct collapsed *collapsed, uint32_t root, uint32_t stack)
+/* The instruction of a stack's leaf; 0: none is shown. A leaf that is dropped or folded has none. */
+static uint32_t opcode_of(const struct collapsed *collapsed, uint32_t stack)
 {
-    const struct tables *tables = collapsed->tables;
-    const uint32_t node = outline_node(&collapsed->outline, tables, collapsed->labels, root, stack);
-    const uint32_t opcode = stack ? collapsed->opcodes[tables->stacks[stack].frame] : 0;
-    return opcode ? outline_child(&collapsed->outline, node, opcode) : node;
+    const uint32_t frame = stack ? collapsed->tables->stacks[stack].frame : 0;
+    const uint32_t label = collapsed->labels[frame];
+    return label != OUTLINE_DROPPED && !(label & OUTLINE_FOLDS) ? collapsed->opcodes[frame] : 0;
 }
 
-static void count_samples(struct collapsed *collapsed, const struct aggregate *aggregate)
+/* The node of a stack's line. */
+static uint32_t node_of_line(struct collapsed *collapsed, uint32_t root, uint32_t stack)
+{
+    struct outline *outline = &collapsed->outline;
+    const uint32_t node = outline_node(outline, collapsed->tables, collapsed->labels, root, stack);
+    if (node == root)
+        return outline_child(outline, root, collapsed->hidden);
+    if (collapsed->style->tachyon)
+        return outline_child(outline, outline->nodes[node].caller, collapsed->ends[outline->nodes[node].frame]);
+    const uint32_t opcode = opcode_of(collapsed, stack);
+    return opcode ? outline_child(outline, node, opcode) : node;
+}
+
+/* Adds up the numbers of all lines. Returns the number of rows that are shown. */
+static size_t count_samples(struct collapsed *collapsed, const struct aggregate *aggregate)
 {
     const struct tables *tables = collapsed->tables;
-    uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes));      /* by row */
+    uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes));      /* by row; 0: left out */
     uint32_t *roots = alloc_zeroed(tables->threads_count + 1, sizeof(*roots)); /* by thread; 0: not found yet */
+    size_t shown = 0;
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
+        if (collapsed->left_out && collapsed->left_out[row->stack])
+            continue;
         if (!roots[row->thread])
             roots[row->thread] = thread_root(collapsed, row->thread);
-        nodes[i] = leaf_node(collapsed, roots[row->thread], row->stack);
+        nodes[i] = node_of_line(collapsed, roots[row->thread], row->stack);
+        shown++;
     }
     outline_end_placing(&collapsed->outline);
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < aggregate->count; i++)
-        collapsed->nodes[nodes[i]].sum += aggregate->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
+        if (nodes[i])
+            collapsed->nodes[nodes[i]].sum += aggregate->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
     for (size_t i = 0; i <= collapsed->outline.count; i++)
         collapsed->nodes[i].sum = round_off(collapsed, collapsed->nodes[i].sum);
     free(roots);
     free(nodes);
+    return shown;
 }
+
+/* ---- the order of lines ---- */
 
 /* A frame as shown, and the nodes that have it. */
 struct shown {
@@ -313,34 +518,134 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
     free(sorted);
 }
 
-/* Walks the tree. Going down appends ";frame" to the line, going up removes it. The first ";" is not written. */
-static void write_lines(struct output *to, const struct collapsed *collapsed, const struct shown *frames)
+/* A walk through the tree, in the order of the lines. The line of the present node is kept: going down appends a frame,
+ * going up removes it. */
+struct walk {
+    const struct collapsed *collapsed;
+    const struct shown *frames;
+    const char *separator; /* before each frame; also before the first, where it is not written */
+    uint32_t node;         /* 0: before the first node, or behind the last one */
+    struct bytes line;
+};
+
+static struct text frame_of(const struct walk *walk, uint32_t node)
 {
-    const struct line_node *nodes = collapsed->nodes;
-    const struct stack *outline = collapsed->outline.nodes;
-    struct bytes line = { 0 };
-    uint32_t node = nodes[0].child;
-    while (node) {
-        const struct text frame = frames[outline[node].frame].text;
-        put_bytes(&line, ";", 1);
-        put_bytes(&line, frame.bytes, frame.size);
-        if (nodes[node].sum) {
-            output_bytes(to, line.at + 1, line.size - 1);
-            output_bytes(to, " ", 1);
-            output_number(to, nodes[node].sum);
-            output_bytes(to, "\n", 1);
-        }
-        if (nodes[node].child) {
-            node = nodes[node].child;
-            continue;
-        }
-        for (; node && !nodes[node].next; node = outline[node].caller)
-            line.size -= 1 + frames[outline[node].frame].text.size;
-        if (node)
-            line.size -= 1 + frames[outline[node].frame].text.size;
-        node = nodes[node].next; /* node 0 has no sibling */
+    return walk->frames[walk->collapsed->outline.nodes[node].frame].text;
+}
+
+static void walk_down(struct walk *walk, uint32_t node)
+{
+    const struct text frame = frame_of(walk, node);
+    put_string(&walk->line, walk->separator);
+    put_bytes(&walk->line, frame.bytes, frame.size);
+    walk->node = node;
+}
+
+/* Leaves the present node. */
+static void walk_up(struct walk *walk)
+{
+    walk->line.size -= strlen(walk->separator) + frame_of(walk, walk->node).size;
+    walk->node = walk->collapsed->outline.nodes[walk->node].caller;
+}
+
+/* Goes to the next node. False when there is none. Node 0 has no sibling. */
+static bool walk_on(struct walk *walk)
+{
+    const struct line_node *nodes = walk->collapsed->nodes;
+    uint32_t next = nodes[walk->node].child;
+    while (walk->node && !next) {
+        next = nodes[walk->node].next;
+        walk_up(walk);
     }
-    bytes_free(&line);
+    if (next)
+        walk_down(walk, next);
+    return next;
+}
+
+static void write_line(struct output *to, const struct walk *walk, uint64_t number)
+{
+    const size_t skipped = strlen(walk->separator);
+    output_bytes(to, walk->line.at + skipped, walk->line.size - skipped);
+    output_bytes(to, " ", 1);
+    output_number(to, number);
+    output_bytes(to, "\n", 1);
+}
+
+static void write_by_stack(struct output *to, struct walk *walk)
+{
+    while (walk_on(walk))
+        if (walk->collapsed->nodes[walk->node].sum)
+            write_line(to, walk, walk->collapsed->nodes[walk->node].sum);
+}
+
+struct counted_line {
+    uint64_t number;
+    uint32_t node, rank; /* the rank of the line in the order of stacks */
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct counted_line *left = a, *right = b;
+    if (left->number != right->number)
+        return left->number < right->number ? 1 : -1;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* Makes the line of a node anew, from the root down. `path` has room for all nodes on the way. */
+static void walk_to(struct walk *walk, uint32_t node, uint32_t *path)
+{
+    size_t depth = 0;
+    for (; node; node = walk->collapsed->outline.nodes[node].caller)
+        path[depth++] = node;
+    walk->line.size = 0;
+    while (depth--)
+        walk_down(walk, path[depth]);
+}
+
+static size_t depth_of(const struct stack *nodes, uint32_t node)
+{
+    size_t depth = 0;
+    for (; node; node = nodes[node].caller)
+        depth++;
+    return depth;
+}
+
+/* Memory grows with the lines and not with their text. */
+static void write_by_count(struct output *to, struct walk *walk)
+{
+    const struct collapsed *collapsed = walk->collapsed;
+    struct counted_line *lines = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*lines));
+    uint32_t *path = NULL;
+    size_t count = 0, room = 0;
+    while (walk_on(walk)) {
+        const uint64_t number = collapsed->nodes[walk->node].sum;
+        if (number)
+            lines[count] = (struct counted_line){ number, walk->node, (uint32_t)count };
+        count += number > 0;
+    }
+    qsort(lines, count, sizeof(*lines), compare_lines);
+    for (size_t i = 0; i < count; i++) {
+        path = alloc_grow(path, &room, depth_of(collapsed->outline.nodes, lines[i].node), sizeof(*path));
+        walk_to(walk, lines[i].node, path);
+        write_line(to, walk, lines[i].number);
+    }
+    free(path);
+    free(lines);
+}
+
+static void write_lines(struct output *to, struct collapsed *collapsed)
+{
+    const struct collapsed_style *style = collapsed->style;
+    struct shown *frames = list_frames(&collapsed->frames);
+    list_nodes(collapsed, frames);
+    order_nodes(collapsed, frames);
+    struct walk walk = { .collapsed = collapsed, .frames = frames, .separator = style->tachyon ? "" : ";" };
+    if (style->by_count || style->tachyon)
+        write_by_count(to, &walk);
+    else
+        write_by_stack(to, &walk);
+    bytes_free(&walk.line);
+    free(frames);
 }
 
 static bool several_processes(const struct tables *tables)
@@ -357,25 +662,28 @@ static void drop(struct collapsed *collapsed)
     task_owner_free(&collapsed->owners);
     intern_free(&collapsed->frames);
     bytes_free(&collapsed->frame);
+    bytes_free(&collapsed->name);
     outline_free(&collapsed->outline);
     free(collapsed->labels);
     free(collapsed->opcodes);
+    free(collapsed->ends);
+    free(collapsed->left_out);
     free(collapsed->nodes);
 }
 
-void collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+bool collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                      const struct collapsed_style *style)
 {
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
     paths_find(&collapsed.paths, tables);
     task_owner_find(&collapsed.owners, tables);
     label_frames(&collapsed);
-    count_samples(&collapsed, aggregate);
-
-    struct shown *frames = list_frames(&collapsed.frames);
-    list_nodes(&collapsed, frames);
-    order_nodes(&collapsed, frames);
-    write_lines(to, &collapsed, frames);
-    free(frames);
+    filter_frames(&collapsed);
+    if (style->tachyon)
+        label_ends(&collapsed);
+    const bool any = count_samples(&collapsed, aggregate) > 0 || aggregate->count == 0;
+    if (any)
+        write_lines(to, &collapsed);
     drop(&collapsed);
+    return any;
 }

@@ -20,7 +20,7 @@ static uint32_t go_down(struct outline *outline, uint32_t root, uint32_t node, u
 {
     const uint32_t shown = label & ~OUTLINE_FOLDS;
     const bool one = shown != label && node != root && outline->nodes[node].frame == shown;
-    return shown == OUTLINE_DROPPED || one ? node : outline_child(outline, node, shown);
+    return label == OUTLINE_DROPPED || one ? node : outline_child(outline, node, shown);
 }
 
 /* Climbs from the stack to the nearest placed caller, then goes down again and places each stack on the way. */

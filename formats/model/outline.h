@@ -27,7 +27,7 @@ enum frame_detail {
     DETAIL_COLUMNS,   /* the function, the line and the column */
 };
 
-#define OUTLINE_DROPPED 0          /* the label of a frame that is dropped */
+#define OUTLINE_DROPPED UINT32_MAX /* the label of a frame that is dropped */
 #define OUTLINE_FOLDS   (1u << 31) /* added to a label: the frame is one node with a caller that has the same label */
 
 /* The node of a stack under the root under which the stack was last placed. */

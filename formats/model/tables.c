@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define JUMPS_LIMIT  4194304u /* skipped numbers in total, schemas/stream.md section 5 */
-#define LIFE_SEARCH  1024     /* entries among which the other entries of a thread are looked for */
 #define STACKS_LIMIT (UINT32_MAX - 1)
 
 /* Checks that `number` is the next number, and counts it. After a loss, `number` may be a later one: the skipped rows
@@ -93,22 +92,21 @@ static bool take_process(struct tables *tables, const struct process *given, str
     return true;
 }
 
-/* The entry that has the life of a thread. A thread that runs in several interpreters has an entry in each of them, and
- * the entry of the main interpreter usually comes first. */
+/* The entry that has the life of a new entry's thread: the thread's first entry that has not ended, or has a later
+ * entry that has not ended. A later thread with the same tid has a life of its own. */
 static uint32_t find_life(struct tables *tables, const struct thread *thread)
 {
-    const uint32_t least = thread->number > LIFE_SEARCH ? thread->number - LIFE_SEARCH : 1;
-    if (!thread->interpreter || !thread->tid || thread->task)
+    if (!thread->tid || thread->task)
         return thread->number;
-    for (uint32_t i = thread->number - 1; i >= least; i--) {
-        struct thread_row *row = &tables->threads[i];
-        if (row->thread.tid != thread->tid || row->thread.process != thread->process || row->thread.task)
-            continue;
-        if (row->life == i && row->end_ns)
-            break; /* another thread has had the number */
-        tables->threads[row->life].lives_on = true;
-        return row->life;
+    const uint32_t known = intern_pairs_find(&tables->lives, thread->process, thread->tid);
+    if (known && tables->threads[known].open) {
+        tables->threads[known].wall.shared = true;
+        return known;
     }
+    if (known)
+        intern_pairs_slot(&tables->lives, thread->process, thread->tid)->number = thread->number;
+    else
+        intern_pairs_add(&tables->lives, thread->process, thread->tid, thread->number);
     return thread->number;
 }
 
@@ -126,7 +124,8 @@ static bool take_thread(struct tables *tables, const struct thread *given, struc
     struct thread *thread = &tables->threads[given->number].thread;
     *thread = *given;
     thread->name = text_copy(given->name);
-    tables->threads[given->number].life = find_life(tables, given);
+    const uint32_t life = tables->threads[given->number].life = find_life(tables, given);
+    tables->threads[life].open++;
     return true;
 }
 
@@ -157,6 +156,8 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
         return is_loss(tables, "a change of thread", change->number, why);
     if (kind == EVENT_THREAD_END) {
         row->end_ns = change->time_ns;
+        if (tables->threads[row->life].open)
+            tables->threads[row->life].open--;
         return true;
     }
     drop(&row->thread.name);
@@ -317,8 +318,8 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     if (sample->stands_ns == 0)
         sample->stands_ns = tables_interval_ns(tables, sample->thread);
     tables->stands_ns = sample->stands_ns;
-    struct thread_row *life = &tables->threads[row->life];
-    sample->wall_ns = wall_take(&life->wall, sample, life->lives_on);
+    sample->wall_ns = wall_take(&tables->threads[row->life].wall, sample, !row->looked);
+    row->looked = true;
     note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
         tables->lost_samples += 1 + sample->more;
@@ -335,6 +336,7 @@ static bool take_left_out(struct tables *tables, const struct left_out *given, s
         return is_loss(tables, "a change of thread", given->thread, why);
     row->left_out += given->ticks;
     row->cpu_ns += given->cpu_ns;
+    row->cpu_known |= given->cpu_ns > 0;
     tables->left_out += given->ticks;
     return true;
 }
@@ -501,6 +503,7 @@ void tables_free(struct tables *tables)
     free(tables->tasks);
     free(tables->stacks);
     id_index_free(&tables->stack_index);
+    intern_pairs_free(&tables->lives);
     counters_free(&tables->counters);
     *tables = (struct tables){ 0 };
 }

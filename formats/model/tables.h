@@ -13,6 +13,7 @@
 #ifndef PYREEL_FORMATS_MODEL_TABLES_H
 #define PYREEL_FORMATS_MODEL_TABLES_H
 
+#include "formats/intern/intern.h"
 #include "formats/intern/stack_index.h"
 #include "formats/model/counters.h"
 #include "formats/model/sink.h"
@@ -50,10 +51,11 @@ struct thread_row {
     uint64_t left_out;    /* ticks in which the thread was read and not sampled because of the mode */
     uint64_t cpu_ns;      /* CPU time, as far as it is known */
     uint64_t wall_ns;     /* time that the samples stand for */
-    struct wall wall;     /* the time that the looks so far account for */
+    struct wall wall;     /* of the life that the thread has in this entry */
     uint32_t life;        /* the entry that has `wall`: a thread has an entry in each interpreter, and one life */
-    bool lives_on;        /* other entries share this entry's life */
-    bool cpu_known;       /* some samples had a CPU time */
+    uint32_t open;        /* entries that have this life and have not ended */
+    bool looked;          /* there was a look */
+    bool cpu_known;       /* some looks had a CPU time */
     uint32_t *stacks;     /* number of the stack down to each depth; stacks[depth - 1] is the whole stack */
     size_t stacks_room;
     uint32_t depth;
@@ -74,8 +76,9 @@ struct tables {
         stacks_count; /* entry 0 counts */
     size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
     struct id_index stack_index;
-    bool forgiving;  /* definitions were lost, so a number may jump */
-    uint32_t jumped; /* numbers skipped so far */
+    struct intern_pairs lives; /* (process, tid) -> the entry that has the latest life */
+    bool forgiving;            /* definitions were lost, so a number may jump */
+    uint32_t jumped;           /* numbers skipped so far */
     bool has_recording;
     struct end end; /* .reason is 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;

@@ -15,29 +15,45 @@
  * interval.
  *
  * A gap needs no limit: between two looks, the thread lived. Where the recorder did not look at a thread in the tick
- * before (sample.fresh), and at the first look, the look counts one interval. A look at a thread that is in another
- * interpreter counts nothing here, because the thread's look there counts. */
+ * before (sample.fresh), and at the first look, the look counts one interval.
+ *
+ * A thread that runs in several interpreters has looks in each of them, and one life. A look at the thread elsewhere
+ * counts nothing here, because the look there counts.
+ *
+ *     ticks           1      2      3      4
+ *     interpreter 0   1 ms   0      0      1 ms
+ *     interpreter 1   0      1 ms   1 ms   0            the sum is the thread's life
+ *
+ * Recordings have sums by these rules. A change here adds one to SUMMARY_RULES (formats/stream/stream_summary.h). */
 #ifndef PYREEL_FORMATS_MODEL_WALL_H
 #define PYREEL_FORMATS_MODEL_WALL_H
 
 #include "formats/model/attribute.h"
 
-/* The time of one thread that the looks so far account for. `= {0}`: no look yet. */
+/* The time of one life that the looks so far account for. `= {0}`: no look yet. */
 struct wall {
     bool begun;
+    bool shared;       /* the life has looks in several interpreters */
     uint64_t until_ns; /* the end of the time that is accounted for */
 };
 
 /* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. sample->stands_ns is set.
- * `shared`: the thread has looks in several interpreters, and the life that is accounted for is that of all of them. */
-static inline uint64_t wall_take(struct wall *wall, const struct sample *sample, bool shared)
+ * `first`: the first look in this interpreter. The thread may have lived in another interpreter until then, so the look
+ * counts a gap although the look is fresh. */
+static inline uint64_t wall_take(struct wall *wall, const struct sample *sample, bool first)
 {
     const uint64_t each_ns = sample->stands_ns, least_ns = sample->time_ns;
     const uint64_t first_ns = sample->first_ns ? sample->first_ns : sample->time_ns;
-    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE))
+    const uint64_t begin_ns = first_ns > each_ns / 2 ? first_ns - each_ns / 2 : 0;
+    const bool anew = !wall->begun || (sample->fresh && !(wall->shared && first));
+    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE)) {
+        /* Nobody looks there: this recording, or the selected part of it, has no look at the thread there. */
+        if (!wall->shared)
+            *wall = (struct wall){ .begun = true, .until_ns = least_ns + each_ns / 2 };
         return 0;
-    if (!wall->begun || (sample->fresh && !shared))
-        wall->until_ns = first_ns > each_ns / 2 ? first_ns - each_ns / 2 : 0;
+    }
+    if (anew && wall->until_ns < begin_ns)
+        wall->until_ns = begin_ns;
     wall->begun = true;
     const uint64_t from_ns = wall->until_ns;
     uint64_t until_ns = from_ns + each_ns * (1 + sample->more);

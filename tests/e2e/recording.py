@@ -207,7 +207,8 @@ def info(path, *options):
 
 
 def collapsed(path, *options):
-    return succeed(CONVERTERS["collapsed"], *options, path).text
+    """With the numbers of processes, threads and tasks, which tests tell apart."""
+    return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text
 
 
 def gecko(path):

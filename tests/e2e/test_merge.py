@@ -65,13 +65,21 @@ def twins(python3, tmp_path_factory):
     return [Shard(file, "work", info(file)) for file in (path, twin)]
 
 
+RATES_DIFFER = ("pyreel-collapsed: warning: the recordings have different rates, so their numbers of samples cannot be "
+                "compared; use --weight wall\n")
+
+
+def rates_differ(shards):
+    return len({shard.info["rate_hz"] for shard in shards}) > 1
+
+
 def paths(shards):
     return [shard.path for shard in shards]
 
 
 def collapsed_of(shards, *options):
-    ended = succeed(CONVERTERS["collapsed"], *options, *paths(shards))
-    assert ended.messages == ""
+    ended = succeed(CONVERTERS["collapsed"], "--ids", *options, *paths(shards))
+    assert ended.messages == (RATES_DIFFER if rates_differ(shards) and "wall" not in options else "")
     lines = [line.rpartition(" ") for line in ended.text.splitlines()]
     return {stack: int(count) for stack, _, count in lines}
 
@@ -252,10 +260,12 @@ def test_a_copy_of_a_recording_of_tachyon_is_refused(shards, tmp_path):
 def test_names_that_are_not_utf8(shards, tmp_path, name):
     odd = tmp_path / os.fsdecode(b"odd \xff.pyreel")
     odd.write_bytes(shards[0].path.read_bytes())
-    ended = convert(name, shards[1].path, "-o", tmp_path / "out", odd)
-    assert (ended.code, ended.messages) == (0, ""), ended
+    roots = ["--roots", "recording,thread"] if name == "collapsed" else []
+    ended = convert(name, shards[1].path, *roots, "-o", tmp_path / "out", odd)
+    warning = RATES_DIFFER if name == "collapsed" and rates_differ(shards) else ""
+    assert (ended.code, ended.messages) == (0, warning), ended
     if name == "collapsed":
-        assert " (odd \\xff);" in (tmp_path / "out").read_text(encoding="utf-8")
+        assert "\nodd \\xff;MainThread;" in (tmp_path / "out").read_text(encoding="utf-8")
     elif name == "gecko":
         assert gecko_check.problems(gecko_check.load(tmp_path / "out")) == []
     else:
@@ -276,11 +286,19 @@ def test_the_order_of_the_recordings_does_not_matter(name, shards, tmp_path):
     assert len(outputs) == 24 and len(set(outputs)) == 1
 
 
-def test_a_part_without_samples_is_told(shards):
-    ended = convert("collapsed", shards[0].path, "--from", "1000")
-    assert (ended.code, ended.text) == (0, "")
-    assert ended.messages == (f"pyreel-collapsed: warning: no sample of {shards[0].path} matches --from, --to, --threads "
-                              "and --mode\n")
+@pytest.mark.parametrize("options", ["--from 1000", "--to 1e-9", "--threads Nobody", "--threads x*,?",
+                                     "--from 1000 --threads MainThread --mode cpu", "--focus no_such_function",
+                                     "--no-idle --from 1000"])
+def test_an_empty_result_is_one_error_for_all_filters(shards, tmp_path, options):
+    own, words = "--focus" in options or "--no-idle" in options, options.split()
+    for name in ("collapsed",) if own else ("collapsed", "gecko", "pprof"):
+        ended = convert(name, shards[0].path, *words, "-o", tmp_path / "out")
+        assert (ended.code, ended.output) == (1, b"")
+        assert ended.messages == (f"pyreel-{name}: no sample of {shards[0].path} matches {options}; pyreel-info shows its "
+                                  "times, threads and states\n")
+        assert list(tmp_path.iterdir()) == []
+    several = convert("collapsed", *paths(shards)[:2], *words)
+    assert several.code == 1 and f"no sample of the recordings matches {options};" in several.messages
 
 
 def test_one_without_a_date_begins_with_the_whole(shards, tmp_path):
@@ -497,9 +515,8 @@ def test_threads_by_name_and_number(shards, tmp_path):
     assert both == collapsed_of([shard])
     profile = gecko_of(tmp_path, [shard], "--threads", worker["tid"])
     assert [thread["tid"] for thread in profile["threads"]] == [worker["tid"]]
-    ended = convert("collapsed", shard.path, "--threads", "Nobody")
-    assert (ended.code, ended.output) == (1, b"")
-    assert f"no thread of {shard.path} matches --threads Nobody" in ended.messages
+    assert collapsed_of([shard], "--threads", f"Nobody, Main*,{worker['tid']}") == both
+    assert collapsed_of([shard], "--threads", "[A-M]ain?hread") == collapsed_of([shard], "--threads", "MainThread")
 
 
 def test_info_of_a_part(shards):

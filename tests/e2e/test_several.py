@@ -26,6 +26,6 @@ def test_processes_share_a_recording(start, python3, tmp_path):
     assert 0 < counted["exact"] <= counted["samples"]
     assert {thread["pid"] for thread in told["threads"]} == set(pids)
     assert min(thread["samples"] for thread in told["threads"]) > 100
-    for line in succeed(CONVERTERS["collapsed"], path).text.splitlines():
+    for line in succeed(CONVERTERS["collapsed"], "--ids", path).text.splitlines():
         of_first = line.startswith(f"pid {pids[0]}:")
         assert f"{names[1 if of_first else 0]}.py" not in line.split(";", 1)[1]

@@ -86,6 +86,23 @@ def test_what_it_records_is_converted_as_it_replays_it(theirs, how):
     assert {key: told[key] for key in RECORDED[how][1]} == RECORDED[how][1]
 
 
+def in_their_style(path, *options):
+    return succeed(CONVERTERS["collapsed"], "--style", "tachyon", *options, path).text
+
+
+def lines_of_replay(path):
+    out, _ = tachyon.replay(path, "--collapsed")
+    with open(out, encoding="utf-8") as file:
+        return file.read()
+
+
+@pytest.mark.sanitized("the style of Tachyon")
+@pytest.mark.parametrize("how", RECORDED)
+def test_in_its_style_we_write_its_lines(theirs, how):
+    path = theirs(how)
+    assert in_their_style(path) == lines_of_replay(path) != ""
+
+
 def test_its_attach_is_converted_too(folder, program):
     path = os.path.join(folder, "attached.bin")
     pid = int(succeed(*tachyon.command(), program("tachyon_attach"), path, program("mix")).text.split()[-1])
@@ -161,6 +178,11 @@ def test_its_statuses_can_be_asked_for(theirs):
 
 
 # ---- ours, by them ----
+
+def test_in_its_style_we_write_what_it_replays_of_ours(recorded, ours):
+    replayed = lines_of_replay(ours(recorded.path))
+    assert in_their_style(recorded.path) == in_their_style(ours(recorded.path)) == replayed != ""
+
 
 def test_it_replays_what_we_record(recorded, ours):
     made = ours(recorded.path)

@@ -197,12 +197,35 @@ static void cpu_time_without_a_look_is_counted(void **state)
     assert_string_equal(told.text, "left out 0 end 0 ");
 }
 
+static bool count_looks(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    size_t *looks = self;
+    *looks += event->kind == EVENT_SAMPLE;
+    return true;
+}
+
+/* A file may claim that its looks stand for next to no time. */
+static void few_looks_wait(void **state)
+{
+    (void)state;
+    size_t looks = 0;
+    struct cpu_owner owner = { 0 };
+    const struct sink output = { .take = count_looks, .self = &looks };
+    for (size_t i = 0; i < 1024; i++) {
+        struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 1, .status = ON, .wall_ns = 1 } };
+        assert_true(cpu_owner_take(&owner, &event, &output, NULL));
+    }
+    assert_int_equal(looks, 1024);
+    cpu_owner_free(&owner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_stands_for_the_time_between_looks), cmocka_unit_test(jitter_adds_no_time),
         cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),    cmocka_unit_test(the_rest_goes_to_the_latest_looks),
-        cmocka_unit_test(cpu_time_without_a_look_is_counted),
+        cmocka_unit_test(cpu_time_without_a_look_is_counted),       cmocka_unit_test(few_looks_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

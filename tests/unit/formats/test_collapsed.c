@@ -95,6 +95,28 @@ static const struct event tasks[] = {
     SAME(4, 1, 1),
 };
 
+/* Threads with automatic names. The names of functions end in numbers, and one function has no file. */
+static const struct event pool[] = {
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "ThreadPoolExecutor-0_0"),
+    THREAD(3, 1, 4244, "ThreadPoolExecutor-0_1"),
+    THREAD(4, 1, 4245, "ThreadPoolExecutor-12_0"),
+    THREAD(5, 1, 4246, "Thread-3 (work)"),
+    STRING(1, "step 7"),
+    STRING(2, "/home/u/a.py"),
+    STRING(3, "Task 7"),
+    FUNCTION(1, 1, 2, 1),
+    FUNCTION(2, 3, 0, 0),
+    FRAME(1, 1, 12),
+    FRAME(2, 1, 1),
+    FRAME(3, 2, 0),
+    SAMPLE(1, 2, 0, 1),
+    SAMPLE(1, 3, 0, 1),
+    SAMPLE(1, 4, 0, 2),
+    SAMPLE(1, 5, 0, 2, 3),
+};
+
 #define REC STATUS_RECORDED
 
 static const struct event at_work[] = {
@@ -141,7 +163,7 @@ static const struct {
 } cases[] = {
     { tasks,
       countof(tasks),
-      { 0 },
+      { .ids = true },
       "MainThread (4242);<module> (a.py:3) 1\n"
       "MainThread (4242);<module> (a.py:3);<task Task-1>;f (a.py:8) 1\n"
       "MainThread (4242);<module> (a.py:3);<task a:b>;f (a.py:8);f (a.py:8) 2\n"
@@ -165,7 +187,7 @@ static const struct {
       "<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n" },
     { one_process,
       countof(one_process),
-      { 0 },
+      { .ids = true },
       "MainThread (4242);<module> (a.py:3) 1\n"
       "MainThread (4242);<module> (a.py:3);f (a.py:10) 1\n"
       "MainThread (4242);<module> (a.py:3);f (a.py:10);<GC> 1\n"
@@ -175,7 +197,7 @@ static const struct {
       "work:er (4243);a:b c  d (a.py:9);<unknown> (a.py) 1\n" },
     { one_process,
       countof(one_process),
-      { .detail = DETAIL_FUNCTIONS, .full_paths = true },
+      { .ids = true, .detail = DETAIL_FUNCTIONS, .full_paths = true },
       "MainThread (4242);<module> (/home/u/a.py) 1\n"
       "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py) 3\n"
       "MainThread (4242);<module> (/home/u/a.py);f (/home/u/a.py);<GC> 1\n"
@@ -184,42 +206,100 @@ static const struct {
       "work:er (4243);a:b c  d (/home/u/a.py);<unknown> (/home/u/a.py) 1\n" },
     { two_processes,
       countof(two_processes),
-      { 0 },
+      { .ids = true },
       "pid 4242: python3 app.py;MainThread (4242);<module> (a.py:3) 1\n"
       "pid 4300: python3 b.py: x;MainThread (4300);<module> (a.py:3) 1\n" },
     { two_processes,
       countof(two_processes),
       { .no_threads = true },
-      "pid 4242: python3 app.py;<module> (a.py:3) 1\n"
-      "pid 4300: python3 b.py: x;<module> (a.py:3) 1\n" },
-    { two_processes, 4, { 0 }, "" },
+      "app.py;<module> (a.py:3) 1\n"
+      "b.py:;<module> (a.py:3) 1\n" },
+    { two_processes,
+      countof(two_processes),
+      { 0 },
+      "app.py;MainThread;<module> (a.py:3) 1\n"
+      "b.py:;MainThread;<module> (a.py:3) 1\n" },
+    { two_processes, countof(two_processes), { .roots = ROOT_THREAD }, "MainThread;<module> (a.py:3) 2\n" },
+    { two_processes, countof(two_processes), { .roots = ROOT_NONE }, "<module> (a.py:3) 2\n" },
+    { two_processes, countof(two_processes), { .roots = ROOT_RECORDING }, "<module> (a.py:3) 2\n" },
+    { two_processes, 4, { .ids = true }, "" },
+    { one_process,
+      countof(one_process),
+      { .roots = ROOT_INTERPRETER, .detail = DETAIL_COLUMNS },
+      "main interpreter;<module> (a.py:3) 1\n"
+      "main interpreter;<module> (a.py:3);f (a.py:10) 1\n"
+      "main interpreter;<module> (a.py:3);f (a.py:10);<GC> 1\n"
+      "main interpreter;<module> (a.py:3);f (a.py:8) 1\n"
+      "main interpreter;<module> (a.py:3);f (a.py:8:5) 1\n"
+      "main interpreter;<no Python frames> 1\n"
+      "main interpreter;a:b c  d (a.py:9);<unknown> (a.py) 1\n"
+      "subinterpreter;<module> (a.py:3) 1\n" },
+    { one_process,
+      countof(one_process),
+      { .roots = ROOT_INTERPRETER | ROOT_PROCESS, .ids = true, .detail = DETAIL_FUNCTIONS, .by_count = true },
+      "pid 4242: python3 app.py;interpreter 0;<module> (a.py);f (a.py) 3\n"
+      "pid 4242: python3 app.py;interpreter 0;<module> (a.py) 1\n"
+      "pid 4242: python3 app.py;interpreter 0;<module> (a.py);f (a.py);<GC> 1\n"
+      "pid 4242: python3 app.py;interpreter 0;<no Python frames> 1\n"
+      "pid 4242: python3 app.py;interpreter 0;a:b c  d (a.py);<unknown> (a.py) 1\n"
+      "pid 4242: python3 app.py;interpreter 2;<module> (a.py) 1\n" },
+    { one_process,
+      countof(one_process),
+      { .detail = DETAIL_FUNCTIONS, .filter = { .no_gc = true } },
+      "MainThread;<module> (a.py) 1\n"
+      "MainThread;<module> (a.py);f (a.py) 4\n"
+      "subinterpreter;sub;<module> (a.py) 1\n"
+      "work:er;<no Python frames> 1\n"
+      "work:er;a:b c  d (a.py);<unknown> (a.py) 1\n" },
+    { tasks,
+      countof(tasks),
+      { .opcodes = true },
+      "MainThread;<module> (a.py:3) 1\n"
+      "MainThread;<module> (a.py:3);<task a:b>;f (a.py:8);f (a.py:8);[LOAD_ATTR] 2\n"
+      "MainThread;<module> (a.py:3);<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n"
+      "MainThread;task;<task>;f (a.py:8);[LOAD_ATTR_SLOT] 1\n"
+      "task a:b;<task Task-2 (2 parents)> (a.py);<task a:b> 1\n" },
+    { pool,
+      countof(pool),
+      { 0 },
+      "Thread (work);step 7 (a.py:1);Task 7 () 1\n"
+      "ThreadPoolExecutor;step 7 (a.py:1) 1\n"
+      "ThreadPoolExecutor;step 7 (a.py:12) 2\n" },
+    /* `;` sorts behind digits in whole lines. */
+    { pool,
+      countof(pool),
+      { .tachyon = true },
+      "tid:4243;a.py:step 7:12 1\n"
+      "tid:4244;a.py:step 7:12 1\n"
+      "tid:4245;a.py:step 7:1 1\n"
+      "tid:4246;a.py:step 7:1;Task 7 1\n" },
     { at_work,
       countof(at_work),
-      { 0 },
+      { .ids = true },
       "MainThread (4242);f (a.py:3) 3\n"
       "MainThread (4242);f (a.py:3);f (a.py:4) 1\n"
       "worker (4243);f (a.py:4) 1\n" },
     /* Rounded once: three intervals are 7.5 us. What rounds to nothing has no line. */
     { at_work,
       countof(at_work),
-      { .weight = WEIGHT_WALL },
+      { .ids = true, .weight = WEIGHT_WALL },
       "MainThread (4242);f (a.py:3) 8\n"
       "MainThread (4242);f (a.py:3);f (a.py:4) 3\n"
       "worker (4243);f (a.py:4) 3\n" },
     { at_work,
       countof(at_work),
-      { .weight = WEIGHT_CPU },
+      { .ids = true, .weight = WEIGHT_CPU },
       "MainThread (4242);f (a.py:3) 3\n"
       "MainThread (4242);f (a.py:3);f (a.py:4) 3\n" },
     { at_work, countof(at_work), { .weight = WEIGHT_GIL, .no_threads = true }, "f (a.py:3) 8\n" },
     { at_work,
       countof(at_work),
-      { .weight = WEIGHT_GIL_WAIT, .detail = DETAIL_FUNCTIONS },
+      { .ids = true, .weight = WEIGHT_GIL_WAIT, .detail = DETAIL_FUNCTIONS },
       "MainThread (4242);f (a.py);f (a.py) 3\n" },
-    { weighed, countof(weighed), { 0 }, "MainThread (4242);f 7\n" },
-    { weighed, countof(weighed), { .weight = WEIGHT_WALL }, "MainThread (4242);f 15\n" },
-    { weighed, countof(weighed), { .weight = WEIGHT_GIL }, "MainThread (4242);f 10\n" },
-    { weighed, countof(weighed), { .weight = WEIGHT_GIL_WAIT }, "MainThread (4242);f 5\n" },
+    { weighed, countof(weighed), { .ids = true }, "MainThread (4242);f 7\n" },
+    { weighed, countof(weighed), { .ids = true, .weight = WEIGHT_WALL }, "MainThread (4242);f 15\n" },
+    { weighed, countof(weighed), { .ids = true, .weight = WEIGHT_GIL }, "MainThread (4242);f 10\n" },
+    { weighed, countof(weighed), { .ids = true, .weight = WEIGHT_GIL_WAIT }, "MainThread (4242);f 5\n" },
 };
 
 static void take_story(struct tables *tables, struct aggregate *aggregate, const struct event *story, size_t count)
@@ -244,7 +324,7 @@ static char *collapse(const struct event *story, size_t count, const struct coll
     struct aggregate aggregate = { 0 };
     take_story(&tables, &aggregate, story, count);
     assert_true(output_open(&output, path, false, NULL));
-    collapsed_write(&output, &tables, &aggregate, style);
+    assert_true(collapsed_write(&output, &tables, &aggregate, style));
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
     aggregate_free(&aggregate);
@@ -264,6 +344,69 @@ static void stacks_become_lines(void **state)
         assert_same_lines(collapse(cases[i].story, cases[i].count, &cases[i].style), strdup(cases[i].text));
 }
 
+/* Tachyon compares whole lines: `step:1;x` comes behind `step:12` and in front of nothing that `step:1` does. */
+static void tachyon_sorts_whole_lines(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        PROCESS(1, 4242, "/home/u"),
+        THREAD(1, 1, 4242, "python3"),
+        STRING(1, "f"),
+        STRING(2, "/home/u/a.py"),
+        FUNCTION(1, 1, 2, 1),
+        FRAME(1, 1, 1),
+        FRAME(2, 1, 12),
+        SAMPLE(1, 1, 0, 1),
+        SAMPLE(2, 1, 0, 1, 1),
+        SAMPLE(3, 1, 0, 2),
+        SAMPLE(4, 1, 0, 2, 1),
+        SAMPLE(5, 1, 0, 2, 2),
+        SAME(6, 1, 2),
+    };
+    const struct collapsed_style style = { .tachyon = true };
+    assert_same_lines(collapse(story, countof(story), &style), strdup("tid:4242;a.py:f:12;a.py:f:12 2\n"
+                                                                      "tid:4242;a.py:f:1 1\n"
+                                                                      "tid:4242;a.py:f:12 1\n"
+                                                                      "tid:4242;a.py:f:12;a.py:f:1 1\n"
+                                                                      "tid:4242;a.py:f:1;a.py:f:1 1\n"));
+}
+
+static void frames_are_filtered(void **state)
+{
+    (void)state;
+    struct collapsed_style style = { .detail = DETAIL_FUNCTIONS };
+    assert_true(patterns_add(&style.filter.hide, "^(<module>|a:b)", NULL));
+    assert_true(patterns_add(&style.filter.focus, "module|<no", NULL));
+    assert_same_lines(collapse(one_process, countof(one_process), &style), strdup("MainThread;<hidden> 1\n"
+                                                                                  "MainThread;f (a.py) 3\n"
+                                                                                  "MainThread;f (a.py);<GC> 1\n"
+                                                                                  "subinterpreter;sub;<hidden> 1\n"
+                                                                                  "work:er;<no Python frames> 1\n"));
+    frame_filter_free(&style.filter);
+    /* The instruction of a leaf goes with the leaf. */
+    style = (struct collapsed_style){ .opcodes = true, .roots = ROOT_NONE };
+    assert_true(patterns_add(&style.filter.hide, "^f ", NULL));
+    assert_same_lines(collapse(tasks, countof(tasks), &style),
+                      strdup("<module> (a.py:3) 1\n<module> (a.py:3);<task a:b> 2\n<module> (a.py:3);<task> 1\n"
+                             "<task Task-2 (2 parents)> (a.py);<task a:b> 1\n<task> 1\n"));
+    frame_filter_free(&style.filter);
+}
+
+static void roots_have_names(void **state)
+{
+    (void)state;
+    unsigned roots;
+    assert_true(collapsed_roots_named("none", &roots));
+    assert_int_equal(roots, ROOT_NONE);
+    assert_true(collapsed_roots_named("task,thread", &roots));
+    assert_int_equal(roots, ROOT_TASK | ROOT_THREAD);
+    assert_true(collapsed_roots_named("recording,process,interpreter", &roots));
+    assert_int_equal(roots, ROOT_RECORDING | ROOT_PROCESS | ROOT_INTERPRETER);
+    static const char *const wrong[] = { "", "threads", "thread,", ",thread", "thread,none", "none,thread" };
+    for (size_t i = 0; i < countof(wrong); i++)
+        assert_false(collapsed_roots_named(wrong[i], &roots));
+}
+
 static void weights_have_names(void **state)
 {
     (void)state;
@@ -280,7 +423,8 @@ static void weights_have_names(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stacks_become_lines),
+        cmocka_unit_test(stacks_become_lines), cmocka_unit_test(tachyon_sorts_whole_lines),
+        cmocka_unit_test(frames_are_filtered), cmocka_unit_test(roots_have_names),
         cmocka_unit_test(weights_have_names),
     };
     return run_all(tests);

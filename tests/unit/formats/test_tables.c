@@ -321,6 +321,121 @@ static void what_is_not_there_is_not_looked_for(void **state)
     tables_free(&tables);
 }
 
+/* ---- a thread in several interpreters ---- */
+
+#define HERE  STATUS_RECORDED
+#define THERE (STATUS_RECORDED | STATUS_ELSEWHERE)
+
+/* What happens at an entry of thread 4313, in milliseconds. */
+struct entry_event {
+    enum event_kind kind; /* EVENT_THREAD, EVENT_THREAD_END or EVENT_SAMPLE */
+    uint32_t entry;
+    uint64_t interpreter; /* of EVENT_THREAD; below: of EVENT_SAMPLE */
+    uint32_t status;
+    uint64_t time_ms;
+    bool fresh;
+    uint64_t wall_ms; /* what the look stands for */
+};
+
+static const struct {
+    const char *what;
+    struct entry_event events[12];
+} lives[] = {
+    { "the thread goes to another interpreter and comes back",
+      { { EVENT_THREAD, 1, 0, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 1, 0, HERE, 10, true, 1 },
+        { EVENT_THREAD, 2, 1, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 1, 0, THERE, 14, false, 0 },
+        { EVENT_SAMPLE, 2, 0, HERE, 14, true, 4 }, /* three ticks were missed */
+        { EVENT_SAMPLE, 1, 0, THERE, 15, false, 0 },
+        { EVENT_SAMPLE, 2, 0, HERE, 15, false, 1 },
+        { EVENT_SAMPLE, 1, 0, HERE, 16, false, 1 },
+        { EVENT_SAMPLE, 2, 0, THERE, 16, false, 0 } } },
+    { "the entry of the main interpreter comes last",
+      { { EVENT_THREAD, 1, 1, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 1, 0, HERE, 10, false, 1 },
+        { EVENT_THREAD, 2, 0, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 2, 0, THERE, 10, false, 0 },
+        { EVENT_SAMPLE, 1, 0, THERE, 11, false, 0 },
+        { EVENT_SAMPLE, 2, 0, HERE, 11, false, 1 },
+        { EVENT_SAMPLE, 1, 0, THERE, 12, false, 0 },
+        { EVENT_SAMPLE, 2, 0, HERE, 12, false, 1 },
+        { EVENT_SAMPLE, 1, 0, HERE, 13, false, 1 } } },
+    { "another thread gets the number",
+      { { EVENT_THREAD, 1, 0, 0, 0, false, 0 },
+        { EVENT_THREAD, 2, 1, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 1, 0, HERE, 10, true, 1 },
+        { EVENT_SAMPLE, 2, 0, THERE, 10, true, 0 },
+        { EVENT_THREAD_END, 1, 0, 0, 11, false, 0 },
+        { EVENT_THREAD_END, 2, 0, 0, 11, false, 0 },
+        { EVENT_THREAD, 3, 1, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 3, 0, HERE, 90, true, 1 } } },
+    { "a mode leaves the thread out for a while",
+      { { EVENT_THREAD, 1, 0, 0, 0, false, 0 },
+        { EVENT_THREAD, 2, 1, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 1, 0, HERE, 10, true, 1 },
+        { EVENT_SAMPLE, 2, 0, HERE, 11, true, 1 },
+        { EVENT_SAMPLE, 1, 0, HERE, 90, true, 1 },
+        { EVENT_SAMPLE, 2, 0, HERE, 91, true, 1 } } },
+    { "the thread's time in the other interpreter is not selected",
+      { { EVENT_THREAD, 1, 0, 0, 0, false, 0 },
+        { EVENT_SAMPLE, 1, 0, HERE, 10, true, 1 },
+        { EVENT_SAMPLE, 1, 0, THERE, 11, false, 0 },
+        { EVENT_SAMPLE, 1, 0, THERE, 90, false, 0 },
+        { EVENT_SAMPLE, 1, 0, HERE, 91, false, 1 } } },
+};
+
+static struct event event_of(const struct entry_event *given)
+{
+    struct event event = { .kind = given->kind };
+    if (given->kind == EVENT_THREAD)
+        event.thread = (struct thread){
+            .number = given->entry, .process = 1, .tid = 4313, .interpreter = given->interpreter
+        };
+    else if (given->kind == EVENT_THREAD_END)
+        event.change = (struct change){ .number = given->entry, .time_ns = given->time_ms * MS };
+    else
+        event.sample = (struct sample){ .thread = given->entry,
+                                        .status = given->status,
+                                        .time_ns = given->time_ms * MS,
+                                        .stands_ns = MS,
+                                        .fresh = given->fresh };
+    return event;
+}
+
+static void a_thread_has_one_life_in_all_interpreters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < countof(lives); i++) {
+        struct tables tables = { 0 };
+        struct event event = PROCESS(1, 4313, "/home/u");
+        assert_true(tables_take(&tables, &event, NULL));
+        for (const struct entry_event *given = lives[i].events; given->kind; given++) {
+            event = event_of(given);
+            assert_true(tables_take(&tables, &event, NULL));
+            const uint64_t wall_us = given->kind == EVENT_SAMPLE ? event.sample.wall_ns / 1000 : 0;
+            const uint64_t wanted_us = given->wall_ms * 1000;
+            if (wall_us > wanted_us + 500 || wall_us + 500 < wanted_us)
+                fail_msg("%s: event %td stands for %lu us", lives[i].what, given - lives[i].events, wall_us);
+        }
+        tables_free(&tables);
+    }
+}
+
+/* A mode may leave out all looks at a thread. */
+static void cpu_time_without_a_sample_is_known(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    define(&tables);
+    struct event idle = LEFT_OUT(MS, 1, 5, 0), busy = LEFT_OUT(MS, 2, 5, 700);
+    assert_true(tables_take(&tables, &idle, NULL) && tables_take(&tables, &busy, NULL));
+    assert_false(tables.threads[1].cpu_known);
+    assert_true(tables.threads[2].cpu_known);
+    assert_int_equal(tables.threads[2].cpu_ns, 700);
+    tables_free(&tables);
+}
+
 /* An output looks up stacks by their numbers, so the rows outlive the index by which stacks are found. */
 static void rows_outlive_the_index_of_stacks(void **state)
 {
@@ -351,6 +466,8 @@ int main(void)
         cmocka_unit_test(counts_what_happened),
         cmocka_unit_test(names_can_be_looked_up),
         cmocka_unit_test(deep_stacks_cost_what_changed),
+        cmocka_unit_test(a_thread_has_one_life_in_all_interpreters),
+        cmocka_unit_test(cpu_time_without_a_sample_is_known),
         cmocka_unit_test(what_is_not_there_is_not_looked_for),
         cmocka_unit_test(rows_outlive_the_index_of_stacks),
     };
