@@ -331,13 +331,13 @@ def compare(profile, info, weights):
 
     `info` is what pyreel-info --json says, a list of it for several recordings; `weights` has the sums of the columns of
     nanoseconds that pyreel-collapsed --weight gives, by their names, in seconds, and no column that it does not know.
-    A merge takes the looks of a run one by one, which may change a thread's time by less than an interval (wall.h)."""
+    A merge takes the looks of a run one by one, which may change a thread's time by an interval (wall.h)."""
     recordings = info if isinstance(info, list) else [info]
     problems = []
     default = "cpu" if {figures["mode"] for figures in recordings} == {"cpu"} else "wall"
     if text_at(profile, profile["default_sample_type"]) != default:
         problems.append(f"the default column is not {default}")
-    slack = max(1 / figures["rate_hz"] for figures in recordings) if len(recordings) > 1 else 2 * ROUNDED
+    slack = 2 * ROUNDED + (max(1 / figures["rate_hz"] for figures in recordings) if len(recordings) > 1 else 0)
     threads = threads_of(recordings)
     shown = collections.defaultdict(lambda: [0] * len(COLUMNS))
     for sample in profile["sample"]:

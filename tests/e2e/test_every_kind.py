@@ -24,7 +24,7 @@ import pprof_output
 import tachyon
 from environment import CONVERTERS, PPROFS, as_root, need_flamegraph, need_pprof, python_of, python_of_this_machine
 from pprof_output import Graph, by_line, samples_of
-from recording import ENVIRONMENT, PATIENCE, info, run, run_record, succeed, wait_until
+from recording import ENVIRONMENT, PATIENCE, Target, attach, info, run, run_record, succeed, wait_until
 from viewers import speedscope
 
 SECONDS = 0.6
@@ -72,7 +72,6 @@ CONVERTED = {  # options of pyreel-pprof
     "opcodes": ("--opcodes", "--columns"),
     "native": ("--functions",),
     "blocking": ("--qualify",),
-    "empty": ("--from", "1000"),
 }
 
 
@@ -119,10 +118,15 @@ class Makes:
         elif kind == "several":
             return [recording for other in ("3.11", "3.15", "async running") for recording in self(other).recordings]
         elif kind == "empty":
-            return self("3.11").recordings
+            target = Target(*python_of_this_machine().command, self.program("spin"))
+            try:
+                attach(target, path, "-m", "exception", seconds=0.1)
+            finally:
+                target.close()
         else:
             assert kind == "cut"
-            self.run(path, "--", *python_of_this_machine().command, self.program("mix"), 1.5)  # seconds: blocks have one each
+            seconds = 1.5  # a block has one second
+            self.run(path, "--", *python_of_this_machine().command, self.program("mix"), seconds)
             os.truncate(path, os.path.getsize(path) - 64)
             assert not info(path)["complete"] and info(path)["samples"] > 500
         return [path]
@@ -165,7 +169,7 @@ def pprof(request):
 
 # ---- the profile and the recording ----
 
-def test_nothing_that_matches_is_a_profile_without_samples(makes):
+def test_a_recording_without_samples_is_a_profile(makes):
     assert makes("empty").samples == []
 
 
@@ -376,7 +380,8 @@ def served(program, path):
 def test_the_web_server_shows_the_profile(pprof, profiled, tmp_path):
     with served(pprof.program, profiled.path) as server:
         (tmp_path / "download").write_bytes(server.get("download"))
-        assert pprof_output.counted(samples_of(pprof_check.load(tmp_path / "download"))) == pprof_output.counted(profiled.samples)
+        downloaded = samples_of(pprof_check.load(tmp_path / "download"))
+        assert pprof_output.counted(downloaded) == pprof_output.counted(profiled.samples)
         for column in COLUMNS:
             assert web_top(server.get("top", si=column, nf=0).decode()) == (
                 graph(profiled, column).value, dict(largest(graph(profiled, column).rows())))
