@@ -443,6 +443,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     const struct sink last = converter_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
+    tables_end_taking(&conversion->tables);
     return run->converter->finish(run->self, why);
 }
 
