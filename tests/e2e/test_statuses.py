@@ -54,9 +54,9 @@ def test_weights_are_microseconds(path):
 def test_a_mode_is_no_loss(path, tmp_path):
     """That samples were left out on purpose is no damage."""
     for name in WITH_MODE:
-        ended = convert(name, path, "--strict", "--mode", "cpu", "-v", "-o", tmp_path / "out")
+        ended = convert(name, path, "--strict", "--mode", "cpu", "-v", "-o", tmp_path / name)
         assert (ended.code, ended.output) == (0, b""), ended
-        assert ended.messages.startswith(f"pyreel-{name}: wrote {tmp_path / 'out'}: 90 samples, "), ended
+        assert ended.messages.startswith(f"pyreel-{name}: wrote {tmp_path / name}: 90 samples, "), ended
 
 
 @pytest.mark.sanitized("samples that say what a thread did")
