@@ -47,7 +47,8 @@ static bool may_replace(const struct settings *settings, const struct converter 
     const struct replaced file = {
         .path = path, .what = what, .recognises = converter->recognises, .force = settings->force
     };
-    return output_is_standard(path) || replaced_is_allowed(&file, why);
+    /* output_open() refuses a strange link, wherever the link leads. */
+    return output_is_standard(path) || replaced_is_strange_link(path) || replaced_is_allowed(&file, why);
 }
 
 bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,

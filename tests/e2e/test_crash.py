@@ -302,7 +302,7 @@ def test_a_link_of_another_user_is_not_followed_by_converters(tmp_path, name):
     assert "it is a symbolic link of another user, in a folder that everyone can write to" in ended.messages
     assert victim.read_bytes() == b"precious"
     (tmp_path / "own").symlink_to(victim)
-    assert convert(name, recording, "-o", tmp_path / "own").code == 0
+    assert convert(name, recording, "--force", "-o", tmp_path / "own").code == 0
     assert (tmp_path / "own").is_symlink() and victim.read_bytes() != b"precious"
 
 
