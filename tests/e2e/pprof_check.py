@@ -330,7 +330,8 @@ def compare(profile, info, weights):
     """Where a whole recording and its profile differ, in words; an empty list when each column has the recording's sum.
 
     `info` is what pyreel-info --json says, a list of it for several recordings; `weights` has the sums of the columns of
-    nanoseconds that pyreel-collapsed --weight gives, by their names, in seconds, and no column that it does not know.
+    nanoseconds that pyreel-collapsed --weight gives of all of them, by their names, in seconds, and no unknown column.
+    A thread of which -m keeps no sample may have CPU time, which no stack of the profile can have.
     A merge takes the looks of a run one by one, which may change a thread's time by an interval (wall.h)."""
     recordings = info if isinstance(info, list) else [info]
     problems = []
@@ -348,12 +349,12 @@ def compare(profile, info, weights):
         samples, *seconds = threads.get(key, (0, 0, 0))
         if shown[key][0] != samples:
             problems.append(f"samples of thread {key} is {shown[key][0]}, and {samples} in the recording")
-        for name, known, value in zip(("wall", "cpu"), seconds, shown[key][1:]):
+        for name, known, value in zip(("wall", "cpu"), seconds, shown[key][1:]) if samples else ():
             if known is not None and abs(value / 1e9 - known) > slack:
                 problems.append(f"{name} of thread {key} is {value / 1e9}, and {known} in the recording")
     for column, (name, _) in list(enumerate(COLUMNS))[1:]:
         value = sum(row[column] for row in shown.values()) / 1e9
-        if abs(value - weights.get(name, 0)) > ROUNDED * len(profile["sample"]) + slack * len(threads):
+        if abs(value - weights.get(name, 0)) > ROUNDED * (1 + len(profile["sample"])):
             problems.append(f"the sum of {name} is {value}, and {weights.get(name, 0)} in the recording")
     return problems
 
