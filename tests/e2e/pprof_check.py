@@ -17,6 +17,7 @@ test_pprof_check.py breaks each rule once.
 
 import collections
 import json
+import re
 import struct
 import sys
 import zlib
@@ -330,7 +331,8 @@ def compare(profile, info, weights):
     """Where a whole recording and its profile differ, in words; an empty list when each column has the recording's sum.
 
     `info` is what pyreel-info --json says, a list of it for several recordings; `weights` has the sums of the columns of
-    nanoseconds that pyreel-collapsed --weight gives, by their names, in seconds, and no column that it does not know.
+    nanoseconds that pyreel-collapsed --weight gives of all of them, by their names, in seconds, and no unknown column.
+    The CPU time of a thread of which -m keeps no sample belongs to no stack: a comment says how much that is.
     A merge takes the looks of a run one by one, which may change a thread's time by an interval (wall.h)."""
     recordings = info if isinstance(info, list) else [info]
     problems = []
@@ -348,14 +350,24 @@ def compare(profile, info, weights):
         samples, *seconds = threads.get(key, (0, 0, 0))
         if shown[key][0] != samples:
             problems.append(f"samples of thread {key} is {shown[key][0]}, and {samples} in the recording")
-        for name, known, value in zip(("wall", "cpu"), seconds, shown[key][1:]):
+        for name, known, value in zip(("wall", "cpu"), seconds, shown[key][1:]) if samples else ():
             if known is not None and abs(value / 1e9 - known) > slack:
                 problems.append(f"{name} of thread {key} is {value / 1e9}, and {known} in the recording")
+    left = sum(cpu or 0 for samples, _, cpu in threads.values() if not samples)
+    if len(recordings) == 1 and abs(left - without_stack(profile)) > slack * (1 + len(threads)):
+        problems.append(f"CPU time without a stack is {without_stack(profile)}, and {left} in the recording")
     for column, (name, _) in list(enumerate(COLUMNS))[1:]:
         value = sum(row[column] for row in shown.values()) / 1e9
-        if abs(value - weights.get(name, 0)) > ROUNDED * len(profile["sample"]) + slack * len(threads):
+        if abs(value - weights.get(name, 0)) > ROUNDED * (1 + len(profile["sample"])):
             problems.append(f"the sum of {name} is {value}, and {weights.get(name, 0)} in the recording")
     return problems
+
+
+def without_stack(profile):
+    """The seconds of CPU time that a comment says are in no column."""
+    comments = "\n".join(text_at(profile, comment) for comment in profile["comment"])
+    match = re.search(r"^([\d.]+) s of CPU time belong to threads without a sample ", comments, re.MULTILINE)
+    return float(match[1]) if match else 0
 
 
 def threads_of(recordings):

@@ -73,7 +73,7 @@ class Graph:
 
     def rows(self):
         """{frame: (self, total)}, without those that have nothing."""
-        return {frame: (self.own[frame], total) for frame, total in self.total.items() if total}
+        return {frame: (self.own[frame], total) for frame, total in self.total.items() if total or self.own[frame]}
 
     def around(self, frames=None):
         """{frame: ({caller: value}, {callee: value})} of all frames, or of these."""

@@ -206,6 +206,8 @@ DIFFERENCES = {  # what is wrong with the sums: (how the profile or the recordin
     "a thread that is not there": (lambda p, i, w: p["sample"].pop(), "samples of thread (42, 43, 0) is 0, and 2"),
     "a thread too many": (lambda p, i, w: i["threads"].pop(), "samples of thread (42, 43, 0) is 2, and 0"),
     "another pid": (lambda p, i, w: change(p.label(0, "pid"), num=43), "samples of thread (43, 42, 0) is 2, and 0"),
+    "CPU time without a stack": (lambda p, i, w: i["threads"].append({**i["threads"][0], "tid": 44, "samples": 0}),
+                                 "CPU time without a stack is 0, and 0.001"),
     "the sum of gil": (lambda p, i, w: w.update(gil=0.003), "the sum of gil is 0.002, and 0.003"),
     "gil_wait, which is not known": (lambda p, i, w: p["sample"][0]["value"].__setitem__(4, 1000000), "the sum of gil_wait is 0.001, and 0"),
     "the default": (lambda p, i, w: change(p, default_sample_type=p.text("cpu")), "the default column is not wall"),
