@@ -57,6 +57,11 @@ static const struct tables *tables_of(const struct run *run)
     return run->merging ? &run->own : &run->conversion.tables;
 }
 
+static bool splits(const struct run *run)
+{
+    return run->converter->splits && run->converter->splits(&run->conversion.settings);
+}
+
 /* The number of samples read from the recording, with the samples that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
@@ -295,13 +300,29 @@ static void warn_of_no_opcodes(const struct run *run)
                 run->converter->name, conversion->settings.input);
 }
 
-static void report(const struct run *run, const char *path, uint64_t written)
+static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
 {
-    const struct settings *settings = &run->conversion.settings;
+    const struct settings *settings = &conversion->settings;
     if (settings->quiet || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
         return;
-    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", run->converter->name, path,
-            run->conversion.tables.samples, written);
+    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name, path,
+            samples, written);
+}
+
+bool conversion_open(struct conversion *conversion, const char *path, struct fault *why)
+{
+    return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
+}
+
+bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why)
+{
+    uint64_t written;
+    if (!output_close(&conversion->output, &written, why))
+        return false;
+    report(conversion, path, samples, written);
+    if (conversion->converter->closed)
+        conversion->converter->closed(self, path, written);
+    return true;
 }
 
 /* ---- all recordings ---- */
@@ -341,7 +362,7 @@ static void check_sums(struct run *run)
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
-        .runs = run->converter->runs && !run->merging,
+        .runs = run->converter->runs && !run->merging && !splits(run),
         .without_status = !needs_status(run),
         .without_stands = run->converter->only_counts && run->converter->only_counts(&run->conversion.settings),
         .file_bytes = run->input_bytes,
@@ -370,7 +391,8 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
         return false;
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
-    if (!run->self && output && !output_path_open(conversion, run->converter, &run->inputs, output, why)) {
+    conversion->input_fd = fd;
+    if (!run->self && output && !splits(run) && !conversion_open(conversion, output, why)) {
         inputs_close_file(fd);
         return false;
     }
@@ -421,11 +443,14 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     const struct sink last = converter_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
+    tables_end_taking(&conversion->tables);
     return run->converter->finish(run->self, why);
 }
 
 static void drop(struct run *run)
 {
+    if (run->self)
+        run->converter->drop(run->self);
     merge_free(&run->merge);
     mode_filter_free(&run->mode_filter);
     cpu_owner_free(&run->conversion.cpu_owner);
@@ -441,8 +466,6 @@ static bool open_and_read(struct run *run, const char *output, struct fault *why
     const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, why) &&
                       selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
     end_progress(run);
-    if (run->self)
-        run->converter->drop(run->self);
     return good;
 }
 
@@ -451,24 +474,22 @@ static int convert(struct run *run)
     struct conversion *conversion = &run->conversion;
     const struct settings *settings = &conversion->settings;
     struct fault why = { 0 };
-    uint64_t written = 0;
     char *path = output_path_make(settings, run->converter);
     bool good = open_and_read(run, path, &why);
-    if (good)
-        good = output_close(&conversion->output, &written, &why);
-    else
+    if (!good)
         output_abandon(&conversion->output);
+    else if (!splits(run))
+        good = conversion_close(conversion, run->self, path, conversion->tables.samples, &why);
     if (good) {
         if (!run->merging)
             run->whole = check_whole(run);
         warn_of_unknown(run);
         warn_of_rates(run);
         warn_of_no_opcodes(run);
-        report(run, path, written);
     } else {
         fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
     }
-    const bool fine = run->whole || !settings->strict;
+    const bool fine = (run->whole || !settings->strict) && !conversion->refused;
     drop(run);
     free(path);
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -477,12 +498,14 @@ static int convert(struct run *run)
 static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
 {
     *run = (struct run){ .converter = converter, .conversion.settings = *settings, .whole = true };
+    run->conversion.converter = converter;
+    run->conversion.inputs = &run->inputs;
     run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
     run->merge.selection = &run->conversion.settings.selection;
     run->mode_filter.mode = settings->mode;
     run->mode_filter.no_idle = settings->no_idle;
-    run->show_progress = !settings->quiet && isatty(STDERR_FILENO);
+    run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(run);
     run->progress_due_ns = now_ns() + PROGRESS_NS;
 }
 
@@ -511,15 +534,12 @@ static bool list_recording(const struct converter *converter, const struct setti
 static bool write_list(struct run *run, void *list, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
-    uint64_t written = 0;
     char *path = output_path_make(&conversion->settings, run->converter);
-    bool good = output_path_open(conversion, run->converter, &run->inputs, path, why);
+    bool good = conversion_open(conversion, path, why);
     if (good) {
         conversion->tables.samples = run->converter->listing->write(list, conversion);
-        good = output_close(&conversion->output, &written, why);
+        good = conversion_close(conversion, run->self, path, conversion->tables.samples, why);
     }
-    if (good)
-        report(run, path, written);
     free(path);
     return good;
 }

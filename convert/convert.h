@@ -29,6 +29,7 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
+    bool force;  /* replace any file */
     bool strict; /* fail when the recording is damaged */
     enum frame_detail detail;
     bool opcodes; /* show instructions */
@@ -61,6 +62,10 @@ enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the o
 
 /* What a converter works with while it runs. */
 struct conversion {
+    const struct converter *converter;
+    const struct inputs *inputs;
+    int input_fd; /* the recording that is being read */
+    bool refused; /* set by the converter: the exit code is 1, although everything was written */
     struct settings settings;
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
@@ -86,6 +91,10 @@ struct converter {
     const char *makes;  /* what the program makes: one line for --help */
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     bool binary;        /* the output must not go to a terminal */
+    /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
+     * without
+     * --force, see formats/base/replaced.h. */
+    bool (*recognises)(struct text head);
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */
     enum several several;
@@ -101,6 +110,11 @@ struct converter {
     const char *(*problem)(const struct settings *settings);
     /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
     void (*forget)(void *wanted);
+
+    /* Whether the output is many files, each for a part of the time. The converter then opens and closes each of them
+     * with conversion_open() and conversion_close(), and gets no runs. NULL: no, the output is open from start to
+     * finish. */
+    bool (*splits)(const struct settings *settings);
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
@@ -122,11 +136,22 @@ struct converter {
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
 
+    /* The output was written to `path`, a file of so many bytes. Called before `drop`, for each file. NULL: nothing is
+     * to do. */
+    void (*closed)(void *self, const char *path, uint64_t bytes);
+
     /* Writes the rest of the output. False with the reason on failure. */
     bool (*finish)(void *self, struct fault *why);
     /* Frees the state. */
     void (*drop)(void *self);
 };
+
+/* Opens conversion->output at `path`, with all checks of -o. False with the reason. */
+bool conversion_open(struct conversion *conversion, const char *path, struct fault *why);
+
+/* Finishes the file, reports it as written, with its number of samples, and calls converter->closed. `self` is the
+ * state of the converter. False with the reason when the file could not be written. */
+bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why);
 
 /* For `finish`, when the converter's own options left out all samples: says so in the words that all filters share, and
  * returns false. True when no option leaves out samples: then the recording has none. */

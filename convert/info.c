@@ -19,7 +19,7 @@ enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
 
 static const struct argument options[] = {
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
-    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block is present and decodes" },
+    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
     { 0 },
 };
 
@@ -406,6 +406,19 @@ static bool finish(void *self, struct fault *why)
     return true;
 }
 
+/* The first lines of the text begin with these words, and JSON with these members. */
+static bool recognises(struct text head)
+{
+    const struct text starts[] = {
+        TEXT("command "), TEXT("python "), TEXT("process "),          TEXT("recorded "),
+        TEXT("part "),    TEXT("file "),   TEXT("{\n  \"format\": "), TEXT("{\n  \"recordings\": "),
+    };
+    for (size_t i = 0; i < countof(starts); i++)
+        if (text_begins(head, starts[i]))
+            return true;
+    return false;
+}
+
 /* ---- several recordings ---- */
 
 static void *start_list(void)
@@ -452,6 +465,7 @@ int main(int argc, char **argv)
         .takes = TAKES_SELECTION,
         .several = SEVERAL_LISTED,
         .listing = &listing,
+        .recognises = recognises,
         .apply = apply,
         .runs = true,
         .sums = true,

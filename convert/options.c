@@ -12,6 +12,7 @@
 
 enum option_number {
     OPTION_OUTPUT = 1,
+    OPTION_FORCE,
     OPTION_MODE,
     OPTION_NO_IDLE,
     OPTION_FROM,
@@ -30,6 +31,7 @@ enum option_number {
 
 static const struct argument first_rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
+    { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
     { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
@@ -90,6 +92,9 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     switch ((enum option_number)number) {
     case OPTION_OUTPUT:
         settings->output = optarg;
+        return true;
+    case OPTION_FORCE:
+        settings->force = true;
         return true;
     case OPTION_MODE:
         settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });

@@ -2,7 +2,9 @@
 #include "convert/output_path.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/replaced.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,6 +38,18 @@ static bool is_input(const struct inputs *inputs, const struct stat *output)
     return false;
 }
 
+/* Whether the output may replace the file that is at its path. */
+static bool may_replace(const struct settings *settings, const struct converter *converter, const char *path,
+                        struct fault *why)
+{
+    char what[64];
+    snprintf(what, sizeof(what), "a file of %s", converter->name);
+    const struct replaced file = {
+        .path = path, .what = what, .recognises = converter->recognises, .force = settings->force
+    };
+    return output_is_standard(path) || replaced_is_allowed(&file, why);
+}
+
 bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
                       const char *path, struct fault *why)
 {
@@ -47,6 +61,8 @@ bool output_path_open(struct conversion *conversion, const struct converter *con
         return fault(
             why,
             "the output is binary and standard output is a terminal: name a file with -o, or redirect standard output");
+    if (!may_replace(&conversion->settings, converter, path, why))
+        return false;
     const bool gzip = converter->packing == PACKING_ALWAYS ||
                       (converter->packing == PACKING_BY_NAME && ends_in(path, ".gz"));
     return output_open(&conversion->output, path, gzip, why);

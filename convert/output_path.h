@@ -11,7 +11,7 @@
 char *output_path_make(const struct settings *settings, const struct converter *converter);
 
 /* Opens the output at `path`, which must live as long as the output. False with the reason when the file cannot be
- * opened, is one of the recordings, or is a terminal and the output is binary. */
+ * opened, is one of the recordings, may not be replaced, or is a terminal and the output is binary. */
 bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
                       const char *path, struct fault *why);
 

@@ -3,6 +3,7 @@
 #include "convert/convert.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/replaced.h"
 #include "formats/collapsed/collapsed.h"
 
 #include <inttypes.h>
@@ -196,11 +197,24 @@ static void drop(void *self)
     free(to);
 }
 
+/* A line ends in a blank and a count. A first line that is longer than the head has frames. */
+static bool recognises(struct text head)
+{
+    const char *end = memchr(head.bytes, '\n', head.size);
+    if (!end && head.size == REPLACED_HEAD)
+        return memchr(head.bytes, ';', head.size);
+    const char *count = end ? end : head.bytes + head.size, *last = count;
+    while (count > head.bytes && count[-1] >= '0' && count[-1] <= '9')
+        count--;
+    return count < last && count > head.bytes && count[-1] == ' ';
+}
+
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
     .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
     .suffix = NULL,
     .binary = false,
+    .recognises = recognises,
     .packing = PACKING_NEVER,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE,
     .several = SEVERAL_MERGED,

@@ -23,10 +23,17 @@ static void drop(void *self)
     gecko_drop(self);
 }
 
+/* A profile begins with its libraries. */
+static bool recognises(struct text head)
+{
+    return text_begins(head, TEXT("{\"libs\":"));
+}
+
 static const struct converter to_gecko = {
     .name = "pyreel-gecko",
     .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
     .suffix = ".json.gz",
+    .recognises = recognises,
     .packing = PACKING_BY_NAME,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
     .several = SEVERAL_MERGED,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pyreel-pprof: converts a recording for `go tool pprof`. */
 #include "convert/convert.h"
+#include "convert/fleets/check.h"
+#include "convert/fleets/interrupt.h"
+#include "convert/fleets/windows.h"
 
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof.h"
@@ -12,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* With more stacks than this, pprof itself needs minutes and gigabytes: warn. */
-#define MANY_STACKS 200000
+/* With more samples than this, pprof itself needs minutes and gigabytes: warn. */
+#define MANY_SAMPLES 200000
 
 enum own_option {
     OPTION_QUALIFY = OPTION_OWN,
@@ -22,6 +25,8 @@ enum own_option {
     OPTION_MIN_COUNT,
     OPTION_MAX_DEPTH,
     OPTION_NO_COMMENTS,
+    OPTION_EVERY,
+    OPTION_CHECK,
 };
 
 #define HELP_CONTINUES "\n                               "
@@ -34,8 +39,20 @@ static const struct argument options[] = {
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
-    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no comments about programs: no command lines" },
+    { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no command lines and other such comments" },
+    { OPTION_EVERY, 0, "every", "SECONDS", 0,
+      "write a file for each SECONDS of the clock, 1" HELP_CONTINUES
+      "or more; -o names them by their time:" HELP_CONTINUES "app-%Y%m%dT%H%M%S.pb.gz" },
+    { OPTION_CHECK, 0, "check", "STORE", 0,
+      "say what pyroscope|parca would refuse or cut, and" HELP_CONTINUES "exit 1 if it would refuse the profile" },
     { 0 },
+};
+
+/* What the options say. */
+struct wanted {
+    struct pprof_style style;
+    uint64_t every_ns; /* the length of a window; 0: one file */
+    enum store store;  /* whose limits are checked; STORE_NONE: nobody's */
 };
 
 /* Reads a number of `least` or more. */
@@ -49,7 +66,8 @@ static bool parse_number(const char *value, uint64_t least, uint64_t *number)
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
-    struct pprof_style *style = settings->wanted;
+    struct wanted *wanted = settings->wanted;
+    struct pprof_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_QUALIFY:
         return style->qualify = true;
@@ -65,33 +83,152 @@ static bool apply(struct settings *settings, int number, const char *value)
         return parse_number(value, PPROF_LEAST_DEPTH, &style->max_depth);
     case OPTION_NO_COMMENTS:
         return style->no_comments = true;
+    case OPTION_EVERY:
+        return arguments_parse_time(value, &wanted->every_ns) && wanted->every_ns >= WINDOW_LEAST_NS;
+    case OPTION_CHECK:
+        return (wanted->store = store_named(value)) != STORE_NONE;
     }
     return false;
 }
 
-static const struct pprof_style *style_of(const struct settings *settings)
+static const char *problem(const struct settings *settings)
 {
-    return settings->wanted;
+    static struct fault why;
+    const struct wanted *wanted = settings->wanted;
+    if (wanted->every_ns && settings->inputs_count > 1)
+        return "--every takes one recording: a recording is read to its end before the next one, and windows must not "
+               "wait so long; convert each recording by itself, their windows begin at the same times";
+    return !wanted->every_ns || windows_pattern_fits(settings->output, wanted->every_ns, &why) ? NULL : why.text;
+}
+
+static bool splits(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return wanted->every_ns > 0;
 }
 
 struct to_pprof {
     struct conversion *conversion;
-    struct aggregate aggregate;
+    const struct wanted *wanted;
+    struct aggregate aggregate; /* of the whole recording, or ... */
+    struct windows windows;     /* ... of the windows */
+    uint64_t unplaced_ns;       /* CPU time without a sample, as far as a file says it */
+    struct pprof_style style;   /* of the file that was written last, ... */
+    struct checked latest;      /* ... and what else is to be known of that file */
 };
 
 static void *start(struct conversion *conversion)
 {
     struct to_pprof *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
-    if (style_of(&conversion->settings)->labels & 1u << LABEL_STATUS)
-        to->aggregate.group_of = pprof_status_of;
+    to->wanted = conversion->settings.wanted;
+    to->windows.every_ns = to->wanted->every_ns;
+    if (to->wanted->every_ns)
+        interrupt_ends(conversion->input_fd);
+    if (to->wanted->style.labels & 1u << LABEL_STATUS)
+        to->aggregate.group_of = to->windows.group_of = pprof_status_of;
     return to;
+}
+
+/* Warns of a profile that readers can hardly read, and names the options that help. */
+static void warn_of_many_samples(const struct to_pprof *to)
+{
+    fprintf(stderr,
+            "pyreel-pprof: warning: the profile has %zu samples (distinct stacks with their labels), and go tool pprof "
+            "will need much time and memory. ",
+            to->latest.written.samples);
+    check_print_remedies(&to->latest);
+}
+
+/* Writes the profile of an aggregate. */
+static void write_profile(struct to_pprof *to, struct aggregate *aggregate, const struct pprof_part *part)
+{
+    struct conversion *conversion = to->conversion;
+    const struct settings *settings = &conversion->settings;
+    const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
+    struct pprof_style *style = &to->style;
+    *style = to->wanted->style;
+    style->detail = settings->detail;
+    style->cpu_first = of_cpu;
+    style->opcodes = settings->opcodes;
+    style->unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns;
+    style->part = *part;
+    to->unplaced_ns += style->unplaced_cpu_ns;
+    aggregate_sort(aggregate);
+    to->latest = (struct checked){ .tables = &conversion->tables, .aggregate = aggregate, .style = style };
+    to->latest.written = pprof_write(&conversion->output, &conversion->tables, aggregate, style);
+    if (to->latest.written.samples > MANY_SAMPLES && !settings->quiet)
+        warn_of_many_samples(to);
+}
+
+static void closed(void *self, const char *path, uint64_t bytes)
+{
+    struct to_pprof *to = self;
+    to->latest.path = path;
+    to->latest.file_bytes = bytes;
+    if (to->wanted->store && !check_profile(to->wanted->store, &to->latest, to->conversion->settings.quiet))
+        to->conversion->refused = true;
+}
+
+static bool write_window(struct to_pprof *to, struct window *window, bool goes_on, struct fault *why)
+{
+    const struct pprof_part part = { window->from_ns, window->to_ns, goes_on };
+    char *path = windows_file_name(to->conversion->settings.output, window->start_unix_ns);
+    bool good = path || fault(why, "-o makes no name for the window at %.3f s", (double)window->from_ns / 1e9);
+    good = good && conversion_open(to->conversion, path, why);
+    if (good) {
+        write_profile(to, &window->aggregate, &part);
+        good = conversion_close(to->conversion, to, path, window->aggregate.samples, why);
+    }
+    free(path);
+    return good;
+}
+
+static bool write_windows(struct to_pprof *to, uint64_t due_ns, struct fault *why)
+{
+    bool good = true;
+    for (struct window *window; good && (window = windows_next(&to->windows, due_ns)); window_free(window))
+        good = write_window(to, window, due_ns != UINT64_MAX || to->windows.count > 0, why);
+    return good;
+}
+
+static bool take(void *self, struct event *event, struct fault *why);
+
+/* Writes the windows that are due, when all of their looks have been given. */
+static bool end_tick(struct to_pprof *to, uint64_t time_ns, struct fault *why)
+{
+    const uint64_t due_ns = windows_due_ns(&to->windows, time_ns);
+    const struct sink sink = { .take = take, .self = to };
+    return !due_ns ||
+           (cpu_owner_settle(&to->conversion->cpu_owner, due_ns, &sink, why) && write_windows(to, due_ns, why));
+}
+
+static bool take_for_window(struct to_pprof *to, struct event *event, struct fault *why)
+{
+    switch (event->kind) {
+    case EVENT_RECORDING:
+        if (event->recording.start_unix_ns == 0)
+            return fault(why, "it does not say when it was recorded, which --every needs");
+        windows_begin(&to->windows, event->recording.start_unix_ns);
+        return true;
+    case EVENT_SAMPLE:
+        windows_sample(&to->windows, &event->sample);
+        return true;
+    case EVENT_LATE_CPU:
+        windows_late_cpu(&to->windows, &event->sample);
+        return true;
+    case EVENT_TICK:
+        return end_tick(to, event->tick_ns, why);
+    default:
+        return true;
+    }
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    (void)why;
     struct to_pprof *to = self;
+    if (to->wanted->every_ns)
+        return take_for_window(to, event, why);
     if (event->kind == EVENT_SAMPLE)
         aggregate_sample(&to->aggregate, &event->sample);
     else if (event->kind == EVENT_LATE_CPU)
@@ -101,21 +238,11 @@ static bool take(void *self, struct event *event, struct fault *why)
 
 static bool finish(void *self, struct fault *why)
 {
-    (void)why;
     struct to_pprof *to = self;
-    struct conversion *conversion = to->conversion;
-    const struct settings *settings = &conversion->settings;
-    const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
-    struct pprof_style style = *style_of(settings);
-    style.detail = settings->detail;
-    style.cpu_first = of_cpu;
-    style.opcodes = settings->opcodes;
-    style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns;
-    aggregate_sort(&to->aggregate);
-    const size_t samples = pprof_write(&conversion->output, &conversion->tables, &to->aggregate, &style).samples;
-    if (samples > MANY_STACKS && !settings->quiet)
-        fprintf(stderr, "pyreel-pprof: %zu distinct stacks; go tool pprof will need much time and memory%s\n", samples,
-                settings->detail == DETAIL_FUNCTIONS ? "" : " (--functions merges stacks)");
+    const struct pprof_part whole = { 0 };
+    if (to->wanted->every_ns)
+        return write_windows(to, UINT64_MAX, why);
+    write_profile(to, &to->aggregate, &whole);
     return true;
 }
 
@@ -123,7 +250,14 @@ static void drop(void *self)
 {
     struct to_pprof *to = self;
     aggregate_free(&to->aggregate);
+    windows_free(&to->windows);
     free(to);
+}
+
+/* A profile begins with a type of its values: field 1, whose field 1 comes first. */
+static bool recognises(struct text head)
+{
+    return head.size > 2 && head.bytes[0] == 0x0A && head.bytes[2] == 0x08;
 }
 
 static const struct converter to_pprof = {
@@ -131,16 +265,20 @@ static const struct converter to_pprof = {
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .suffix = ".pb.gz",
     .binary = true,
+    .recognises = recognises,
     .packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
     .options = options,
-    .wanted_size = sizeof(struct pprof_style),
+    .wanted_size = sizeof(struct wanted),
     .apply = apply,
+    .problem = problem,
+    .splits = splits,
     .runs = true,
     .places_cpu = true,
     .start = start,
     .take = take,
+    .closed = closed,
     .finish = finish,
     .drop = drop,
 };

@@ -4,6 +4,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/tachyon/tachyon.h"
+#include "formats/tachyon/tachyon_read.h"
 #include "formats/tachyon/tachyon_write.h"
 
 #include <inttypes.h>
@@ -57,10 +58,16 @@ static void drop(void *self)
     free(to);
 }
 
+static bool recognises(struct text head)
+{
+    return tachyon_read_kind.recognises(head);
+}
+
 static const struct converter to_tachyon = {
     .name = "pyreel-tachyon",
     .makes = "Writes a file for " TACHYON_REPLAY ".",
     .suffix = ".bin",
+    .recognises = recognises,
     .binary = true,
     .packing = PACKING_NEVER,
     .takes = TAKES_MODE | TAKES_SELECTION,

@@ -55,7 +55,7 @@ static const struct argument rows[] = {
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
-    { OPTION_FORCE, 0, "force", NULL, 0, "replace FILE even if it is not a recording" },
+    { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: the lock holder (all)" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "keep samples of: wall, cpu, gil, exception (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,

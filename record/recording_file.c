@@ -2,7 +2,7 @@
 #include "record/recording_file.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/sticky_dir.h"
+#include "formats/base/replaced.h"
 #include "formats/model/program_name.h"
 #include "formats/stream/block_read.h"
 
@@ -30,33 +30,20 @@ bool recording_file_is_for_terminal(const char *path)
     return path && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
 }
 
-static bool holds_recording(int fd)
+static bool is_recording(struct text head)
 {
-    char path[64], bytes[STREAM_MAGIC_SIZE];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* the file that is open, whatever its path names by now */
-    const int readable = open(path, O_RDONLY | O_CLOEXEC);
-    if (readable < 0)
-        return false;
-    const ssize_t size = read(readable, bytes, sizeof(bytes));
-    close(readable);
-    return size > 0 && block_read_recognised(bytes, (size_t)size);
+    return block_read_recognised(head.bytes, head.size);
 }
 
 /* Whether an existing file, which is open now, may be replaced by the recording. */
-static bool may_replace(const struct recording_file *file, bool shared, bool force, struct fault *why)
+static bool may_replace(const struct recording_file *file, bool force, struct fault *why)
 {
-    struct stat there;
-    if (fstat(file->fd, &there) != 0)
-        return fault(why, "cannot write %s: %s", file->path, strerror(errno));
-    if (shared && there.st_uid != geteuid())
-        return fault(why,
-                     "cannot write %s: another user owns it, in a folder that everyone can write to; name another file",
-                     file->path);
-    if (!S_ISREG(there.st_mode) || there.st_size == 0 || force || holds_recording(file->fd))
-        return true;
-    return fault(why,
-                 "cannot write %s: it exists and is not a recording; name another file, or replace it with --force",
-                 file->path);
+    char opened[64]; /* the file that is open, whatever its path names by now */
+    snprintf(opened, sizeof(opened), "/proc/self/fd/%d", file->fd);
+    const struct replaced replaced = {
+        .path = file->path, .opened = opened, .what = "a recording", .recognises = is_recording, .force = force
+    };
+    return replaced_is_allowed(&replaced, why);
 }
 
 /* Locks the file, because two recorders would destroy each other's blocks. False when another recorder has the lock.
@@ -79,7 +66,7 @@ static bool open_new(struct recording_file *file)
 
 static bool open_there(struct recording_file *file, bool force, struct fault *why)
 {
-    const bool shared = sticky_dir_holds(file->path);
+    const bool shared = replaced_is_shared(file->path);
     file->fd = open(file->path, O_WRONLY | O_CLOEXEC | (shared ? O_NOFOLLOW : O_CREAT), 0666);
     if (file->fd < 0 && errno == ELOOP && shared)
         return fault(
@@ -87,7 +74,7 @@ static bool open_there(struct recording_file *file, bool force, struct fault *wh
             file->path);
     if (file->fd < 0)
         return fault(why, "cannot write %s: %s", file->path, strerror(errno));
-    return may_replace(file, shared, force, why);
+    return may_replace(file, force, why);
 }
 
 static bool open_named(struct recording_file *file, bool may_be_there, bool force, struct fault *why)

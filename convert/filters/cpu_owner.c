@@ -155,6 +155,17 @@ bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct s
     return sink_take(output, event, why);
 }
 
+bool cpu_owner_settle(struct cpu_owner *owner, uint64_t before_ns, const struct sink *output, struct fault *why)
+{
+    bool good = true;
+    for (size_t i = 0; i < owner->room && good; i++) {
+        struct cpu_thread *thread = &owner->threads[i];
+        if (thread->count > 0 && thread->waiting[0].time_ns < before_ns)
+            good = settle(thread, output, why);
+    }
+    return good;
+}
+
 bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct fault *why)
 {
     bool good = true;

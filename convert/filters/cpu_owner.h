@@ -51,6 +51,9 @@ struct cpu_owner {
 /* Takes an event, and gives the events that are due to the output. False with the reason when the output refused. */
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why);
 
+/* Gives the looks of all threads that have waited since before this time, with the CPU time that was counted so far. */
+bool cpu_owner_settle(struct cpu_owner *owner, uint64_t before_ns, const struct sink *output, struct fault *why);
+
 /* Gives all that waits. Call this at the end, also of a recording that was cut. */
 bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct fault *why);
 

@@ -2,7 +2,7 @@
 #include "formats/base/output.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/sticky_dir.h"
+#include "formats/base/replaced.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,11 +89,22 @@ static bool open_nameless(struct output *output, struct fault *why)
     return output->fd >= 0 || fault(why, "cannot create %s: %s", output->path, strerror(errno));
 }
 
+/* Gives the new file the owner and the mode of the file that it replaces, as far as we may. Where the group cannot be
+ * kept, our group gets no more rights than everybody has. */
+static void keep_owner_and_mode(int fd, const struct stat *old)
+{
+    mode_t mode = old->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    const bool kept = fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
+    if (!kept)
+        mode = (mode & ~(mode_t)S_IRWXG) | (mode & (mode & S_IRWXO) << 3);
+    fchmod(fd, mode); /* some file systems have no modes */
+}
+
 /* Opens the output. Anything but a regular file (a device, a pipe, a link to one) is written in place. */
 static bool open_file(struct output *output, struct fault *why)
 {
     struct stat there;
-    if (sticky_dir_is_strange_link(output->path))
+    if (replaced_is_strange_link(output->path))
         return fault(why,
                      "cannot write %s: it is a symbolic link of another user, in a folder that everyone can write to; "
                      "name another file",
@@ -103,9 +114,14 @@ static bool open_file(struct output *output, struct fault *why)
         return open_in_place(output, why);
     if (!output->final && lstat(output->path, &there) == 0)
         return open_in_place(output, why);
-    if (!output->final)
+    const bool replaces = output->final != NULL;
+    if (!replaces)
         output->final = alloc_copy(output->path, strlen(output->path));
-    return open_nameless(output, why);
+    if (!open_nameless(output, why))
+        return false;
+    if (replaces)
+        keep_owner_and_mode(output->fd, &there);
+    return true;
 }
 
 /* Gives the finished file its name. */
@@ -137,10 +153,15 @@ static void release(struct output *output)
     output->open = false;
 }
 
+bool output_is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why)
 {
     *output = (struct output){ .path = path, .fd = STDOUT_FILENO };
-    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+    if (output_is_standard(path))
         output->path = "standard output";
     else if (!open_file(output, why)) {
         output->fd = STDOUT_FILENO; /* nothing to close */

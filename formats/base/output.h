@@ -2,7 +2,10 @@
 /* An output file that is not finished. The file grows without a name and gets its name only when it is complete, so a
  * failed or interrupted conversion never leaves half a file and never destroys an old one. "-" is standard output. A
  * gzip file is one member without a time stamp and without a name, so the same input gives the same bytes. The first
- * write error is kept; output_close() reports it. */
+ * write error is kept; output_close() reports it.
+ *
+ * A file that replaces another one has its mode and its owner, as far as we may give them. Whether a file may be
+ * replaced is for the caller to say (replaced.h). */
 #ifndef PYREEL_FORMATS_BASE_OUTPUT_H
 #define PYREEL_FORMATS_BASE_OUTPUT_H
 
@@ -25,6 +28,9 @@ struct output {
     uint64_t written; /* bytes given to the kernel */
     struct fault failure;
 };
+
+/* Whether this path means standard output. */
+bool output_is_standard(const char *path);
 
 /* Starts a file at `path`. `output` is empty or closed. `path` must live as long as `output`. Returns false with the
  * reason in `why` when the file cannot be made. */

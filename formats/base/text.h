@@ -19,6 +19,9 @@ struct text {
 /* Whether two texts have the same bytes. */
 bool text_equal(struct text a, struct text b);
 
+/* Whether the text begins with these bytes. */
+bool text_begins(struct text text, struct text start);
+
 /* An owned copy. */
 struct text text_copy(struct text text);
 

@@ -451,6 +451,7 @@ static size_t count_samples(struct collapsed *collapsed, const struct aggregate 
         nodes[i] = node_of_line(collapsed, roots[row->thread], row->stack);
         shown++;
     }
+    outline_end_placing(&collapsed->outline);
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < aggregate->count; i++)
         if (nodes[i])

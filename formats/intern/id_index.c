@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROOM_LEAST_BITS 8
+#define SMALL           16384 /* slots */
 
 /* Puts a number into the first free slot of its search. Returns how many taken slots the search passed. */
 static size_t take_in(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
@@ -37,10 +38,16 @@ static void grow(struct id_index *index)
     index->hashed_anew = false;
 }
 
-/* At most half of the slots are taken, so searches stay short. */
+/* At most half of the slots are taken, so searches stay short. Of a small table, at most a quarter: most searches then
+ * end at their first slot, and the processor foresees that. */
+static bool crowded(const struct id_index *index, size_t number)
+{
+    return number * (index->room < SMALL ? 4 : 2) > index->room;
+}
+
 void id_index_add(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
 {
-    if ((size_t)number * 2 > index->room) {
+    if (crowded(index, number)) {
         grow(index);
         take_in_all(index, things, number, hash);
     }

@@ -48,15 +48,16 @@ static struct aggregate_row *row_for(struct aggregate *aggregate, const struct a
     return number ? &aggregate->rows[number - 1] : add_row(aggregate, given);
 }
 
-static void add(struct aggregate_row *row, const struct aggregate_row *given)
+/* Adds the first `sums` sums of `given`, a number known at compile time. */
+static inline void add(struct aggregate_row *row, const struct aggregate_row *given, size_t sums)
 {
-    for (size_t i = 0; i < SUMS; i++)
+    for (size_t i = 0; i < sums; i++)
         row->sums[i] += given->sums[i];
 }
 
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given)
 {
-    add(row_for(aggregate, given), given);
+    add(row_for(aggregate, given), given, SUMS);
 }
 
 /* ---- samples ---- */
@@ -70,8 +71,13 @@ static void count_in(struct aggregate *aggregate)
         if (number)
             __builtin_prefetch(&aggregate->rows[number - 1], 1);
     }
-    for (size_t i = 0; i < aggregate->waiting_count; i++) /* ... then the sums are added */
-        aggregate_add(aggregate, &aggregate->waiting[i]);
+    for (size_t i = 0; i < aggregate->waiting_count; i++) { /* ... then the sums are added */
+        const struct aggregate_row *given = &aggregate->waiting[i];
+        if (aggregate->in_full)
+            add(row_for(aggregate, given), given, SUMS);
+        else
+            add(row_for(aggregate, given), given, SUM_CPU_NS);
+    }
     aggregate->waiting_count = 0;
 }
 
@@ -109,6 +115,9 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
     row->sums[SUM_SAMPLES] += count;
     row->sums[SUM_WALL_NS] += sample->wall_ns;
     aggregate->samples += count;
+    if (!(sample->status & STATUS_RECORDED) && sample->cpu_ns == 0)
+        return;
+    aggregate->in_full = true;
     for (size_t i = 0; i < countof(summed); i++) {
         row->sums[summed[i].sum] += attribute_sum_ns(sample, summed[i].attribute);
         aggregate->known[summed[i].sum] += attribute_known(sample->status, summed[i].attribute) ? count : 0;
@@ -117,6 +126,7 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
 
 void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample)
 {
+    aggregate->in_full = true;
     waiting_row(aggregate, sample)->sums[SUM_CPU_NS] += sample->cpu_ns;
 }
 
@@ -222,10 +232,15 @@ static void sort_rows(struct aggregate *aggregate)
     free(room);
 }
 
-void aggregate_sort(struct aggregate *aggregate)
+void aggregate_end_adding(struct aggregate *aggregate)
 {
     count_in(aggregate);
     id_index_free(&aggregate->index);
+}
+
+void aggregate_sort(struct aggregate *aggregate)
+{
+    aggregate_end_adding(aggregate);
     if (aggregate->count > 0)
         sort_rows(aggregate);
 }

@@ -45,8 +45,9 @@ struct aggregate {
                                             * there by now */
     uint32_t (*group_of)(uint32_t status); /* samples of different groups have different rows; NULL: there are no
                                             * groups. Set this before the first sample */
-    uint64_t samples;                      /* all samples */
-    uint64_t known[SUMS];                  /* samples that say something of the attribute of a sum */
+    bool in_full;         /* some sample had a status or CPU time; else all sums behind SUM_WALL_NS are 0 */
+    uint64_t samples;     /* all samples */
+    uint64_t known[SUMS]; /* samples that say something of the attribute of a sum */
 };
 
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
@@ -69,6 +70,9 @@ bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);
 /* Ends the counting and sorts the rows by thread, task, then stack; groups stay in the order of first sight. Nothing
  * can be added afterwards. */
 void aggregate_sort(struct aggregate *aggregate);
+
+/* Ends the adding, without an order of the rows: frees the index by which rows are found. */
+void aggregate_end_adding(struct aggregate *aggregate);
 
 /* Frees the rows and makes the aggregate empty. */
 void aggregate_free(struct aggregate *aggregate);

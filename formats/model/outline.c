@@ -47,11 +47,19 @@ uint32_t outline_node(struct outline *outline, const struct tables *tables, cons
     return node;
 }
 
-void outline_free(struct outline *outline)
+void outline_end_placing(struct outline *outline)
 {
     id_index_free(&outline->index);
-    free(outline->nodes);
     free(outline->stacks);
     free(outline->climb);
+    outline->stacks = NULL;
+    outline->climb = NULL;
+    outline->stacks_room = outline->climb_room = 0;
+}
+
+void outline_free(struct outline *outline)
+{
+    outline_end_placing(outline);
+    free(outline->nodes);
     *outline = (struct outline){ 0 };
 }

@@ -58,6 +58,9 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                       uint32_t stack);
 
+/* Frees all but the nodes: the indexes by which the functions above find nodes. No stack may be placed afterwards. */
+void outline_end_placing(struct outline *outline);
+
 /* Frees the nodes and makes the outline empty. */
 void outline_free(struct outline *outline);
 

@@ -397,6 +397,11 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
     return fault(why, "an event of unknown kind %d", (int)event->kind);
 }
 
+void tables_end_taking(struct tables *tables)
+{
+    id_index_free(&tables->stack_index);
+}
+
 struct text tables_string(const struct tables *tables, uint32_t string)
 {
     return known_string(tables, string) ? tables->strings[string] : (struct text){ 0 };

@@ -104,6 +104,10 @@ struct tables {
  * that refers to a lost definition counts as lost, too: its row stays empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
+/* Frees the index by which tables_take() finds stacks, before an output makes large tables of its own. No event may be
+ * taken afterwards; all rows stay. */
+void tables_end_taking(struct tables *tables);
+
 /* The text of a string; the empty text for number 0. Below: the name and the file of a function. */
 struct text tables_string(const struct tables *tables, uint32_t string);
 

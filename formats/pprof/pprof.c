@@ -100,6 +100,17 @@ static void fill_values(int64_t *values, const struct aggregate_row *row)
         values[i] = (int64_t)row->sums[pprof_columns[i].sum];
 }
 
+static size_t longer(size_t size, size_t other)
+{
+    return size > other ? size : other;
+}
+
+/* The size of a text of the profile, in bytes. */
+static size_t text_size(const struct pprof *pprof, int64_t text)
+{
+    return pprof->rows.refers.strings.texts[text + 1].size;
+}
+
 static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
 {
     struct packet *packet = &pprof->packet;
@@ -109,6 +120,7 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
     for (size_t i = 0; i < sample->n_label; i++) {
         sample->label[i] = &made[i];
         pprof->written.numbers += made[i].str == 0;
+        pprof->written.longest_label = longer(pprof->written.longest_label, text_size(pprof, made[i].str));
     }
     pprof->written.labels += sample->n_label;
 }
@@ -135,8 +147,9 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
     pprof->written.samples++;
-    if (pprof->written.deepest < depth)
-        pprof->written.deepest = depth;
+    pprof->written.deepest = longer(pprof->written.deepest, depth);
+    if (depth > PPROF_DEEP)
+        pprof->written.deep_samples += row->sums[SUM_SAMPLES];
 }
 
 static void write_samples(struct pprof *pprof)
@@ -159,8 +172,8 @@ static void write_rest(struct pprof *pprof)
     Perftools__Profiles__ValueType wall = value_type(pprof, COLUMN_WALL);
     const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->aggregate, SUM_CPU_NS);
 
-    const uint64_t from_ns = tables->recording.from_ns;
-    const uint64_t end_ns = tables_end_ns(tables);
+    const uint64_t from_ns = pprof_part_begin_ns(&pprof->style->part, tables);
+    const uint64_t end_ns = pprof_part_end_ns(&pprof->style->part, tables);
     rest.time_nanos = (int64_t)(tables->recording.start_unix_ns + from_ns);
     rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
     rest.period_type = &wall;
@@ -168,6 +181,9 @@ static void write_rest(struct pprof *pprof)
     rest.default_sample_type = cpu_first ? value_type(pprof, COLUMN_CPU).type : wall.type;
     rest.comment = comments;
     rest.n_comment = pprof_comments_make(&pprof->rows.refers, pprof->aggregate, pprof->style, comments);
+
+    for (uint32_t i = 0; i < pprof->rows.refers.strings.count; i++)
+        pprof->written.longest_text = longer(pprof->written.longest_text, text_size(pprof, i));
 
     pprof_tables_make_lists(&pprof->rows.refers, &rest);
     write_message(pprof, &rest);

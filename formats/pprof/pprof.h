@@ -2,14 +2,13 @@
 /* Writes an aggregate as a pprof profile (schemas/profile.proto). Each row becomes a sample with a count and times, the
  * stack as locations, and labels for the thread and its task.
  *
- *     samples/count, wall/nanoseconds (the default: the time that the samples stand for)
- *     cpu/nanoseconds, if some samples have a CPU time
- *     gil/nanoseconds, gil_wait/nanoseconds (time with the lock, and waiting for it), if some samples have a status
+ *     samples/count, wall/nanoseconds (the default), cpu/nanoseconds
+ *     gil/nanoseconds, gil_wait/nanoseconds: time with the interpreter's lock, and waiting for it
  *     thread "MainThread", thread_id 4313, pid 4313, interpreter 0; more in formats/pprof/pprof_labels.h
  *
- * The whole message is never in memory. Samples are packed a few hundred at a time, each packet as a small Profile
- * message: concatenated Profile messages are one profile. Strings, mappings, functions and locations are numbered at
- * first use and follow at the end, with the members that may occur only once.
+ * pprof_rows.h has which samples there are. The whole message is never in memory. Samples are packed a few hundred at a
+ * time, each packet as a small Profile message: concatenated Profile messages are one profile. Strings, mappings,
+ * functions and locations are numbered at first use and follow at the end, with the members that may occur only once.
  *
  * A location is a function, a line, and on request a column, in a mapping. A mapping is an interpreter's executable;
  * there is one for each distinct executable. Ids count from 1 without gaps and texts occur once. Nothing unused is
@@ -23,6 +22,12 @@
 #include "formats/model/aggregate.h"
 #include "formats/model/outline.h"
 
+/* A part of the recording's time. `= {0}`: the whole recording. */
+struct pprof_part {
+    uint64_t from_ns, to_ns; /* since the start of the recording; the recording may end before `to_ns` */
+    bool goes_on;            /* the end of the recording is not in this part */
+};
+
 struct pprof_style {
     enum frame_detail detail; /* DETAIL_FUNCTIONS: a location is a whole function, with its first line */
     bool cpu_first;           /* the default is CPU time, if known, instead of wall-clock time */
@@ -34,19 +39,37 @@ struct pprof_style {
     uint64_t min_count;       /* rows with fewer samples become one row <rest> for each thread */
     bool no_comments;         /* no comment holds a text of the recording */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */
+    struct pprof_part part;   /* the time of the aggregate's samples */
 };
+
+/* When a part begins and ends, since the start of the recording. */
+static inline uint64_t pprof_part_begin_ns(const struct pprof_part *part, const struct tables *tables)
+{
+    return part->from_ns > tables->recording.from_ns ? part->from_ns : tables->recording.from_ns;
+}
+
+static inline uint64_t pprof_part_end_ns(const struct pprof_part *part, const struct tables *tables)
+{
+    const uint64_t end_ns = tables_end_ns(tables);
+    return part->to_ns && part->to_ns < end_ns ? part->to_ns : end_ns;
+}
+
+#define PPROF_DEEP 1000 /* Pyroscope cuts deeper stacks */
 
 /* The size of a profile that was written: what readers have limits for. */
 struct pprof_written {
-    size_t samples; /* distinct stacks with their labels */
-    uint64_t bytes; /* of the whole message, before gzip */
-    size_t deepest; /* locations of the deepest stack */
-    size_t labels;  /* labels of all samples together, ... */
-    size_t numbers; /* ... and how many of these labels have a number instead of a text */
+    size_t samples;        /* distinct stacks with their labels */
+    uint64_t bytes;        /* of the whole message, before gzip */
+    size_t deepest;        /* locations of the deepest stack */
+    uint64_t deep_samples; /* of the recording, whose stacks have more than PPROF_DEEP locations */
+    size_t longest_text;   /* bytes of the longest text, ... */
+    size_t longest_label;  /* ... and of the longest value of a label */
+    size_t labels;         /* labels of all samples together, ... */
+    size_t numbers;        /* ... and how many of these labels have a number instead of a text */
 };
 
-/* Writes the profile, and returns its size. The aggregate must be sorted; for LABEL_STATUS
- * its group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
+/* Writes the profile, and returns its size. The aggregate must be sorted. The label `status` needs an aggregate whose
+ * group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
 struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                                  const struct pprof_style *style);
 

@@ -99,8 +99,8 @@ static void comment_programs(struct making *making)
                 recording->pyreel_version.bytes, (int)recording->command.size, recording->command.bytes);
 }
 
-/* Adds comments about what the recording lacks. */
-static void comment_recording(struct making *making)
+/* Adds comments about the looks at the whole recording. */
+static void comment_looks(struct making *making)
 {
     const struct tables *tables = making->refers->tables;
     comment(making, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
@@ -110,11 +110,35 @@ static void comment_recording(struct making *making)
     if (tables->left_out)
         comment(making, "%" PRIu64 " looks at threads are left out: the mode does not keep their samples",
                 tables->left_out);
+}
+
+/* Adds a comment about the looks in a part of the recording. What is missing there is not known. */
+static void comment_part(struct making *making)
+{
+    const struct tables *tables = making->refers->tables;
+    const struct pprof_part *part = &making->style->part;
+    comment(making, "%" PRIu64 " samples of %.3f s to %.3f s since the start of the recording",
+            making->aggregate->samples, (double)pprof_part_begin_ns(part, tables) / 1e9,
+            (double)pprof_part_end_ns(part, tables) / 1e9);
+}
+
+static bool is_cut(const struct tables *tables)
+{
+    return tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason;
+}
+
+/* Adds comments about what the recording lacks. */
+static void comment_recording(struct making *making)
+{
+    if (making->style->part.to_ns)
+        comment_part(making);
+    else
+        comment_looks(making);
     comment_unknown(making);
     if (making->style->unplaced_cpu_ns)
         comment(making, "%.6f s of CPU time belong to threads without a sample and are not in column cpu",
                 (double)making->style->unplaced_cpu_ns / 1e9);
-    if (tables->end.reason ? tables->end.reason == END_UNWRITTEN : tables->cut || !tables->recording.no_end_reason)
+    if (!making->style->part.goes_on && is_cut(making->refers->tables))
         comment(making, "the recording was cut off");
 }
 

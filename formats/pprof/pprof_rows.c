@@ -122,6 +122,8 @@ void pprof_rows_make(struct pprof_rows *rows, const struct tables *tables, const
     label_frames(rows);
     merge_rows(rows, aggregate);
     sum_up_rest(rows);
+    aggregate_end_adding(&rows->merged);
+    outline_end_placing(&rows->outline);
 }
 
 size_t pprof_rows_count(const struct pprof_rows *rows)

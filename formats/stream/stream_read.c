@@ -54,9 +54,10 @@ static bool take_frames(struct decoding *d, uint32_t count)
     d->frames_left -= count;
     reader->frames = alloc_grow(reader->frames, &reader->frames_room, count, sizeof(uint32_t));
     for (uint32_t i = 0; i < count && !d->from.bad;) {
-        const uint32_t frame = take_number32(&d->from);
+        const uint64_t frame = take_either_number(&d->from);
+        d->from.bad |= frame > UINT32_MAX;
         if (frame != 0)
-            reader->frames[i++] = frame;
+            reader->frames[i++] = (uint32_t)frame;
         else if (!repeat_frames(d, &i, count))
             return stream_decode_broken(d);
     }

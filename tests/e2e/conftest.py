@@ -38,6 +38,7 @@ def pytest_report_header(config):
         lines.append("python:   no debug build of 3.11 here; its tests are left out")
     for version in environment.missing_versions():
         lines.append(f"python:   NO {version}: tests/tools/make-pythons makes one in {CACHE}")
+    lines += [f"pprof:    {name}: {environment.pprof_version(name) or 'NOT HERE'}" for name in environment.PPROFS]
     return lines
 
 

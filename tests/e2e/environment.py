@@ -167,9 +167,42 @@ def need_command(name):
 
 # ---- viewers ----
 
+PPROFS = ("machine", "newest")  # the machine's own Go has one, and tests/tools/make-pprof builds the newest
+FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"  # of Debian's libdevel-nytprof-perl
+
+
 def need_go():
     need_command("go")
     return ["go", "tool", "pprof"]
+
+
+@functools.lru_cache(maxsize=None)
+def pprof_program(name):
+    """The program of one of PPROFS itself, not what starts it; None when it is not here."""
+    if name == "newest":
+        path = os.path.join(CACHE, "pprof", "pprof")
+        return path if os.access(path, os.X_OK) else None
+    if not shutil.which("go"):
+        return None
+    return subprocess.run(["go", "tool", "-n", "pprof"], capture_output=True, text=True).stdout.strip() or None
+
+
+def pprof_version(name):
+    """Of which Go it is: go1.27.3; None when it is not here."""
+    program = pprof_program(name)
+    if program and name == "newest":
+        with open(os.path.join(CACHE, "pprof", "version")) as file:
+            return file.read().strip()
+    return program and subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True).stdout.strip()
+
+
+def need_pprof(name):
+    how = {"machine": "no go tool pprof", "newest": f"no newest pprof: tests/tools/make-pprof builds it in {CACHE}"}
+    return pprof_program(name) or missing(how[name])
+
+
+def need_flamegraph():
+    return shutil.which("flamegraph.pl") or (FLAMEGRAPH if os.path.exists(FLAMEGRAPH) else missing(f"no {FLAMEGRAPH}"))
 
 
 def need_viewer(tool):

@@ -7,17 +7,24 @@ needed: the few lines of protobuf are here.
 
     profile = load("app.pb.gz")       # raises Malformed when it can't be read at all
     check(profile)                    # what is wrong with it, a list of texts
+    compare(profile, info, weights)   # where its sums are not those of the recording, a list of texts
     summary(profile)                  # what it says, as plain dicts and lists
+
+test_pprof_check.py breaks each rule once.
 
     python3 pprof_check.py FILE...    # prints the summary as JSON; exit 1 with the reasons on stderr
 """
 
+import collections
 import json
 import struct
 import sys
 import zlib
 
 REQUIRED_LABELS = {"thread": "text", "thread_id": "number", "pid": "number", "interpreter": "number"}
+COLUMNS = [("samples", "count"), ("wall", "nanoseconds"), ("cpu", "nanoseconds"), ("gil", "nanoseconds"),
+           ("gil_wait", "nanoseconds")]
+DEFAULT_COLUMNS = ("wall", "cpu")  # compare() says which of them
 
 
 class Malformed(Exception):
@@ -103,7 +110,7 @@ def take_scalars(kind, wire, value):
 
 
 def decode(data, fields, problems):
-    message = {name: [] if isinstance(kind, list) else {} if isinstance(kind, dict) else 0
+    message = {name: [] if isinstance(kind, list) else decode(b"", kind, problems) if isinstance(kind, dict) else 0
                for name, kind in fields.values()}
     at, last, seen = 0, 0, set()
     while at < len(data):
@@ -163,6 +170,10 @@ def load(path):
     return profile
 
 
+def type_of(profile, value_type):
+    return text_at(profile, value_type["type"]), text_at(profile, value_type["unit"])
+
+
 def text_at(profile, index):
     strings = profile["string_table"]
     return strings[index].decode("utf-8", "replace") if 0 <= index < len(strings) else f"<no text {index}>"
@@ -209,22 +220,15 @@ class Checker:
 
     def types(self):
         profile = self.profile
-        types = profile["sample_type"]
-        names = [text_at(profile, t["type"]) for t in types]
-        if not types:
-            self.fail("no sample types")
-        if len(set(names)) != len(names):
-            self.fail(f"sample types of one name: {names}")
-        for kind in types + [profile["period_type"]]:
-            if not kind:
-                self.fail("no period type")
-                continue
+        for kind in profile["sample_type"] + [profile["period_type"]]:
             self.texts(kind, VALUE_TYPE, "value type")
-            name, unit = text_at(profile, kind["type"]), text_at(profile, kind["unit"])
-            if not name or not unit or "-" in name:
-                self.fail(f"value type {name!r} in {unit!r}")
-        if text_at(profile, profile["default_sample_type"]) not in names:
-            self.fail("default_sample_type names no sample type")
+        columns = [type_of(profile, kind) for kind in profile["sample_type"]]
+        if columns != COLUMNS:  # a row of names without `-`, each once
+            self.fail(f"columns {columns}")
+        if type_of(profile, profile["period_type"]) not in COLUMNS[1:]:
+            self.fail(f"period type {type_of(profile, profile['period_type'])}")
+        if text_at(profile, profile["default_sample_type"]) not in DEFAULT_COLUMNS:
+            self.fail(f"default_sample_type {text_at(profile, profile['default_sample_type'])!r}")
         if profile["period"] <= 0:
             self.fail(f"period {profile['period']}")
 
@@ -237,8 +241,8 @@ class Checker:
                 self.fail(f"{where}: label {key!r} without a name or twice")
             if label["str"] and (label["num"] or label["num_unit"]):
                 self.fail(f"{where}: label {key!r} is a text and a number")
-            if not label["str"] and not label["num_unit"]:
-                self.fail(f"{where}: label {key!r} is a number without a unit")
+            if not label["str"] and text_at(self.profile, label["num_unit"]) != "id":
+                self.fail(f"{where}: label {key!r} is a number whose unit is not id")
             found[key] = "text" if label["str"] else "number"
         for key, kind in REQUIRED_LABELS.items():
             if found.get(key) != kind:
@@ -318,6 +322,58 @@ def check(profile):
     return checker.problems
 
 
+# The other outputs round: pyreel-info to so many seconds, pyreel-collapsed each stack to a microsecond.
+ROUNDED = 5e-6
+
+
+def compare(profile, info, weights):
+    """Where a whole recording and its profile differ, in words; an empty list when each column has the recording's sum.
+
+    `info` is what pyreel-info --json says, a list of it for several recordings; `weights` has the sums of the columns of
+    nanoseconds that pyreel-collapsed --weight gives, by their names, in seconds, and no column that it does not know.
+    A merge takes the looks of a run one by one, which may change a thread's time by an interval (wall.h)."""
+    recordings = info if isinstance(info, list) else [info]
+    problems = []
+    default = "cpu" if {figures["mode"] for figures in recordings} == {"cpu"} else "wall"
+    if text_at(profile, profile["default_sample_type"]) != default:
+        problems.append(f"the default column is not {default}")
+    slack = 2 * ROUNDED + (max(1 / figures["rate_hz"] for figures in recordings) if len(recordings) > 1 else 0)
+    threads = threads_of(recordings)
+    shown = collections.defaultdict(lambda: [0] * len(COLUMNS))
+    for sample in profile["sample"]:
+        labels = label_values(profile, sample)
+        row = shown[labels["pid"], labels["thread_id"], labels["interpreter"]]
+        row[:] = map(sum, zip(row, sample["value"]))
+    for key in sorted(threads.keys() | shown.keys()):
+        samples, *seconds = threads.get(key, (0, 0, 0))
+        if shown[key][0] != samples:
+            problems.append(f"samples of thread {key} is {shown[key][0]}, and {samples} in the recording")
+        for name, known, value in zip(("wall", "cpu"), seconds, shown[key][1:]):
+            if known is not None and abs(value / 1e9 - known) > slack:
+                problems.append(f"{name} of thread {key} is {value / 1e9}, and {known} in the recording")
+    for column, (name, _) in list(enumerate(COLUMNS))[1:]:
+        value = sum(row[column] for row in shown.values()) / 1e9
+        if abs(value - weights.get(name, 0)) > ROUNDED * len(profile["sample"]) + slack * len(threads):
+            problems.append(f"the sum of {name} is {value}, and {weights.get(name, 0)} in the recording")
+    return problems
+
+
+def threads_of(recordings):
+    """{(pid, tid, interpreter): [samples, seconds of wall, seconds of CPU]} of what pyreel-info says; None: not known.
+
+    With --async all a recording has tasks in place of threads, whose times it does not say."""
+    threads = {}
+    for figures in recordings:
+        for thread in figures["threads"]:
+            key = thread["pid"], thread["tid"], thread["interpreter"]
+            assert key not in threads, "recordings of one process"
+            threads[key] = [thread["samples"], thread["wall_s"], thread["cpu_s"]]
+        for task in figures["tasks"] if not figures["threads"] else ():
+            row = threads.setdefault((task["pid"], task["tid"], 0), [0, None, None])
+            row[0] += task["samples"]
+    return threads
+
+
 def label_values(profile, sample):
     return {
         text_at(profile, label["key"]): text_at(profile, label["str"]) if label["str"] else label["num"]
@@ -353,12 +409,11 @@ def summary(profile):
     has each name's own samples (flat) and those it is anywhere in (cum); `defined` lists (name, file, first line).
     """
     samples = [(frames_of(profile, s), label_values(profile, s), s["value"]) for s in profile["sample"]]
-    types = [(text_at(profile, t["type"]), text_at(profile, t["unit"])) for t in profile["sample_type"]]
-    period_type = profile["period_type"]
+    types = [type_of(profile, kind) for kind in profile["sample_type"]]
     return {
         "sample_types": types,
         "default_sample_type": text_at(profile, profile["default_sample_type"]),
-        "period_type": (text_at(profile, period_type["type"]), text_at(profile, period_type["unit"])),
+        "period_type": type_of(profile, profile["period_type"]),
         "period": profile["period"],
         "time_nanos": profile["time_nanos"],
         "duration_nanos": profile["duration_nanos"],

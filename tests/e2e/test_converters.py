@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What the programs promise on the command line, apart from what they show."""
 
+import gzip
 import os
 import pty
 import re
+import stat
 
 import pytest
 
 import gecko_check
 import pprof_check
-from environment import CONVERTERS, RECORD, missing
+from environment import CONVERTERS, NOBODY, RECORD, missing
 from recording import convert, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, **CONVERTERS}
@@ -209,7 +211,7 @@ def test_a_full_disk_is_an_error(path, name):
 
 def test_strict_is_content_with_a_whole_recording(path, tmp_path):
     for name in CONVERTERS:
-        assert convert(name, path, "--strict", "-o", tmp_path / "out").code == 0
+        assert convert(name, path, "--strict", "-o", tmp_path / name).code == 0
 
 
 def test_a_full_disk_stops_the_recorder(python3, program):
@@ -218,3 +220,115 @@ def test_a_full_disk_stops_the_recorder(python3, program):
     ended = run(RECORD, "-o", "/dev/full", "--", python3, program("dies"), 0)
     assert ended.code == 125
     assert "No space left on device" in ended.messages
+
+
+# ---- what is there already ----
+
+FOREIGN = {"text": b"the only copy\nof something\n", "python": b"import os\n", "json": b'{"name": "package"}\n',
+           "packed": gzip.compress(b"a tar file"), "binary": bytes(range(1, 200))}
+
+
+def output_options(name, output, *more):
+    return [CONVERTERS[name], *more, "-o", output]
+
+
+@pytest.mark.sanitized("what is in the place of the output")
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_only_its_own_files_are_replaced(path, tmp_path, name):
+    output = tmp_path / "out"
+    succeed(*output_options(name, output), path)
+    first = output.read_bytes()
+    for content in (first, b""):
+        output.write_bytes(content)
+        succeed(*output_options(name, output), path)
+        assert output.read_bytes() == first
+    for content in FOREIGN.values():
+        output.write_bytes(content)
+        ended = run(*output_options(name, output), path)
+        assert ended.code == 1 and output.read_bytes() == content
+        assert (f"cannot write {output}: it exists and is not a file of pyreel-{name}; name another file, or replace it with "
+                "--force") in ended.messages
+        succeed(*output_options(name, output, "--force"), path)
+        assert output.read_bytes() == first
+    for other in {"gecko", "pprof", "tachyon"} - {name}:
+        assert run(*output_options(other, output), path).code == 1 and output.read_bytes() == first
+
+
+@pytest.mark.parametrize("name, options", [("gecko", ["-o", "out.json"]), ("info", ["--json"]), ("info", ["--threads", "MainThread"]),
+                                           ("collapsed", ["--threads", "MainThread"]), ("pprof", ["--functions"])], ids=str)
+def test_each_form_of_its_own_files_is_replaced(path, tmp_path, name, options):
+    for _ in range(2):
+        succeed(CONVERTERS[name], "-o", "out", *options, path, cwd=tmp_path)
+    assert len(os.listdir(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("listing", [[], ["--json"], ["--from", "1%"]], ids=str)
+def test_a_list_of_recordings_is_replaced(path, tmp_path, listing):
+    for _ in range(2):
+        ended = convert("info", path, path, "-o", tmp_path / "list", *listing)
+        assert ended.messages == "" and (tmp_path / "list").stat().st_size > 100
+
+
+def test_the_default_output_is_guarded_too(path, tmp_path):
+    (tmp_path / "a.pyreel").write_bytes(path.read_bytes())
+    (tmp_path / "a.pyreel.pb.gz").write_text("notes")
+    assert convert("pprof", "a.pyreel", cwd=tmp_path).code == 1
+    assert (tmp_path / "a.pyreel.pb.gz").read_text() == "notes"
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_what_is_replaced_keeps_its_mode(path, tmp_path, name):
+    output = tmp_path / "out"
+    for mode in (0o600, 0o644, 0o664, 0o755):
+        output.write_bytes(b"")
+        output.chmod(mode)
+        succeed(*output_options(name, output), path)
+        assert output.stat().st_size > 0 and stat.S_IMODE(output.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_a_read_only_file_needs_force(path, tmp_path, name):
+    output = tmp_path / "out"
+    output.write_bytes(b"")
+    output.chmod(0o444)
+    ended = run(*output_options(name, output), path)
+    assert ended.code == 1 and output.read_bytes() == b""
+    assert f"cannot write {output}: it is read-only; name another file, or replace it with --force" in ended.messages
+    succeed(*output_options(name, output, "--force"), path)
+    assert output.read_bytes() != b"" and stat.S_IMODE(output.stat().st_mode) == 0o444
+
+
+def test_what_is_replaced_keeps_its_owner(path, tmp_path):
+    if os.geteuid() != 0:
+        missing("root, who may give files away")
+    output = tmp_path / "out"
+    output.write_bytes(b"")
+    os.chown(output, NOBODY, NOBODY)
+    output.chmod(0o640)
+    succeed(*output_options("pprof", output), path)
+    there = output.stat()
+    assert (there.st_uid, there.st_gid, stat.S_IMODE(there.st_mode)) == (NOBODY, NOBODY, 0o640) and there.st_size > 0
+
+
+def test_a_file_of_another_user_in_a_shared_folder_is_not_replaced(path, tmp_path):
+    if os.geteuid() != 0:
+        missing("root, who may give files away")
+    output = tmp_path / "out"
+    output.write_bytes(b"")
+    os.chown(output, NOBODY, NOBODY)
+    tmp_path.chmod(0o1777)
+    for options in ([], ["--force"]):
+        ended = run(*output_options("pprof", output, *options), path)
+        assert ended.code == 1 and "another user owns it" in ended.messages and output.read_bytes() == b""
+
+
+@pytest.mark.parametrize("name", CONVERTERS)
+def test_devices_and_pipes_are_written(path, tmp_path, name):
+    wanted = succeed(*output_options(name, "-"), path).output
+    assert succeed(*output_options(name, "/dev/stdout"), path).output == wanted
+    assert succeed("bash", "-c", f'{CONVERTERS[name]} -o >(cat) {path} | cat').output == wanted
+    succeed(*output_options(name, "/dev/null"), path)
+    appended = tmp_path / "log"
+    appended.write_bytes(b"kept\n")
+    succeed("bash", "-c", f"{CONVERTERS[name]} -o - {path} >> {appended}")
+    assert appended.read_bytes() == b"kept\n" + wanted

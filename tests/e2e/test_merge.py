@@ -286,7 +286,7 @@ def test_the_order_of_the_recordings_does_not_matter(name, shards, tmp_path):
     assert len(outputs) == 24 and len(set(outputs)) == 1
 
 
-@pytest.mark.parametrize("options", ["--from 1000", "--to 1e-9", "--threads Nobody", "--threads x*,?",
+@pytest.mark.parametrize("options", ["--from 1000", "--to 0.000000001", "--threads Nobody", "--threads x*,?",
                                      "--from 1000 --threads MainThread --mode cpu", "--focus no_such_function",
                                      "--no-idle --from 1000"])
 def test_an_empty_result_is_one_error_for_all_filters(shards, tmp_path, options):

@@ -2,18 +2,22 @@
 """The options of pyreel-pprof alone: what each changes in the profile, and that the sums stay."""
 
 import collections
+import gzip
 import json
+import os
 import pathlib
+import re
 
 import pytest
 
 import golden
 import known_program
 import pprof_check
-from environment import CONVERTERS, PROJECT, as_root, python_of
+from environment import BUILD, CONVERTERS, PROJECT, as_root, python_of
 from recording import convert, run_record, succeed
 
 
+MAKE_RECORDING = os.path.join(BUILD, "tests", "bench", "make-recording")
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 
 
@@ -207,3 +211,33 @@ def test_command_lines_can_be_left_out(recorded, profile_of):
     assert len(commands) == 2  # the program's and the recorder's
     assert bare == [comment for comment in usual if comment not in commands]
     assert f"{recorded.info['samples']} samples;" in bare[0]
+
+
+# ---- the warning about the size ----
+
+def count_samples(path):
+    """Without a look into them, because pprof_check.load() takes minutes for so many."""
+    data, at, count = memoryview(gzip.decompress(path.read_bytes())), 0, 0
+    while at < len(data):
+        field, _, _, at = pprof_check.take_field(data, at)
+        count += pprof_check.PROFILE[field][0] == "sample"
+    return count
+
+
+def test_the_warning_names_what_helps_this_profile(tmp_path):
+    """Each number is that of the profile with the options."""
+    path, out = tmp_path / "many.pyreel", tmp_path / "out.pb.gz"
+    succeed(MAKE_RECORDING, "--like", "calls", "--samples", "500k", "--stacks", "300k", "--threads", "4", path)
+
+    def samples_with(*options):
+        ended = succeed(CONVERTERS["pprof"], "-o", out, *options, path)
+        return count_samples(out), ended.messages
+
+    samples, warning = samples_with()
+    assert samples > 200000 and f"warning: the profile has {samples} samples" in warning
+    remedies = re.findall(r"(--[a-z -]+2?) \((\d+)\)", warning)
+    assert [options for options, _ in remedies] == ["--no-labels", "--functions", "--no-labels --functions",
+                                                    "--min-count 2"]
+    for options, count in remedies:
+        assert samples_with(*options.split()) == (int(count), "")
+    assert samples_with("-q") == (samples, "")

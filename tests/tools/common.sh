@@ -50,6 +50,24 @@ lock_cache() {
     flock 9
 }
 
+# Where apt takes Debian itself from, as opposed to security updates, backports, and other people's packages.
+debian_mirror() {
+    local mirror=${PYREEL_DEBIAN_MIRROR:-$(configured_mirror)}
+    if [[ -z $mirror ]]; then
+        # Before its first update apt does not know what its sources are.
+        quietly "$cache/apt-update.log" as_root apt-get update || true
+        mirror=$(configured_mirror)
+    fi
+    [[ -n $mirror ]] || die "apt is not configured with a Debian mirror; name one in PYREEL_DEBIAN_MIRROR"
+    echo "$mirror"
+}
+
+configured_mirror() {
+    # shellcheck disable=SC2016  # these are apt's own variables
+    apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)' 'Created-By: Packages' |
+        awk -F '|' '$1 == "Debian" && $2 == "Debian" && $3 == "main" && $4 ~ /^(https?|file):/ { print $4; exit }'
+}
+
 # pytest_with BUILD [ARG...]: with the programs of that build. The system's Python is the one that apt gave pytest.
 pytest_with() {
     local build=$1 python=python3

@@ -238,14 +238,14 @@ static bool check_lost_ticks(const struct told *whole, const struct told *told, 
         const uint64_t ticks = block->ticks + block->missed;
         if (!set_has(&expected->taken, i)) {
             gap += ticks;
-        } else if (!block->end) {
+        } else if (!block->timeless) {
             due += (end_ns - last_ns) / interval_ns;
             lost += gap;
             gaps += gap > 0;
             gap = 0;
         }
         end_ns = block->ticks ? block->last_ns : end_ns;
-        if (!block->end && set_has(&expected->taken, i))
+        if (!block->timeless && set_has(&expected->taken, i))
             last_ns = end_ns;
     }
     if (told->reader.lost_ticks != due)

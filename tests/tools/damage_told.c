@@ -198,7 +198,9 @@ static void note_event(struct told *told, const struct event *event)
         block->failed++;
         break;
     case EVENT_END:
-        block->end = true;
+        block->timeless = true;
+        if (told->reader.summary.size > 0)
+            block[-1].timeless = true;
         break;
     default:
         break;

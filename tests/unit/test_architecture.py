@@ -38,8 +38,9 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": MODEL,
-    "convert": ("convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof", "formats/stream",
-                "formats/tachyon", *MODEL),
+    "convert/fleets": ("formats/pprof", *MODEL),
+    "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+                "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room

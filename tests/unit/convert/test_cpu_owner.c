@@ -197,6 +197,32 @@ static void cpu_time_without_a_look_is_counted(void **state)
     assert_string_equal(told.text, "left out 0 end 0 ");
 }
 
+/* Threads whose looks wait since before a time give them, with what was counted so far; others wait on. */
+static void looks_of_an_earlier_time_can_be_settled(void **state)
+{
+    (void)state;
+    struct cpu_owner owner = { 0 };
+    struct told told = { 0 };
+    const struct sink output = { .take = hear, .self = &told };
+    for (uint32_t thread = 1; thread <= 2; thread++) {
+        struct event event = { .kind = EVENT_SAMPLE };
+        event.sample = (struct sample){ .thread = thread,
+                                        .status = ON,
+                                        .time_ns = 100 * thread,
+                                        .wall_ns = 10,
+                                        .cpu_ns = 3 * thread,
+                                        .stands_ns = 10 };
+        assert_true(cpu_owner_take(&owner, &event, &output, NULL));
+    }
+    assert_true(cpu_owner_settle(&owner, 100, &output, NULL));
+    assert_string_equal(told.text, "");
+    assert_true(cpu_owner_settle(&owner, 101, &output, NULL));
+    assert_string_equal(told.text, "look 3 ");
+    assert_true(cpu_owner_finish(&owner, &output, NULL));
+    assert_string_equal(told.text, "look 3 look 6 ");
+    cpu_owner_free(&owner);
+}
+
 static bool count_looks(void *self, struct event *event, struct fault *why)
 {
     (void)why;
@@ -223,9 +249,13 @@ static void few_looks_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_look_stands_for_the_time_between_looks), cmocka_unit_test(jitter_adds_no_time),
-        cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),    cmocka_unit_test(the_rest_goes_to_the_latest_looks),
-        cmocka_unit_test(cpu_time_without_a_look_is_counted),       cmocka_unit_test(few_looks_wait),
+        cmocka_unit_test(a_look_stands_for_the_time_between_looks),
+        cmocka_unit_test(jitter_adds_no_time),
+        cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
+        cmocka_unit_test(the_rest_goes_to_the_latest_looks),
+        cmocka_unit_test(cpu_time_without_a_look_is_counted),
+        cmocka_unit_test(looks_of_an_earlier_time_can_be_settled),
+        cmocka_unit_test(few_looks_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

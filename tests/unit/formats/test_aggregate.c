@@ -269,6 +269,21 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
     aggregate_free(&aggregate);
 }
 
+/* Rows stay in the order of first sight, with what waited. */
+static void rows_outlive_their_index(void **state)
+{
+    (void)state;
+    static const struct aggregate_row wanted[] = { { 2, 0, 5, 0, { 1 } }, { 1, 0, 9, 0, { 2 } } };
+    struct aggregate aggregate = { 0 };
+    aggregate_add(&aggregate, &wanted[0]);
+    for (size_t i = 0; i < 2; i++)
+        aggregate_sample(&aggregate, &(struct sample){ .thread = 1, .stack = 9 });
+    aggregate_end_adding(&aggregate);
+    assert_int_equal(aggregate.index.room, 0);
+    assert_rows(&aggregate, wanted, countof(wanted));
+    aggregate_free(&aggregate);
+}
+
 /* Frames 1 and 2 look alike (label 7), frame 3 does not: the stacks 1-3 and 2-3 are one node. */
 static void stacks_that_look_alike_are_one_node(void **state)
 {
@@ -296,6 +311,11 @@ static void stacks_that_look_alike_are_one_node(void **state)
     assert_int_equal(outline_node(&outline, &tables, labels, root, 3), pair);
     for (uint32_t node = 1; node <= outline.count; node++)
         assert_true(outline.nodes[node].caller < node);
+    const uint32_t count = outline.count;
+    outline_end_placing(&outline); /* an output still reads the nodes */
+    assert_int_equal(outline.index.room + outline.stacks_room + outline.climb_room, 0);
+    assert_int_equal(outline.count, count);
+    assert_int_equal(outline.nodes[deep].caller, pair);
     outline_free(&outline);
 }
 
@@ -335,6 +355,7 @@ int main(void)
         cmocka_unit_test(rows_that_were_chosen_are_counted_once),
         cmocka_unit_test(sums_up_what_samples_did),
         cmocka_unit_test(a_run_stands_for_as_long_as_its_samples),
+        cmocka_unit_test(rows_outlive_their_index),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
         cmocka_unit_test(frames_are_dropped_and_folded),
     };

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof_label_names.h"
+#include "formats/pprof/pprof_remedies.h"
 #include "formats/pprof/pprof_status.h"
 #include "formats/pprof/pprof_tables.h"
 #include "tests/fakes/story.h"
@@ -122,6 +123,25 @@ static const struct event deep_story[] = {
     SAMPLE(2 * MS, 1, 3, 4),
     SAMPLE(3 * MS, 1, 4, 5),
     SAMPLE(4 * MS, 1, 3, 5),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 4, 0, 0, 0 } },
+};
+
+/* One function on lines 1 to 3, in two threads. */
+static const struct event two_threads[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    THREAD(2, 1, 4243, "worker"),
+    STRING(1, "f"),
+    STRING(2, "/home/u/a.py"),
+    FUNCTION(1, 1, 2, 1),
+    FRAME(1, 1, 1),
+    FRAME(2, 1, 2),
+    FRAME(3, 1, 3),
+    SAMPLE(1 * MS, 1, 0, 1),
+    SAMPLE(1 * MS, 2, 0, 1),
+    SAMPLE(2 * MS, 1, 0, 2),
+    SAMPLE(2 * MS, 2, 0, 3),
     { EVENT_END, .end = { END_TARGET, 5 * MS, 4, 4, 0, 0, 0 } },
 };
 
@@ -596,6 +616,35 @@ static void samples_are_counted_without_writing(void **state)
     }
 }
 
+static void options_that_help_are_named_with_what_they_leave(void **state)
+{
+    (void)state;
+    static const struct {
+        struct pprof_style style;
+        size_t samples, count;
+        struct pprof_remedy remedies[PPROF_REMEDIES];
+    } rows[] = {
+        { { 0 }, 4, 3, { { "--no-labels", 3 }, { "--functions", 2 }, { "--no-labels --functions", 1 } } },
+        { { .detail = DETAIL_FUNCTIONS }, 2, 1, { { "--no-labels", 1 } } },
+        { { .chosen_labels = true, .detail = DETAIL_FUNCTIONS, .min_count = 2 }, 1, 0, { { 0 } } },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct pprof_remedy found[PPROF_REMEDIES];
+        struct tables tables = { 0 };
+        struct aggregate aggregate = { 0 };
+        aggregate_story(&tables, &aggregate, two_threads, countof(two_threads));
+        assert_int_equal(pprof_count(&tables, &aggregate, &rows[i].style), rows[i].samples);
+        const size_t count = pprof_remedies_find(found, &tables, &aggregate, &rows[i].style, rows[i].samples);
+        assert_int_equal(count, rows[i].count);
+        for (size_t k = 0; k < count; k++) {
+            assert_string_equal(found[k].options, rows[i].remedies[k].options);
+            assert_int_equal(found[k].samples, rows[i].remedies[k].samples);
+        }
+        tables_free(&tables);
+        aggregate_free(&aggregate);
+    }
+}
+
 static void the_size_of_the_profile_is_returned(void **state)
 {
     (void)state;
@@ -639,6 +688,7 @@ int main(void)
         cmocka_unit_test(the_middle_of_deep_stacks_is_cut),
         cmocka_unit_test(rare_samples_are_the_rest_of_their_threads),
         cmocka_unit_test(samples_are_counted_without_writing),
+        cmocka_unit_test(options_that_help_are_named_with_what_they_leave),
         cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };

@@ -436,6 +436,25 @@ static void cpu_time_without_a_sample_is_known(void **state)
     tables_free(&tables);
 }
 
+/* An output looks up stacks by their numbers, so the rows outlive the index by which stacks are found. */
+static void rows_outlive_the_index_of_stacks(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    define(&tables);
+    struct event sample = SAMPLE(1, 1, 0, 1, 2, 3);
+    assert_true(tables_take(&tables, &sample, NULL));
+    assert_true(tables.stack_index.room > 0);
+    tables_end_taking(&tables);
+    assert_int_equal(tables.stack_index.room, 0);
+    assert_null(tables.stack_index.slots);
+    assert_int_equal(tables.stacks_count, 4);
+    assert_int_equal(tables.stacks[3].frame, 3);
+    assert_int_equal(tables.stacks[3].caller, 2);
+    assert_string_equal(tables_function_name(&tables, tables.frames[2].function).bytes, "main");
+    tables_free(&tables);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_thread_has_one_life_in_all_interpreters),
         cmocka_unit_test(cpu_time_without_a_sample_is_known),
         cmocka_unit_test(what_is_not_there_is_not_looked_for),
+        cmocka_unit_test(rows_outlive_the_index_of_stacks),
     };
     return run_all(tests);
 }
