@@ -35,8 +35,8 @@ static bool find_pointer(struct exact *exact, uint64_t thread, bool as_listed, u
  * reads them, and each look reads them first and last, as its witness. Returns the number of pieces. */
 static size_t lock_and_processor(const struct exact *exact, uint64_t pointer, unsigned char *into, struct piece *pieces)
 {
-    pieces[0] = (struct piece){ exact->target->interpreters[0].gil_at, LAYOUT_GIL_SIZE, into };
-    pieces[1] = (struct piece){ pointer + (uint64_t)exact->rseq + RSEQ_CPU_ID, 4, into + LAYOUT_GIL_SIZE };
+    pieces[0] = (struct piece){ exact->target->interpreters[0].gil_at, target_gil_size(exact->target), into };
+    pieces[1] = (struct piece){ pointer + (uint64_t)exact->rseq + RSEQ_CPU_ID, 4, into + pieces[0].size };
     return pointer && exact->rseq ? 2 : 1;
 }
 
@@ -47,9 +47,9 @@ static bool read_lock_and_processor(struct exact *exact, uint64_t pointer, struc
     const size_t count = lock_and_processor(exact, pointer, bytes, pieces);
     if (remote_read_pieces(&exact->target->remote, pieces, count, NULL) != REMOTE_READ)
         return false;
-    *gil = target_gil(bytes);
+    *gil = target_gil(exact->target, bytes);
     if (count > 1)
-        *processor = half_word_at(bytes, LAYOUT_GIL_SIZE);
+        *processor = half_word_at(bytes, target_gil_size(exact->target));
     return true;
 }
 
@@ -164,9 +164,9 @@ static bool is_for(const struct exact *exact, uint32_t processor)
 /* Whether a witness (the bytes read first or last) shows this holder, on this holder's processor. */
 static bool is_witnessed(const struct exact *exact, const struct holder *holder, const unsigned char *bytes)
 {
-    const struct gil gil = target_gil(bytes);
+    const struct gil gil = target_gil(exact->target, bytes);
     const bool read = exact->rseq && holder->pointer;
-    const uint32_t processor = read ? half_word_at(bytes, LAYOUT_GIL_SIZE) : holder->processor;
+    const uint32_t processor = read ? half_word_at(bytes, target_gil_size(exact->target)) : holder->processor;
     /* A new thread state may have the address of an old one, so compare the thread pointer. For a holder that is gone,
      * nobody may have taken the lock. */
     const bool same = holder->pointer ? thread_list_pointer(exact->thread_list, holder->thread) == holder->pointer
@@ -179,7 +179,7 @@ static bool is_witnessed(const struct exact *exact, const struct holder *holder,
  * on this processor. Finds the present holder in any case. */
 static bool is_same_after_all(struct exact *exact, uint32_t processor, const unsigned char *first)
 {
-    const struct gil gil = target_gil(first);
+    const struct gil gil = target_gil(exact->target, first);
     if (!find_holder(exact, &exact->holder)) {
         exact->holder = (struct holder){ 0 };
         return false;
@@ -221,7 +221,8 @@ static bool was_one_moment(struct exact *exact, const struct holder *holder)
     if (!has_one_lock(exact->target)) /* this look may have found a new interpreter */
         return false;
     const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder->pointer);
-    const bool no_switch = target_gil(witness->first).switches == target_gil(witness->last).switches;
+    const bool no_switch = target_gil(exact->target, witness->first).switches ==
+                           target_gil(exact->target, witness->last).switches;
     return (witness->came && at_last && no_switch && is_witnessed(exact, holder, witness->first) &&
             is_witnessed(exact, holder, witness->last)) ||
            (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
@@ -231,7 +232,7 @@ static bool was_one_moment(struct exact *exact, const struct holder *holder)
 static bool was_asleep(const struct exact *exact, const struct holder *holder, uint32_t processor)
 {
     const struct witness *witness = &exact->thread_list->unwinder.witness;
-    return witness->came && holder->processor == processor && !target_gil(witness->first).locked &&
+    return witness->came && holder->processor == processor && !target_gil(exact->target, witness->first).locked &&
            is_witnessed(exact, holder, witness->first);
 }
 

@@ -16,6 +16,7 @@
 
 #include "formats/base/fault.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,10 @@
 #define LAYOUT_IDENTITY_MAX    96   /* code_identity_size */
 #define LAYOUT_INTERPRETER_MAX 2048 /* interpreter_size */
 #define LAYOUT_GIL_SIZE        24   /* struct _gil_runtime_state from last_holder on: that, int locked, switch_number */
+/* 3.11: bytes from the lock's word last_holder to gilstate.tstate_current. In between are the members above, two
+ * condition variables, each with its mutex, and int check_enabled. */
+#define LAYOUT_GIL_CURRENT (LAYOUT_GIL_SIZE + 2 * (sizeof(pthread_cond_t) + sizeof(pthread_mutex_t)) + 8)
+#define LAYOUT_GIL_MAX     (LAYOUT_GIL_CURRENT + 8) /* bytes of the lock from last_holder on, in any version */
 
 struct layout {
     uint32_t version;       /* PY_VERSION_HEX of the target */
@@ -48,7 +53,8 @@ struct layout {
     uint32_t gc_frame;                            /* address of the frame that started it; 0: not kept */
     /* The global lock. 3.11: the runtime contains the lock. Later: interpreter_gil is a pointer to the lock, which the
      * same interpreter contains (interpreter_own_gil) or the main one. runtime_gil and interpreter_own_gil are the
-     * offsets of the lock's word last_holder. */
+     * offsets of the lock's word last_holder. Behind a lock of the runtime is the address of the thread state that runs
+     * (LAYOUT_GIL_CURRENT), 0 while no thread state does. */
     uint32_t runtime_gil, interpreter_gil, interpreter_own_gil;
 
     uint32_t thread_prev, thread_next, thread_interpreter, thread_native_id;

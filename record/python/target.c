@@ -183,18 +183,28 @@ bool target_plan(struct target *target, struct batch *batch)
     return target_plan_again(target, batch);
 }
 
-static struct gil gil_in(const unsigned char *bytes, bool shared)
+static struct gil gil_in(const struct target *target, const unsigned char *bytes, bool shared)
 {
-    return (struct gil){ .holder = word_at(bytes, 0),
+    const bool locked = (int32_t)half_word_at(bytes, 8) > 0;
+    /* 3.11: a thread that enters another interpreter keeps the lock, and last_holder still names the thread's state in
+     * the interpreter that the thread left. */
+    const bool shows_current = target->runtime.layout.runtime_gil && shared && locked;
+    const uint64_t current = shows_current ? word_at(bytes, LAYOUT_GIL_CURRENT) : 0;
+    return (struct gil){ .holder = current ? current : word_at(bytes, 0),
                          .switches = word_at(bytes, 16),
-                         .locked = (int32_t)half_word_at(bytes, 8) > 0,
+                         .locked = locked,
                          .known = true,
                          .shared = shared };
 }
 
-struct gil target_gil(const unsigned char *bytes)
+uint32_t target_gil_size(const struct target *target)
 {
-    return gil_in(bytes, false);
+    return target->runtime.layout.runtime_gil ? LAYOUT_GIL_MAX : LAYOUT_GIL_SIZE;
+}
+
+struct gil target_gil(const struct target *target, const unsigned char *bytes)
+{
+    return gil_in(target, bytes, target->interpreters_count > 1);
 }
 
 /* The state of an interpreter's lock. The lock is in the memory of the interpreter, or of the one with which it shares
@@ -212,10 +222,11 @@ static struct gil gil_of(const struct target *target, const struct interpreter *
             (target->interpreters[i].gil_at == interpreter->gil_at || target->interpreters[i].gil_at == 0))
             shared = true;
     if (l->runtime_gil)
-        return gil_in(target->gil_bytes, shared);
+        return gil_in(target, target->gil_bytes, shared);
     for (size_t i = 0; i < target->interpreters_count; i++)
         if (interpreter->gil_at == target->interpreters[i].address + l->interpreter_own_gil)
-            return gil_in(target->interpreters[i].bytes + (l->interpreter_own_gil - l->interpreter_start), shared);
+            return gil_in(target, target->interpreters[i].bytes + (l->interpreter_own_gil - l->interpreter_start),
+                          shared);
     return (struct gil){ 0 };
 }
 

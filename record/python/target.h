@@ -39,8 +39,8 @@ struct target {
     struct runtime runtime;
     struct interpreter *interpreters; /* newest first */
     size_t interpreters_count, interpreters_room;
-    unsigned char gil_bytes[LAYOUT_GIL_SIZE]; /* 3.11: of the lock that all interpreters share */
-    size_t first[TARGET_TIMES];               /* index in the batch of each group of the interpreters' pieces */
+    unsigned char gil_bytes[LAYOUT_GIL_MAX]; /* 3.11: of the lock that all interpreters share */
+    size_t first[TARGET_TIMES];              /* index in the batch of each group of the interpreters' pieces */
     size_t times;
 };
 
@@ -74,8 +74,10 @@ bool target_came_after(const struct target *target, size_t piece, size_t good);
  * of a thread list has changed: read the lists anew. */
 bool target_check(struct target *target);
 
-/* The state of a lock, from the LAYOUT_GIL_SIZE bytes at an interpreter's gil_at. */
-struct gil target_gil(const unsigned char *bytes);
+/* The number of bytes at an interpreter's gil_at that show the state of its lock, at most LAYOUT_GIL_MAX. */
+uint32_t target_gil_size(const struct target *target);
+/* The state of the lock of all interpreters, from these bytes. */
+struct gil target_gil(const struct target *target, const unsigned char *bytes);
 
 /* Reads the address of the newest interpreter. Returns false when the process ended or runs another program now. */
 bool target_head(const struct target *target, uint64_t *head);

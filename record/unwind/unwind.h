@@ -75,7 +75,7 @@ struct unwind_counters {
 /* Up to two pieces of memory that are read first and last of all. They show the caller whether the threads stood still
  * in between. `= {0}`: none. */
 #define WITNESS_PIECES 2
-#define WITNESS_ROOM   40 /* bytes of all pieces */
+#define WITNESS_ROOM   (LAYOUT_GIL_MAX + 8) /* bytes of all pieces */
 struct witness {
     struct piece pieces[WITNESS_PIECES]; /* set by the caller, without `into` */
     size_t count;

@@ -16,7 +16,8 @@ INTERPRETER = re.compile(r"interpreter (\d+);")
 
 ELSEWHERE = 128  # bit of a status: schemas/stream.md
 OWN_LOCKS = pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
-Done = collections.namedtuple("Done", "path info lines roles cpu")  # roles: number -> its interpreters
+# roles: number -> its interpreters; spent: interpreter -> seconds of wall and of CPU time, by the program's account
+Done = collections.namedtuple("Done", "path info lines roles cpu spent")
 
 
 @pytest.fixture
@@ -32,7 +33,9 @@ def inside(python, program, tmp_path):
         for number, interpreter in re.findall(r"^role (\d+) (\d+)$", ended.text, re.MULTILINE):
             roles[int(number)].add(int(interpreter))
         cpu = float(re.search(r"^cpu (\S+)$", ended.text, re.MULTILINE)[1])
-        return Done(path, whole(path), collapsed(path).splitlines(), roles, cpu)
+        spent = {int(interpreter): (float(wall), float(cpu_s)) for interpreter, wall, cpu_s
+                 in re.findall(r"^spent (\d+) (\S+) (\S+)$", ended.text, re.MULTILINE)}
+        return Done(path, whole(path), collapsed(path).splitlines(), roles, cpu, spent)
 
     return record
 
@@ -130,6 +133,24 @@ def test_one_lock_is_had_by_one(inside):
     assert_right(done)
     assert len(working(done)) == 2
     assert sum(thread["gil_percent"] for thread in working(done)) < 110, working(done)
+
+
+def shares(seconds):
+    return {interpreter: part / sum(seconds.values()) for interpreter, part in seconds.items()}
+
+
+@pytest.mark.parametrize("options", [(), ("--disturb", "0")], ids=["exact", "live"])
+def test_time_of_a_thread_is_where_the_thread_is(inside, options):
+    """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change."""
+    done = inside("turns_with_one_lock", *options, seconds=2)
+    assert_right(done)
+    assert len(done.spent) == 3, done.spent
+    for column, slack in (("wall_s", 0.1), ("cpu_s", 0.15)):
+        recorded = collections.Counter()
+        for thread in done.info["threads"]:
+            recorded[thread["interpreter"]] += thread[column]
+        own = {interpreter: spent[column == "cpu_s"] for interpreter, spent in done.spent.items()}
+        assert shares(recorded) == pytest.approx(shares(own), abs=slack), (column, recorded, own)
 
 
 @OWN_LOCKS

@@ -230,6 +230,8 @@ void fake_take_lock(struct fake_python *p, size_t thread)
         return;
     const uint64_t gil = gil_at(p);
     fake_poke4(p, gil + 8, 1);
+    if (l->runtime_gil)
+        fake_poke(p, gil + LAYOUT_GIL_CURRENT, taker);
     if (fake_peek(p, gil) == taker)
         return;
     fake_poke(p, gil, taker);

@@ -2,6 +2,7 @@
 """Works in interpreters below the main one: in_interpreters.py WHAT SECONDS. Each piece of work has a number, and is in
 functions named after it (role_3, leaf_3), so that each stack tells whose it is. Says which interpreters did which, and
 the CPU time that was used."""
+import collections
 import os
 import sys
 import threading
@@ -35,7 +36,9 @@ def run(interpreter, n, seconds, rest="pass"):
     os.write(1, f"role {n} {int(interpreter)}\n".encode())  # whole, whoever else says something
     source = ROLE.format(n=n, seconds=seconds, rest=rest)
     text = f"exec(compile({source!r}, 'role_{n}.py', 'exec'))"
-    if hasattr(_interpreters, "exec"):
+    if int(interpreter) == 0:
+        exec(text, {})
+    elif hasattr(_interpreters, "exec"):
         wrong = _interpreters.exec(interpreter, text)
         assert wrong is None, wrong
     else:
@@ -62,6 +65,28 @@ def by_turns(seconds):
     while time.perf_counter() < until:
         for n, interpreter in enumerate(interpreters, 1):
             run(interpreter, n, 0.02)
+
+
+def by_turns_with_one_lock(seconds):
+    """One thread, which works in the main interpreter and in two that share its lock. Says how many seconds of wall and
+    of CPU time the thread spent in each; the time to make an interpreter is its own."""
+    spent = collections.defaultdict(lambda: [0, 0])
+
+    def measured(work, *arguments):
+        wall, cpu = time.perf_counter(), time.thread_time()
+        made = work(*arguments)
+        account = spent[int(arguments[0] if made is None else made)]
+        account[0] += time.perf_counter() - wall
+        account[1] += time.thread_time() - cpu
+        return made
+
+    interpreters = [0, measured(create, True), measured(create, True)]
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        for n, interpreter in enumerate(interpreters, 1):
+            measured(run, interpreter, n, 0.2)
+    for interpreter, (wall, cpu) in spent.items():
+        print("spent", interpreter, wall, cpu, flush=True)
 
 
 def come_and_go(seconds):
@@ -91,6 +116,7 @@ WHAT = {
     "own_locks": lambda seconds: side_by_side(2, seconds, False, "pass"),
     "one_lock": lambda seconds: side_by_side(2, seconds, True, "time.sleep(0)"),
     "turns": by_turns,
+    "turns_with_one_lock": by_turns_with_one_lock,
     "come_and_go": come_and_go,
     "pool": pool,
 }

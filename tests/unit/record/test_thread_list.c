@@ -348,9 +348,20 @@ static void let_hold(struct fake_python *p, uint64_t interpreter, uint64_t state
     }
     const uint64_t gil = l->runtime_gil ? p->target.runtime.address + l->runtime_gil
                                         : interpreter + l->interpreter_own_gil;
-    if (holds)
+    /* 3.11: who gives the lock away names itself as the last holder; until then, who had the lock first stays. */
+    if (!l->runtime_gil || !holds || !fake_peek4(p, gil + 8))
         fake_poke(p, gil, state);
+    if (l->runtime_gil)
+        fake_poke(p, gil + LAYOUT_GIL_CURRENT, holds ? state : 0);
     fake_poke4(p, gil + 8, holds);
+}
+
+/* The thread goes from a state to its state in another interpreter. In 3.11 the thread keeps the lock meanwhile. */
+static void go(struct fake_python *p, uint64_t from, uint64_t from_state, uint64_t to, uint64_t to_state)
+{
+    if (!fake_layout(p)->runtime_gil)
+        let_hold(p, from, from_state, false);
+    let_hold(p, to, to_state, true);
 }
 
 /* In which interpreter the first thread is, and 9 for each state of another one that is not current. */
@@ -377,6 +388,10 @@ static void enter_another(struct fake_python *p)
     const uint64_t head = p->target.interpreters[0].threads_head;
     const uint64_t first = p->interpreter, second = second_interpreter(p), state = enter(p, second);
     thread_list_distrust(&s.thread_list);
+    assert_current(&s, 0);
+    go(p, first, p->threads[0].address, second, state);
+    assert_current(&s, 1);
+    go(p, second, state, first, p->threads[0].address);
     assert_current(&s, 0);
     let_hold(p, first, p->threads[0].address, false);
     assert_current(&s, 0); /* as far as is known */
