@@ -43,6 +43,13 @@ static inline bool attribute_is(uint32_t status, enum attribute state)
     return attribute_known(status, state) && status & attributes[state].state;
 }
 
+/* The bits for what no thread of this version of CPython says (PY_VERSION_HEX; 0: no such bits). Before 3.15, a thread
+ * state has no `gil_requested`, so nobody knows who waits for the lock. */
+static inline uint32_t attribute_never_said(uint32_t python_version)
+{
+    return python_version && python_version < 0x030F0000 ? STATUS_GIL_WAIT_UNKNOWN : 0;
+}
+
 /* Returns how much a run of samples adds to the sum of an attribute, in nanoseconds. */
 static inline uint64_t attribute_sum_ns(const struct sample *sample, enum attribute attribute)
 {

@@ -127,9 +127,9 @@ enum status {
     STATUS_EXCEPTION = 1 << 4,        /* an exception was raised or being handled */
     STATUS_RECORDED = 1 << 6,         /* the status was recorded; without this bit the others mean nothing */
     STATUS_ELSEWHERE = 1 << 7,        /* the thread was in another interpreter, and its stack in this one waited */
-    STATUS_GIL_WAIT_UNKNOWN = 1 << 8, /* STATUS_GIL_WAIT was not recorded: CPython before 3.15 does not say it */
+    STATUS_GIL_WAIT_UNKNOWN = 1 << 8, /* no CPython of this version says STATUS_GIL_WAIT. The tables set this bit */
 };
-#define STATUS_BITS 0x19Fu /* the status bits without STATUS_RECORDED */
+#define STATUS_BITS 0x9Fu /* the status bits that a recording has, without STATUS_RECORDED */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may

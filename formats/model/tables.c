@@ -124,6 +124,8 @@ static bool take_thread(struct tables *tables, const struct thread *given, struc
     struct thread *thread = &tables->threads[given->number].thread;
     *thread = *given;
     thread->name = text_copy(given->name);
+    tables->threads[given->number].never_said = attribute_never_said(
+        tables->processes[given->process].process.python_version);
     const uint32_t life = tables->threads[given->number].life = find_life(tables, given);
     tables->threads[life].open++;
     return true;
@@ -298,6 +300,8 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         tables->lost_samples += 1 + sample->more;
         return is_loss(tables, "a sample of thread", sample->thread, why);
     }
+    if (sample->status & STATUS_RECORDED)
+        sample->status |= row->never_said;
     if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
         return fault(why, "a sample keeps %" PRIu32 " frames of a stack of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)

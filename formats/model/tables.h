@@ -53,6 +53,7 @@ struct thread_row {
     uint64_t wall_ns;     /* time that the samples stand for */
     struct wall wall;     /* of the life that the thread has in this entry */
     uint32_t life;        /* the entry that has `wall`: a thread has an entry in each interpreter, and one life */
+    uint32_t never_said;  /* status bits for what the thread's version of CPython never says */
     uint32_t open;        /* entries that have this life and have not ended */
     bool looked;          /* there was a look */
     bool cpu_known;       /* some looks had a CPU time */

@@ -64,7 +64,7 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
     const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const bool waits_are_kept = thread_list->target->runtime.layout.thread_gil_wait != 0;
     const uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
-    const uint32_t status = STATUS_RECORDED | seen | (waits_are_kept ? 0 : STATUS_GIL_WAIT_UNKNOWN);
+    const uint32_t status = STATUS_RECORDED | seen;
     if (thread_list_current(thread_list, member))
         return status | (holds ? STATUS_GIL : 0) | cpu;
     watch->cpu_ns = 0;

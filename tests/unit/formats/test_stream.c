@@ -557,7 +557,7 @@ static const struct event at_work[] = {
     STATUS_SAME(4 * MS, 1, 1, REC, MS),
     STATUS_SAME(4 * MS, 2, 2, REC | STATUS_GIL_WAIT | STATUS_CPU_UNKNOWN, 0),
     TICK(4 * MS),
-    STATUS_SAME(5 * MS, 1, 1, REC | STATUS_GIL_WAIT_UNKNOWN, 0),
+    STATUS_SAME(5 * MS, 1, 1, REC | STATUS_EXCEPTION, 0),
     TICK(5 * MS), /* thread 2 is absent */
     LEFT_OUT(5 * MS, 2, 1, 0),
     STATUS_SAME(6 * MS, 1, 1, REC | STATUS_ELSEWHERE, 0),
