@@ -78,10 +78,7 @@ def test_a_read_only_file_of_ones_own_needs_force(python3, public):
     for mode in (0o777, 0o1777):
         os.chmod(folder, mode)
         path = os.path.join(folder, f"{mode:o}.pyreel")
-        with open(path, "w") as file:
-            file.write("the only copy of something")
-        os.chmod(path, 0o444)
-        os.chown(path, NOBODY, NOBODY)
+        assert run(*as_nobody(), "sh", "-c", f"echo the only copy > {path}; chmod 444 {path}").code == 0
         record = [*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path]
         ended = run(*record, "--", python3, "-c", "1")
         assert ended.code == 125 and "it is read-only; name another file, or replace it with --force" in ended.messages
