@@ -102,9 +102,9 @@ def test_a_full_disk(python3, program, tmp_path):
     environment.need_command("unshare")
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
-    script = 'mount -t tmpfs -o size=24k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
+    script = 'mount -t tmpfs -o size=40k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
     ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, *LIVE, "-r", "10k", "-o",
-                disk / "r.pyreel", "--compression", "none", *churning(python3, program, 3))
+                disk / "r.pyreel", "--compression", "none", *churning(python3, program, 6))
     found = check_cut(path, ended, "No space left on device")
     assert found["ended"] == "the file could not be written any further"
     assert ended.text.strip().isdigit(), "the program did not run to its end"
