@@ -208,13 +208,15 @@ def test_gil_of_a_thread_that_spins_alone_is_its_wall(stopped):
 
 def test_locks_of_a_fight_fill_the_time(fight):
     """At most one thread has the lock at each moment, and all others wait for the lock. On a busy machine, nobody has the
-    lock while the thread that is next has no processor."""
+    lock while the thread that is next has no processor. The thread that gave the lock away waits for that thread then, not
+    for the lock."""
     names = list(fight.truth["lives"])
     held, waited, wall = (sum(total(fight.rows, column, thread=name) for name in names)
                           for column in ("gil", "gil_wait", "wall"))
     used = sum(fight.truth["cpu"][name] for name in names)  # a thread that spins has the lock
-    assert 0.9 * used <= held <= 1.1 * max(fight.truth["lives"].values()), used
-    assert held + waited == pytest.approx(wall, rel=0.1)
+    life = max(fight.truth["lives"].values())
+    assert 0.9 * used <= held <= 1.1 * life, used
+    assert 0.9 * wall - max(0, life - used) <= held + waited <= 1.1 * wall, (life, used)
 
 
 def test_a_thread_is_in_one_interpreter(entered):
