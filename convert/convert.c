@@ -414,8 +414,8 @@ bool convert_nothing_left(const struct conversion *conversion, struct fault *why
 {
     const struct settings *settings = &conversion->settings;
     return !settings->filters ||
-           fault(why, "no sample of %s matches %s; pyreel-info shows its times, threads and states", settings->input,
-                 settings->filters);
+           fault(why, "no sample of %s matches %s; pyreel-info without options shows times, threads and states",
+                 settings->input, settings->filters);
 }
 
 /* `output` NULL: the recordings become part of a list, which is written later. */

@@ -28,12 +28,14 @@ enum own_option {
 
 static const struct argument options[] = {
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "count samples, or us of wall|cpu|gil|gil_wait" },
-    { OPTION_ROOTS, 0, "roots", "LIST", 0, "process,thread,task,...: root frames, or none" },
-    { OPTION_IDS, 0, "ids", NULL, 0, "root frames with numbers of threads, processes" },
+    { OPTION_ROOTS, 0, "roots", "LIST", 0,
+      "begin lines with recording,process,interpreter,\n"
+      "thread,task; or with none" },
+    { OPTION_IDS, 0, "ids", NULL, 0, "put numbers into root frames: MainThread (4313)" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
-    { OPTION_HIDE, 0, "hide", "RE", 0, "drop frames that match the regular expression" },
-    { OPTION_FOCUS, 0, "focus", "RE", FILTERS_SAMPLES, "keep stacks with a frame that matches" },
-    { OPTION_FOLD, 0, "fold", "KIND", 0, "one frame of stdlib,site-packages,import" },
+    { OPTION_HIDE, 0, "hide", "RE", 0, "drop frames that match the regular expression RE" },
+    { OPTION_FOCUS, 0, "focus", "RE", FILTERS_SAMPLES, "keep only stacks with a frame that matches RE" },
+    { OPTION_FOLD, 0, "fold", "KIND", 0, "fold stdlib,site-packages,import frames into one" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "drop <GC> frames" },
     { OPTION_NO_NATIVE, 0, "no-native", NULL, 0, "drop <native> frames" },
     { OPTION_SORT, 0, "sort", "ORDER", 0, "sort lines by stack|count (stack)" },
@@ -176,6 +178,16 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
     return true;
 }
 
+/* Warns of an output without a line, which is right if the sum of each stack is 0. */
+static void warn_of_no_line(const struct to_collapsed *to)
+{
+    const struct conversion *conversion = to->conversion;
+    const struct output *output = &conversion->output;
+    if (to->aggregate.count > 0 && output->written + output->used == 0)
+        fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
+                collapsed_weight_name(style_of(&conversion->settings)->weight), conversion->settings.input);
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_collapsed *to = self;
@@ -188,8 +200,10 @@ static bool finish(void *self, struct fault *why)
     /* Tachyon's own recordings have samples without frames, and pyreel-tachyon gives such samples a frame. */
     style.no_frameless = style.tachyon && conversion->tables.recording.no_end_reason;
     aggregate_sort(&to->aggregate);
-    return collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style) ||
-           convert_nothing_left(conversion, why);
+    if (!collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style))
+        return convert_nothing_left(conversion, why);
+    warn_of_no_line(to);
+    return true;
 }
 
 static void drop(void *self)

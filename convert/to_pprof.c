@@ -29,22 +29,23 @@ enum own_option {
     OPTION_CHECK,
 };
 
-#define HELP_CONTINUES "\n                               "
-
 static const struct argument options[] = {
     { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
     { OPTION_LABELS, 0, "labels", "LIST", 0,
-      "give samples these labels only: thread,thread_id," HELP_CONTINUES
-      "pid,interpreter,recording,task,task_id,status," HELP_CONTINUES "opcode,opcode_base" },
+      "give samples these labels only: thread,thread_id,\n"
+      "pid,interpreter,recording,task,task_id,status,\n"
+      "opcode,opcode_base" },
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
-    { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks with fewer samples into <rest> (1)" },
+    { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks of fewer samples into <rest>: 2 (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
     { OPTION_NO_COMMENTS, 0, "no-comments", NULL, 0, "write no command lines and other such comments" },
     { OPTION_EVERY, 0, "every", "SECONDS", 0,
-      "write a file for each SECONDS of the clock, 1" HELP_CONTINUES
-      "or more; -o names them by their time:" HELP_CONTINUES "app-%Y%m%dT%H%M%S.pb.gz" },
+      "write a file for each SECONDS of the clock, 1\n"
+      "or more; -o names them by their time:\n"
+      "app-%Y%m%dT%H%M%S.pb.gz" },
     { OPTION_CHECK, 0, "check", "STORE", 0,
-      "say what pyroscope|parca would refuse or cut, and" HELP_CONTINUES "exit 1 if it would refuse the profile" },
+      "say what pyroscope|parca would refuse or cut, and\n"
+      "exit 1 if it would refuse the profile" },
     { 0 },
 };
 

@@ -12,6 +12,7 @@
 
 #define ROWS_LIMIT   64
 #define TIME_LIMIT_S 1e8
+#define HELP_INDENT  31  /* columns in front of the help of an option */
 #define NO_LETTER    256 /* getopt returns this number + the option's index for an option without a letter */
 
 /* The program's next option after `row`, in the order of the help. NULL: the first one; returns NULL after the last. */
@@ -61,6 +62,14 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
     return found >= NO_LETTER ? taken[found - NO_LETTER] : find_letter(arguments, found);
 }
 
+/* Prints the lines of a help, the second and later ones behind `indent` blanks. */
+static void print_help(FILE *to, const char *help, int indent)
+{
+    for (const char *end; (end = strchr(help, '\n')); help = end + 1)
+        fprintf(to, "%.*s\n%*s", (int)(end - help), help, indent, "");
+    fprintf(to, "%s\n", help);
+}
+
 void arguments_print(const struct arguments *arguments)
 {
     size_t table;
@@ -68,16 +77,19 @@ void arguments_print(const struct arguments *arguments)
         char left[40];
         snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
         if (row->letter)
-            printf("  -%c, --%-22s %s\n", row->letter, left, row->help);
+            printf("  -%c, --%-22s ", row->letter, left);
         else
-            printf("      --%-22s %s\n", left, row->help);
+            printf("      --%-22s ", left);
+        print_help(stdout, row->help, HELP_INDENT);
     }
 }
 
 void arguments_refuse(const char *program, const struct argument *row, const char *value)
 {
-    fprintf(stderr, "%s: invalid value '%s' for --%s\n  --%s %s: %s\nTry '%s --help'.\n", program, value, row->name,
-            row->name, row->value, row->help, program);
+    fprintf(stderr, "%s: invalid value '%s' for --%s\n", program, value, row->name);
+    const int indent = fprintf(stderr, "  --%s %s: ", row->name, row->value);
+    print_help(stderr, row->help, indent);
+    fprintf(stderr, "Try '%s --help'.\n", program);
 }
 
 /* ---- times ---- */

@@ -13,7 +13,7 @@ struct argument {
     const char *name;  /* long name */
     const char *value; /* name of the option's value in the help; NULL: the option takes no value */
     unsigned set; /* the sets of options to which this option belongs, one bit each; 0: all programs have the option */
-    const char *help; /* of an option with a value: also which values the option accepts, with an example */
+    const char *help; /* lines; of an option with a value: also which values the option accepts, with an example */
 };
 
 #define ARGUMENT_TABLES 3

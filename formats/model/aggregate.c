@@ -138,7 +138,8 @@ uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum s
 const char *aggregate_reason(enum aggregate_sum sum)
 {
     static const char *const reasons[SUMS] = {
-        [SUM_CPU_NS] = "--async all, and sampling many threads, record no CPU time; pyreel-record -m cpu does",
+        [SUM_CPU_NS] = "--async all, sampling many threads, and Tachyon in mode wall record no CPU time; "
+                       "pyreel-record -m cpu does",
         [SUM_GIL_NS] = "--async all does not record who holds the interpreter's lock",
         [SUM_GIL_WAIT_NS] = "CPython before 3.15, and --async all, do not say who waits for the interpreter's lock",
     };

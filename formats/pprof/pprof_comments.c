@@ -76,9 +76,9 @@ static void comment_unknown(struct making *making)
         if (unknown == 0)
             continue;
         if (unknown == aggregate->samples)
-            comment(making, "column %s is not known and 0: %s", pprof_columns[i].type, aggregate_reason(sum));
+            comment(making, "value %s is not known and 0: %s", pprof_columns[i].type, aggregate_reason(sum));
         else
-            comment(making, "column %s is not known of %" PRIu64 " samples: %s", pprof_columns[i].type, unknown,
+            comment(making, "value %s is not known of %" PRIu64 " samples: %s", pprof_columns[i].type, unknown,
                     aggregate_reason(sum));
     }
 }
@@ -136,7 +136,7 @@ static void comment_recording(struct making *making)
         comment_looks(making);
     comment_unknown(making);
     if (making->style->unplaced_cpu_ns)
-        comment(making, "%.6f s of CPU time belong to threads without a sample and are not in column cpu",
+        comment(making, "%.6f s of CPU time belong to threads without a sample and are not in value cpu",
                 (double)making->style->unplaced_cpu_ns / 1e9);
     if (!making->style->part.goes_on && is_cut(making->refers->tables))
         comment(making, "the recording was cut off");

@@ -294,8 +294,8 @@ def test_an_empty_result_is_one_error_for_all_filters(shards, tmp_path, options)
     for name in ("collapsed",) if own else ("collapsed", "gecko", "pprof"):
         ended = convert(name, shards[0].path, *words, "-o", tmp_path / "out")
         assert (ended.code, ended.output) == (1, b"")
-        assert ended.messages == (f"pyreel-{name}: no sample of {shards[0].path} matches {options}; pyreel-info shows its "
-                                  "times, threads and states\n")
+        assert ended.messages == (f"pyreel-{name}: no sample of {shards[0].path} matches {options}; pyreel-info without "
+                                  "options shows times, threads and states\n")
         assert list(tmp_path.iterdir()) == []
     several = convert("collapsed", *paths(shards)[:2], *words)
     assert several.code == 1 and f"no sample of the recordings matches {options};" in several.messages

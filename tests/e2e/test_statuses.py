@@ -51,6 +51,15 @@ def test_weights_are_microseconds(path):
     assert lines(path, "--weight", "gil_wait", "--mode", "exception") == {WORKER: 25_000}
 
 
+def test_a_weight_that_is_0_in_all_samples(path):
+    """No line is the right output, and a warning says why."""
+    for options in ((), ("--mode", "cpu")):
+        ended = convert("collapsed", path, "--weight", "gil_wait", "--threads", "MainThread", *options)
+        assert (ended.code, ended.output) == (0, b""), ended
+        assert ended.messages == ("pyreel-collapsed: warning: gil_wait is 0 in all samples of "
+                                  f"{path}, so no line is written\n")
+
+
 def test_a_mode_is_no_loss(path, tmp_path):
     """That samples were left out on purpose is no damage."""
     for name in WITH_MODE:
@@ -148,7 +157,7 @@ def test_nothing_is_told_of_what_was_not_recorded(tmp_path):
         assert convert("pprof", path, "-o", tmp_path / "out").code == 0
         assert len(pprof_check.load(tmp_path / "out")["sample_type"]) == 5
         said = succeed(*need_go(), "-comments", tmp_path / "out").text
-        assert [name for name in ("cpu", "gil", "gil_wait") if f"column {name} is not known and 0: " in said] == unknown
+        assert [name for name in ("cpu", "gil", "gil_wait") if f"value {name} is not known and 0: " in said] == unknown
 
 
 def test_pprof_shows_cpu_time_first_when_that_was_recorded(tmp_path):

@@ -365,8 +365,8 @@ static void what_threads_did_has_columns(void **state)
         assert_true(has_comment(profile, "3 looks at threads are left out: the mode does not keep their samples"));
         assert_true(has_comment(
             profile,
-            "column cpu is not known of 1 samples: --async all, and sampling many threads, record no CPU time; "
-            "pyreel-record -m cpu does"));
+            "value cpu is not known of 1 samples: --async all, sampling many threads, and Tachyon in mode wall "
+            "record no CPU time; pyreel-record -m cpu does"));
         perftools__profiles__profile__free_unpacked(profile, NULL);
         bytes_free(&bytes);
     }
@@ -399,7 +399,7 @@ static void what_is_not_known_is_named(void **state)
     assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
     assert_string_equal(string(profile, profile->default_sample_type), "wall");
     assert_int_equal(profile->n_comment, 5);
-    assert_true(has_comment(profile, "column gil is not known and 0: --async all does not record who holds the "
+    assert_true(has_comment(profile, "value gil is not known and 0: --async all does not record who holds the "
                                      "interpreter's lock"));
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
@@ -419,7 +419,7 @@ static void no_comment_holds_a_text_of_the_recording(void **state)
             secret |= strstr(string(profile, profile->comment[i]), "secret") != NULL;
         assert_int_equal(secret, !no_comments);
         assert_true(has_comment(profile, "1 samples; 0 failed, 0 lost; 0 ticks missed"));
-        assert_true(has_comment(profile, "column gil is not known and 0: --async all does not record who holds the "
+        assert_true(has_comment(profile, "value gil is not known and 0: --async all does not record who holds the "
                                          "interpreter's lock"));
         perftools__profiles__profile__free_unpacked(profile, NULL);
         bytes_free(&bytes);
