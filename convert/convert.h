@@ -92,8 +92,7 @@ struct converter {
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     bool binary;        /* the output must not go to a terminal */
     /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
-     * without
-     * --force, see formats/base/replaced.h. */
+     * without --force, see formats/base/replaced.h. */
     bool (*recognises)(struct text head);
     enum packing packing;
     unsigned takes; /* options: bits of enum option_set */

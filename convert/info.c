@@ -2,6 +2,7 @@
 /* pyreel-info: shows what is in a recording, and whether the recording is complete. */
 #include "convert/convert.h"
 
+#include "convert/info_json.h"
 #include "convert/info_several.h"
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
@@ -52,25 +53,10 @@ static void *start(struct conversion *conversion)
     return info;
 }
 
-static json_t *json_text(struct text text)
-{
-    return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
-}
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
-static json_t *json_seconds(uint64_t ns)
-{
-    return json_real((double)(ns / 1000) / 1e6);
-}
-
 /* The time of an end; null when there was none. */
 static json_t *json_end(uint64_t end_ns)
 {
-    return end_ns ? json_seconds(end_ns) : json_null();
+    return end_ns ? info_json_seconds(end_ns) : json_null();
 }
 
 /* Rounds to 1/10000; null when the value is not known. */
@@ -89,12 +75,12 @@ static json_t *processes_json(const struct tables *tables)
         char version[32];
         if (process->number == 0)
             continue;
-        json_array_append_new(list, json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "pid", (int)process->pid, "python",
-                                              event_python_version_text(version, process->python_version), "executable",
-                                              json_text(process->executable), "command", json_text(process->command),
-                                              "folder", json_text(process->folder), "start_s",
-                                              json_seconds(process->start_ns), "end_s",
-                                              json_end(tables->processes[i].end_ns)));
+        json_array_append_new(
+            list, json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "pid", (int)process->pid, "python",
+                            event_python_version_text(version, process->python_version), "executable",
+                            info_json_text(process->executable), "command", info_json_text(process->command), "folder",
+                            info_json_text(process->folder), "start_s", info_json_seconds(process->start_ns), "end_s",
+                            json_end(tables->processes[i].end_ns)));
     }
     return list;
 }
@@ -105,29 +91,24 @@ static json_t *failures_json(const struct tables *tables)
     for (int cause = 0; cause < FAILURE_KINDS; cause++)
         if (tables->failures[cause])
             json_object_set_new(causes, event_failure_text((enum failure)cause),
-                                json_integer((json_int_t)tables->failures[cause]));
+                                info_json_count(tables->failures[cause]));
     return causes;
-}
-
-static json_t *json_count(uint64_t count)
-{
-    return json_integer((json_int_t)(count <= INT64_MAX ? count : INT64_MAX));
 }
 
 static json_t *counters_json(const struct counters *counters)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < counters->count; i++)
-        json_object_set_new(all, counters->rows[i].name.bytes, json_count(counters->rows[i].value));
+        json_object_set_new(all, counters->rows[i].name.bytes, info_json_count(counters->rows[i].value));
     return all;
 }
 
 static json_t *damage_json(const struct info *info)
 {
     const struct damage *damage = &info->conversion->report.damage;
-    return json_pack("{s:I, s:I, s:I, s:b, s:I, s:b, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
+    return json_pack("{s:I, s:I, s:I, s:b, s:o, s:b, s:s}", "bytes", (json_int_t)damage->bytes, "blocks",
                      (json_int_t)damage->blocks, "duplicates", (json_int_t)damage->duplicates, "cut", (int)damage->cut,
-                     "lost_samples", (json_int_t)info->conversion->tables.missing, "estimated",
+                     "lost_samples", info_json_count(info->conversion->tables.missing), "estimated",
                      (int)info->conversion->tables.missing_estimated, "first", damage->first.text);
 }
 
@@ -147,8 +128,8 @@ static json_t *part_json(const struct selection *part)
     struct text threads = { 0 }; /* a command line may have any bytes */
     if (part->threads)
         threads.bytes = utf8_clean(part->threads, strlen(part->threads), &threads.size);
-    json_t *all = json_pack("{s:o, s:o, s:o}", "from_s", json_seconds(part->from_ns), "to_s", json_end(part->to_ns),
-                            "threads", part->threads ? json_text(threads) : json_null());
+    json_t *all = json_pack("{s:o, s:o, s:o}", "from_s", info_json_seconds(part->from_ns), "to_s",
+                            json_end(part->to_ns), "threads", part->threads ? info_json_text(threads) : json_null());
     text_free(threads);
     return all;
 }
@@ -168,39 +149,39 @@ static json_t *info_json(const struct info *info)
     } members[] = {
         { "format", json_string(report->format) },
         { "format_version", json_integer(recording->format_version) },
-        { "pyreel_version", json_text(recording->pyreel_version) },
+        { "pyreel_version", info_json_text(recording->pyreel_version) },
         { "part", part_json(&info->conversion->settings.selection) },
         { "complete", json_boolean(report->complete) },
         { "ended", json_string(report->ending) },
         { "exit_code", exit_code(&tables->end) < 0 ? json_null() : json_integer(exit_code(&tables->end)) },
-        { "samples", json_integer((json_int_t)tables->samples) },
-        { "ticks", json_integer((json_int_t)tables->ticks) },
-        { "missed", json_integer((json_int_t)tables->missed) },
-        { "failed", json_integer((json_int_t)tables->failed) },
+        { "samples", info_json_count(tables->samples) },
+        { "ticks", info_json_count(tables->ticks) },
+        { "missed", info_json_count(tables->missed) },
+        { "failed", info_json_count(tables->failed) },
         { "failures", failures_json(tables) },
-        { "left_out", json_count(tables->left_out) },
-        { "duration_s", json_seconds(tables_duration_ns(tables)) },
+        { "left_out", info_json_count(tables->left_out) },
+        { "duration_s", info_json_seconds(tables_duration_ns(tables)) },
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "reached_hz", json_known(exactness.reached_hz) },
         { "exact_percent", json_known(exactness.exact_percent) },
         { "disturb_percent", json_known(exactness.taken_percent) },
-        { "mode", json_text(recording->mode) },
-        { "threads_option", json_text(recording->threads_option) },
-        { "bytes", json_integer((json_int_t)report->bytes) },
-        { "blocks", json_count(report->blocks) },
-        { "plain_bytes", json_count(report->plain_bytes) },
-        { "stacks", json_count(tables_stacks(tables)) },
-        { "functions", json_count(tables_functions(tables)) },
+        { "mode", info_json_text(recording->mode) },
+        { "threads_option", info_json_text(recording->threads_option) },
+        { "bytes", info_json_count(report->bytes) },
+        { "blocks", info_json_count(report->blocks) },
+        { "plain_bytes", info_json_count(report->plain_bytes) },
+        { "stacks", info_json_count(tables_stacks(tables)) },
+        { "functions", info_json_count(tables_functions(tables)) },
         { "instructions", json_boolean(tables_have_instructions(tables)) },
         { "python", json_string(process->number ? event_python_version_text(version, process->python_version) : "") },
-        { "command", json_text(process->command) },
-        { "recorder_command", json_text(recording->command) },
+        { "command", info_json_text(process->command) },
+        { "recorder_command", info_json_text(recording->command) },
         { "attached", json_boolean(recording->attached) },
         { "started", json_string(event_date_text(started, recording->start_unix_ns)) },
-        { "start_unix_ns", json_count(recording->start_unix_ns) },
-        { "host", json_text(recording->host) },
-        { "kernel", json_text(recording->kernel) },
-        { "machine", json_text(recording->machine) },
+        { "start_unix_ns", info_json_count(recording->start_unix_ns) },
+        { "host", info_json_text(recording->host) },
+        { "kernel", info_json_text(recording->kernel) },
+        { "machine", info_json_text(recording->machine) },
         { "processes", processes_json(tables) },
         { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
@@ -245,9 +226,10 @@ static void print_processes(struct output *to, const struct tables *tables)
         if (row->process.number == 0)
             continue;
         output_format(to, "%-11s %" PRIu32 ", CPython %s, from %.3f s", "process", row->process.pid,
-                      event_python_version_text(version, row->process.python_version), seconds(row->process.start_ns));
+                      event_python_version_text(version, row->process.python_version),
+                      info_seconds(row->process.start_ns));
         if (row->end_ns)
-            output_format(to, " to %.3f s", seconds(row->end_ns));
+            output_format(to, " to %.3f s", info_seconds(row->end_ns));
         output_string(to, ": ");
         output_text(to, row->process.command);
         output_string(to, "\n");
@@ -286,7 +268,7 @@ static void print_moment(struct output *to, const char *word, uint64_t time_ns, 
     if (share > 0)
         output_format(to, " %s %g %%", word, share * 100);
     else
-        output_format(to, " %s %.3f s", word, seconds(time_ns));
+        output_format(to, " %s %.3f s", word, info_seconds(time_ns));
 }
 
 /* Says which part of the recording is shown; nothing: all of the recording. */
@@ -348,7 +330,7 @@ static void print_totals(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
     print_part(to, &info->conversion->settings.selection);
-    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", seconds(tables_duration_ns(tables)),
+    output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", info_seconds(tables_duration_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
     output_text(to, tables->recording.mode);
     output_format(to,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/info_several.h"
 
+#include "convert/info_json.h"
 #include "convert/inputs.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
@@ -128,11 +129,6 @@ uint64_t info_several_samples(const struct info_several *several)
 
 /* ---- text ---- */
 
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 static int width_of_paths(const struct info_several *several)
 {
     size_t width = strlen("file");
@@ -157,7 +153,7 @@ static void print_row(struct output *to, const struct info_row *row, int width)
     }
     char started[32];
     event_date_text(started, row->identity.start_unix_ns);
-    output_format(to, "%-20s %12.3f %9g", started[0] ? started : "-", seconds(row->sums.duration_ns),
+    output_format(to, "%-20s %12.3f %9g", started[0] ? started : "-", info_seconds(row->sums.duration_ns),
                   1e9 / (double)row->interval_ns);
     print_sums(to, &row->sums);
     output_format(to, "%s\n", !row->complete ? "no" : row->damaged ? "damaged" : "yes");
@@ -175,17 +171,12 @@ void info_several_print(struct output *to, const struct info_several *several)
         print_row(to, &several->rows[i], width);
     char count[64];
     snprintf(count, sizeof(count), "%zu of %zu", shown, several->count);
-    output_format(to, "%-*s  %-20s %12.3f %9s", width, "total", count, seconds(all.duration_ns), "");
+    output_format(to, "%-*s  %-20s %12.3f %9s", width, "total", count, info_seconds(all.duration_ns), "");
     print_sums(to, &all);
     output_format(to, "%zu of %zu\n", whole, several->count);
 }
 
 /* ---- JSON ---- */
-
-static json_t *json_count(uint64_t count)
-{
-    return json_integer((json_int_t)(count <= INT64_MAX ? count : INT64_MAX));
-}
 
 static json_t *row_json(const struct info_row *row)
 {
@@ -196,7 +187,7 @@ static json_t *row_json(const struct info_row *row)
     if (is_shown(row))
         json_object_update(all, row->json);
     else
-        json_object_set_new(all, "error", json_stringn_nocheck(row->reason.bytes, row->reason.size));
+        json_object_set_new(all, "error", info_json_text(row->reason));
     return all;
 }
 
@@ -205,11 +196,11 @@ static json_t *totals_json(const struct info_several *several)
     const struct sums all = add_up(several);
     size_t whole;
     const size_t shown = count_shown(several, &whole);
-    return json_pack("{s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "files", (json_int_t)several->count, "shown",
-                     (json_int_t)shown, "whole", (json_int_t)whole, "duration_s",
-                     (double)(all.duration_ns / 1000) / 1e6, "samples", json_count(all.samples), "ticks",
-                     json_count(all.ticks), "missed", json_count(all.missed), "failed", json_count(all.failed),
-                     "threads", json_count(all.threads), "bytes", json_count(all.bytes));
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "files", (json_int_t)several->count, "shown",
+                     (json_int_t)shown, "whole", (json_int_t)whole, "duration_s", info_json_seconds(all.duration_ns),
+                     "samples", info_json_count(all.samples), "ticks", info_json_count(all.ticks), "missed",
+                     info_json_count(all.missed), "failed", info_json_count(all.failed), "threads",
+                     info_json_count(all.threads), "bytes", info_json_count(all.bytes));
 }
 
 json_t *info_several_json(const struct info_several *several)

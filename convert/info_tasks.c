@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/info_tasks.h"
 
+#include "convert/info_json.h"
 #include "formats/base/alloc.h"
 #include "formats/model/task_owner.h"
 
@@ -24,19 +25,14 @@ static const struct thread *thread_of(const struct tables *tables, const struct 
     return thread && thread->tid ? thread : NULL;
 }
 
-static json_t *json_text(struct text text)
-{
-    return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
-}
-
 static json_t *task_json(const struct tables *tables, const struct task_owners *owners, const struct task_row *row)
 {
     const struct thread *thread = thread_of(tables, row);
-    return json_pack("{s:I, s:o, s:i, s:o, s:o, s:I, s:f}", "number", (json_int_t)row->task.number, "name",
-                     json_text(row->task.name), "pid", (int)tables->processes[row->task.process].process.pid, "tid",
-                     thread ? json_integer(thread->tid) : json_null(), "thread",
-                     thread ? json_text(task_owner_name(owners, tables, row->thread)) : json_null(), "samples",
-                     (json_int_t)row->samples, "start_s", (double)(row->task.start_ns / 1000) / 1e6);
+    return json_pack("{s:I, s:o, s:i, s:o, s:o, s:o, s:o}", "number", (json_int_t)row->task.number, "name",
+                     info_json_text(row->task.name), "pid", (int)tables->processes[row->task.process].process.pid,
+                     "tid", thread ? json_integer(thread->tid) : json_null(), "thread",
+                     thread ? info_json_text(task_owner_name(owners, tables, row->thread)) : json_null(), "samples",
+                     info_json_count(row->samples), "start_s", info_json_seconds(row->task.start_ns));
 }
 
 json_t *info_tasks_json(const struct tables *tables)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/info_threads.h"
 
+#include "convert/info_json.h"
 #include "formats/base/alloc.h"
 
 #include <inttypes.h>
@@ -16,17 +17,7 @@ static const struct column {
     { "exception_percent", "exc. %", ATTRIBUTE_EXCEPTION },
 };
 
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 /* ---- JSON ---- */
-
-static json_t *json_seconds(uint64_t ns)
-{
-    return json_real((double)(ns / 1000) / 1e6);
-}
 
 /* A share in percent, rounded to 1/100; null when nothing is known. */
 static json_t *json_percent(double part, double whole)
@@ -34,28 +25,23 @@ static json_t *json_percent(double part, double whole)
     return whole > 0 ? json_real((double)(uint64_t)(part * 10000 / whole + 0.5) / 100) : json_null();
 }
 
-static json_t *json_name(struct text text)
-{
-    return json_stringn_nocheck(text.size ? text.bytes : "", text.size);
-}
-
 static json_t *thread_json(const struct tables *tables, size_t number)
 {
     const struct thread_row *row = &tables->threads[number];
     const struct thread *thread = &row->thread;
     json_t *all = json_pack(
-        "{s:i, s:i, s:o, s:o, s:b, s:I, s:I, s:o, s:o}", "pid", (int)tables->processes[thread->process].process.pid,
-        "tid", (int)thread->tid, "name", json_name(tables_thread_name(tables, (uint32_t)number)), "kernel_name",
-        json_name(thread->name), "main", (int)thread->main, "interpreter", (json_int_t)thread->interpreter, "samples",
-        (json_int_t)row->samples, "start_s", json_seconds(thread->start_ns), "end_s",
-        row->end_ns ? json_seconds(row->end_ns) : json_null());
+        "{s:i, s:i, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "pid", (int)tables->processes[thread->process].process.pid,
+        "tid", (int)thread->tid, "name", info_json_text(tables_thread_name(tables, (uint32_t)number)), "kernel_name",
+        info_json_text(thread->name), "main", (int)thread->main, "interpreter", info_json_count(thread->interpreter),
+        "samples", info_json_count(row->samples), "start_s", info_json_seconds(thread->start_ns), "end_s",
+        row->end_ns ? info_json_seconds(row->end_ns) : json_null());
     const struct {
         const char *key;
         json_t *value;
     } members[] = {
-        { "left_out", json_integer((json_int_t)row->left_out) },
-        { "wall_s", json_seconds(row->wall_ns) },
-        { "cpu_s", row->cpu_known ? json_seconds(row->cpu_ns) : json_null() },
+        { "left_out", info_json_count(row->left_out) },
+        { "wall_s", info_json_seconds(row->wall_ns) },
+        { "cpu_s", row->cpu_known ? info_json_seconds(row->cpu_ns) : json_null() },
     };
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
@@ -95,7 +81,7 @@ static void print_percent(struct output *to, double part, double whole)
 static void print_states(struct output *to, const struct thread_row *row)
 {
     if (row->cpu_known)
-        output_format(to, " %9.3f", seconds(row->cpu_ns));
+        output_format(to, " %9.3f", info_seconds(row->cpu_ns));
     else
         output_format(to, " %9s", "-");
     for (size_t i = 0; i < countof(columns); i++)
@@ -111,9 +97,9 @@ static void print_thread(struct output *to, const struct tables *tables, size_t 
         output_format(to, " %10" PRIu64, row->left_out);
     if (tables->states_known)
         print_states(to, row);
-    output_format(to, "  %9.3f ", seconds(row->thread.start_ns));
+    output_format(to, "  %9.3f ", info_seconds(row->thread.start_ns));
     if (row->end_ns)
-        output_format(to, "%9.3f  ", seconds(row->end_ns));
+        output_format(to, "%9.3f  ", info_seconds(row->end_ns));
     else
         output_format(to, "%9s  ", "");
     output_text(to, tables_thread_name(tables, (uint32_t)number));

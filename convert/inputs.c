@@ -100,7 +100,6 @@ static void name_inputs(struct inputs *inputs)
 /* ---- the first pass ---- */
 
 /* The first pass over one recording. */
-
 struct look {
     struct input *input;
     const struct selection *selection;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The recordings to convert. A first pass over the recordings is needed in three cases: with several recordings, to
  * find their start times on one clock; with --threads, because a thread's name may come after its first samples; and
- * when
- * --from or --to is a percentage, because the length of a recording is known at its end. */
+ * when --from or --to is a percentage, because the length of a recording is known at its end. */
 #ifndef PYREEL_CONVERT_INPUTS_H
 #define PYREEL_CONVERT_INPUTS_H
 

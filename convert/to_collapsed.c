@@ -47,6 +47,7 @@ static const struct argument options[] = {
 /* What the options say. */
 struct wanted {
     struct collapsed_style style;
+    bool sorts;           /* --sort was given */
     struct fault problem; /* the first expression that is none */
 };
 
@@ -90,6 +91,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_NO_NATIVE:
         return filter->no_native = true;
     case OPTION_SORT:
+        wanted->sorts = true;
         return choose(value, "stack", "count", &style->by_count);
     case OPTION_STYLE:
         return choose(value, "pyreel", "tachyon", &style->tachyon);
@@ -104,12 +106,12 @@ static const char *problem(const struct settings *settings)
     const struct wanted *wanted = settings->wanted;
     const struct collapsed_style *style = &wanted->style;
     const bool shaped = style->roots != ROOTS_USUAL || style->ids || style->no_threads || style->full_paths ||
-                        settings->opcodes || settings->detail != DETAIL_LINES;
+                        wanted->sorts || settings->opcodes || settings->detail != DETAIL_LINES;
     if (wanted->problem.text[0])
         return wanted->problem.text;
     if (style->tachyon && shaped)
-        return "--style tachyon has lines of a fixed form; leave out --roots, --ids, --no-threads, --functions, "
-               "--columns, --opcodes and --full-paths";
+        return "--style tachyon has lines of a fixed form and order; leave out --roots, --ids, --no-threads, "
+               "--functions, --columns, --opcodes, --full-paths and --sort";
     return NULL;
 }
 

@@ -241,8 +241,10 @@ static bool finish(void *self, struct fault *why)
 {
     struct to_pprof *to = self;
     const struct pprof_part whole = { 0 };
-    if (to->wanted->every_ns)
+    if (to->wanted->every_ns) {
+        interrupt_over();
         return write_windows(to, UINT64_MAX, why);
+    }
     write_profile(to, &to->aggregate, &whole);
     return true;
 }

@@ -35,14 +35,16 @@ static bool is_recording(struct text head)
     return block_read_recognised(head.bytes, head.size);
 }
 
-/* Whether an existing file, which is open now, may be replaced by the recording. */
+/* Whether an existing file, which may be open already, may be replaced by the recording. */
 static bool may_replace(const struct recording_file *file, bool force, struct fault *why)
 {
     char opened[64]; /* the file that is open, whatever its path names by now */
     snprintf(opened, sizeof(opened), "/proc/self/fd/%d", file->fd);
-    const struct replaced replaced = {
-        .path = file->path, .opened = opened, .what = "a recording", .recognises = is_recording, .force = force
-    };
+    const struct replaced replaced = { .path = file->path,
+                                       .opened = file->fd >= 0 ? opened : NULL,
+                                       .what = "a recording",
+                                       .recognises = is_recording,
+                                       .force = force };
     return replaced_is_allowed(&replaced, why);
 }
 
@@ -64,6 +66,25 @@ static bool open_new(struct recording_file *file)
     return file->created;
 }
 
+/* Opens a read-only file of ours, and leaves the file read-only. In a shared folder, follows no link. Returns -1, with
+ * errno, on failure. */
+static int open_read_only(const char *path, bool shared)
+{
+    char found[64]; /* the same file, whatever its path names by now */
+    struct stat there;
+    const int seen = open(path, O_PATH | O_CLOEXEC | (shared ? O_NOFOLLOW : 0));
+    snprintf(found, sizeof(found), "/proc/self/fd/%d", seen);
+    const bool opens = seen >= 0 && fstat(seen, &there) == 0 && chmod(found, there.st_mode | S_IWUSR) == 0;
+    const int fd = opens ? open(found, O_WRONLY | O_CLOEXEC) : -1;
+    const int cause = errno;
+    if (opens)
+        chmod(found, there.st_mode);
+    if (seen >= 0)
+        close(seen);
+    errno = cause;
+    return fd;
+}
+
 static bool open_there(struct recording_file *file, bool force, struct fault *why)
 {
     const bool shared = replaced_is_shared(file->path);
@@ -72,6 +93,11 @@ static bool open_there(struct recording_file *file, bool force, struct fault *wh
         return fault(
             why, "cannot write %s: it is a symbolic link, in a folder that everyone can write to; name another file",
             file->path);
+    if (file->fd < 0 && errno == EACCES) {
+        if (!may_replace(file, force, why))
+            return false;
+        file->fd = open_read_only(file->path, shared);
+    }
     if (file->fd < 0)
         return fault(why, "cannot write %s: %s", file->path, strerror(errno));
     return may_replace(file, force, why);

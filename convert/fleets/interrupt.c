@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t recording, empty; /* file descriptors */
+static volatile sig_atomic_t recording, empty; /* file descriptors; -1: there is none */
 static volatile sig_atomic_t pipe_may_end;     /* the writer of the pipe got the signal, too, and may end the pipe */
 
 /* Puts an empty file in the place of the recording: a reader that waits for the recording finds its end. */
@@ -44,4 +44,9 @@ void interrupt_ends(int fd)
     take_signal(SIGTERM);
     take_signal(SIGINT);
     take_signal(SIGHUP);
+}
+
+void interrupt_over(void)
+{
+    recording = -1;
 }

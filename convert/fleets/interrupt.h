@@ -14,4 +14,8 @@
  * at standard error does not end the program. Call this once. */
 void interrupt_ends(int fd);
 
+/* The recording was read to its end, and the number of `fd` may be that of another file from now on. The next signal
+ * does nothing, and the one after that ends the program. */
+void interrupt_over(void);
+
 #endif

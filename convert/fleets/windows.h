@@ -10,7 +10,8 @@
  * A look counts in the window of its own time. The CPU owner holds looks back, so a window stays open for a while after
  * its end: WINDOW_WAIT_NS of the recording's time. What comes later than that has no look of its own (EVENT_LATE_CPU),
  * and counts in the oldest window that is open. So no window loses anything, and the sums of all windows are the sums
- * of the recording. Memory holds the open windows only, which are two or three. */
+ * of the recording, but for a run's ends (model/wall.h). The windows in memory are the open ones, which are two or
+ * three. The tables still hold every stack and every thread of the recording so far. */
 #ifndef PYREEL_CONVERT_FLEETS_WINDOWS_H
 #define PYREEL_CONVERT_FLEETS_WINDOWS_H
 

@@ -145,7 +145,8 @@ def test_threads_that_do_not_run_are_left_out(runs, tmp_path):
     (["--sort", "name"], "'name'"),
     (["--style", "austin"], "'austin'"),
     *[(["--style", "tachyon", *more], "leave out --roots, --ids") for more in
-      (["--ids"], ["--roots", "none"], ["--no-threads"], ["--functions"], ["--columns"], ["--full-paths"], ["--opcodes"])]])
+      (["--ids"], ["--roots", "none"], ["--no-threads"], ["--functions"], ["--columns"], ["--full-paths"], ["--opcodes"],
+       ["--sort", "stack"])]])
 def test_misuse_says_why(runs, tmp_path, options, words):
     ended = convert("collapsed", runs[0], *options, "-o", tmp_path / "out")
     assert (ended.code, ended.output) == (2, b"") and words in ended.messages

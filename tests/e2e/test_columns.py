@@ -207,12 +207,16 @@ def test_gil_of_a_thread_that_spins_alone_is_its_wall(stopped):
 
 
 def test_locks_of_a_fight_fill_the_time(fight):
-    """One thread has the lock at each moment, and all others wait for the lock."""
+    """At most one thread has the lock at each moment, and all others wait for the lock. On a busy machine, nobody has the
+    lock while the thread that is next has no processor. The thread that gave the lock away waits for that thread then, not
+    for the lock."""
     names = list(fight.truth["lives"])
     held, waited, wall = (sum(total(fight.rows, column, thread=name) for name in names)
                           for column in ("gil", "gil_wait", "wall"))
-    assert held == pytest.approx(max(fight.truth["lives"].values()), rel=0.1)
-    assert held + waited == pytest.approx(wall, rel=0.1)
+    used = sum(fight.truth["cpu"][name] for name in names)  # a thread that spins has the lock
+    life = max(fight.truth["lives"].values())
+    assert 0.9 * used <= held <= 1.1 * life, used
+    assert 0.9 * wall - max(0, life - used) <= held + waited <= 1.1 * wall, (life, used)
 
 
 def test_a_thread_is_in_one_interpreter(entered):
@@ -227,19 +231,21 @@ def thread_ids(told):
 
 # ---- cpu ----
 
-def test_cpu_of_each_function_is_its_account(bursts, machine):
+def test_cpu_of_each_function_is_its_account(bursts):
     """A look falls into a burst of one interval, or misses the burst: the count of looks varies no more than a Poisson
-    count, so that chance alone moves the sum of N bursts by 1 in the square root of N. 15 % are three times as much.
+    count, so that chance alone moves a sum of N looks by 1 in the square root of N. Three times as much is allowed, and 15 %
+    at least. A recorder on a busy machine has fewer looks than the rate asks for.
     A look cannot tell a thread that has a processor from a thread that waits for a processor. So on a busy machine a
     function may have the share of CPU time that the function has of the wall time, too. On a quiet machine both agree.
-    On a busy machine the bound is wide: no look can tell the two apart."""
+    On a busy machine the bound is wide: no look can tell the two apart. The account says whether the machine was busy."""
     assert 3 / math.sqrt(BURSTS) < 0.15
     work = {name: bursts.truth["wall"][name] for name in "abc"}
     used = sum(bursts.truth["cpu"][name] for name in "abc")
+    busy = sum(work.values()) > 1.1 * used
     for name in work:
         true, share = bursts.truth["cpu"][name], used * work[name] / sum(work.values())
         cpu = total(bursts.rows, "cpu", name)
-        slack = 0.5 if machine == "busy" else 0.15
+        slack = 0.5 if busy else max(0.15, 3 / math.sqrt(bursts.info["reached_hz"] * work[name]))
         assert (1 - slack) * min(true, share) <= cpu <= (1 + slack) * max(true, share), (name, cpu, true, share)
 
 

@@ -95,7 +95,7 @@ def recording_file(python3, program, tmp_path_factory):
 
 def test_a_link_stays_a_link(recording_file, tmp_path):
     real, link = tmp_path / "real.txt", tmp_path / "link.txt"
-    real.write_text("old")
+    real.write_text("old stack 1\n")
     link.symlink_to("real.txt")
     assert convert("collapsed", recording_file, "-o", link).code == 0
     assert link.is_symlink()

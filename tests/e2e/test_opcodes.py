@@ -141,6 +141,7 @@ def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path
             shown[labels["opcode"], labels["opcode_base"]] += values[0]
     assert shown == truth
 
+    out = tmp_path / "out.json"
     succeed(*convert("gecko", path, "--opcodes", "-o", out).command)
     profile = gecko_check.load(out)
     assert gecko_check.problems(profile) == []

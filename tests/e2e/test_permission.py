@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import stat
 
 import pytest
 
@@ -68,6 +69,23 @@ def test_a_command_of_ones_own(python3, program, public):
     ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path, "--", python3, program("dies"), "6")
     assert ended.code == 6, ended
     assert info(path, "--verify")["samples"] > 0
+
+
+def test_a_read_only_file_of_ones_own_needs_force(python3, public):
+    """Root may write each file, so root does not show this."""
+    folder = os.path.join(public, "read-only")
+    os.mkdir(folder)
+    for mode in (0o777, 0o1777):
+        os.chmod(folder, mode)
+        path = os.path.join(folder, f"{mode:o}.pyreel")
+        assert run(*as_nobody(), "sh", "-c", f"echo the only copy > {path}; chmod 444 {path}").code == 0
+        record = [*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path]
+        ended = run(*record, "--", python3, "-c", "1")
+        assert ended.code == 125 and "it is read-only; name another file, or replace it with --force" in ended.messages
+        ended = run(*record, "--force", "--", python3, "-c", "1")
+        assert ended.code == 0, ended
+        assert info(path, "--verify")["ended"] == "the target ended"
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o444
 
 
 def test_root_without_the_capability(start, python3, program, public):

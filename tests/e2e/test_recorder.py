@@ -379,9 +379,9 @@ def test_a_killed_recorder_leaves_what_it_wrote(spinning, start_recorder, tmp_pa
     assert figures["complete"] is False
     assert figures["samples"] > 500, "more than a second of samples was lost"
     for name in CONVERTERS:
-        converted = convert(name, path, "-o", tmp_path / "out")
+        converted = convert(name, path, "-o", tmp_path / name)
         assert converted.code == 0
         assert "warning" in converted.messages and "not complete" in converted.messages
-        assert convert(name, path, "--strict", "-o", tmp_path / "out").code == 1
+        assert convert(name, path, "--strict", "-o", tmp_path / name).code == 1
     assert convert("info", path, "--verify").code == 1
     assert "spin" in functions_of(path)

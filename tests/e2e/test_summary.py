@@ -9,11 +9,13 @@ import pytest
 import environment
 import golden
 from environment import CONVERTERS, PROJECT
+from plain_stream import Bytes, number
 from recording import ALL_TICKS, LIVE, attach, convert, info, run, run_record, succeed
 
 MAGIC, HEAD = 8, 24
 EVENTS, END, SUMMARY = 2, 3, 4
 TOTALS = b"\x8f\x01"  # the tag of the note: kind 7, argument 17
+THREAD_TOTALS = 18 << 3 | 7
 
 # what is recorded: version of Python, options of the recorder, program and its arguments
 CASES = {
@@ -105,6 +107,29 @@ def plain(python3, program, tmp_path_factory):
     return path
 
 
+def with_payload(data, at, size, payload):
+    """The recording with another payload of the block that is there."""
+    head = bytearray(data[at:at + 20])
+    head[12:16] = head[16:20] = len(payload).to_bytes(4, "little")
+    head += zlib.crc32(head + payload).to_bytes(4, "little")
+    return data[:at] + head + payload + data[at + HEAD + size:]
+
+
+def with_most_left_out(data):
+    """The recording with a summary that has the largest number of left-out looks at each thread."""
+    (at, _, size), = [block for block in blocks(data) if block[1] == SUMMARY]
+    notes, payload = Bytes(data[at + HEAD:at + HEAD + size]), b""
+    while notes:
+        tag, fields = notes.number(), notes.bytes()
+        if tag == THREAD_TOTALS:
+            numbers = Bytes(fields)
+            fields = b"".join(map(number, [numbers.number(), numbers.number(), 2**64 - 1]))
+            numbers.number()
+            fields += numbers.data[numbers.at:]
+        payload += number(tag) + number(len(fields)) + fields
+    return with_payload(data, at, size, payload)
+
+
 def with_other_ticks(data):
     """The recording with a summary that has one tick more or less, and is in order otherwise."""
     data = bytearray(data)
@@ -115,9 +140,7 @@ def with_other_ticks(data):
             place += 1
         place += 1
     data[place] ^= 1
-    checksum = zlib.crc32(data[at:at + 20] + data[at + HEAD:at + HEAD + size])
-    data[at + 20:at + HEAD] = checksum.to_bytes(4, "little")
-    return bytes(data)
+    return with_payload(bytes(data), at, size, bytes(data[at + HEAD:at + HEAD + size]))
 
 
 def test_a_summary_that_lies_is_noticed(plain, tmp_path):
@@ -131,6 +154,13 @@ def test_a_summary_that_lies_is_noticed(plain, tmp_path):
     ended = convert("info", path, "--verify")
     assert ended.code == 1
     assert "a summary that contradicts the samples" in ended.messages
+
+
+def test_a_count_that_lies_is_not_shown_as_negative(plain, tmp_path):
+    """JSON as most programs read it holds numbers below 2**63."""
+    path = tmp_path / "lies.pyreel"
+    path.write_bytes(with_most_left_out(plain.read_bytes()))
+    assert {thread["left_out"] for thread in info(path)["threads"]} == {2**63 - 1}
 
 
 def test_a_recording_with_damage_or_without_an_end_is_read(plain, tmp_path):
