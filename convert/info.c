@@ -127,7 +127,7 @@ static json_t *part_json(const struct selection *part)
         return json_null();
     struct text threads = { 0 }; /* a command line may have any bytes */
     if (part->threads)
-        threads.bytes = utf8_clean(part->threads, strlen(part->threads), &threads.size);
+        threads = utf8_clean(text_of(part->threads));
     json_t *all = json_pack("{s:o, s:o, s:o}", "from_s", info_json_seconds(part->from_ns), "to_s",
                             json_end(part->to_ns), "threads", part->threads ? info_json_text(threads) : json_null());
     text_free(threads);

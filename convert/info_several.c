@@ -89,7 +89,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
 void info_several_add_failed(struct info_several *several, const char *path, const char *reason)
 {
     struct info_row *row = add_row(several, path);
-    row->reason.bytes = utf8_clean(reason, strlen(reason), &row->reason.size); /* the path in it may have any bytes */
+    row->reason = utf8_clean(text_of(reason)); /* the path in it may have any bytes */
 }
 
 /* What the recordings that can be shown add up to, ... */
@@ -180,8 +180,7 @@ void info_several_print(struct output *to, const struct info_several *several)
 
 static json_t *row_json(const struct info_row *row)
 {
-    struct text path;
-    path.bytes = utf8_clean(row->path, strlen(row->path), &path.size);
+    const struct text path = utf8_clean(text_of(row->path));
     json_t *all = json_pack("{s:s%}", "file", path.bytes, path.size);
     text_free(path);
     if (is_shown(row))

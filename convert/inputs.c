@@ -93,7 +93,7 @@ static void name_inputs(struct inputs *inputs)
     for (size_t i = 0; i < inputs->count; i++) {
         const char *path = inputs->rows[i].path;
         const struct text name = distinct ? file_name(path) : (struct text){ path + common, strlen(path) - common };
-        inputs->rows[i].name.bytes = utf8_clean(name.bytes, name.size, &inputs->rows[i].name.size);
+        inputs->rows[i].name = utf8_clean(name);
     }
 }
 
@@ -282,13 +282,6 @@ static bool make_first_pass(struct inputs *inputs, const struct selection *selec
 
 /* ---- order ---- */
 
-static int compare_texts(struct text a, struct text b)
-{
-    const size_t common = a.size < b.size ? a.size : b.size;
-    const int order = common ? memcmp(a.bytes, b.bytes, common) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* Compares by the start, recordings without a known start last; then by name, because recordings may have the same
  * start; then by path, because the names of files in other encodings may become the same. */
 static int compare_inputs(const void *one, const void *another)
@@ -296,7 +289,7 @@ static int compare_inputs(const void *one, const void *another)
     const struct input *a = one, *b = another;
     if (a->start_unix_ns != b->start_unix_ns) /* 0, which is not known, - 1 is the largest number */
         return a->start_unix_ns - 1 < b->start_unix_ns - 1 ? -1 : 1;
-    const int order = compare_texts(a->name, b->name);
+    const int order = text_compare(a->name, b->name);
     return order ? order : strcmp(a->path, b->path);
 }
 

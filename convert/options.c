@@ -97,7 +97,7 @@ static bool apply(struct settings *settings, const struct converter *converter, 
         settings->force = true;
         return true;
     case OPTION_MODE:
-        settings->mode = mode_filter_named((struct text){ optarg, strlen(optarg) });
+        settings->mode = mode_filter_named(text_of(optarg));
         return settings->mode != KEPT_AS_RECORDED;
     case OPTION_NO_IDLE:
         settings->no_idle = true;

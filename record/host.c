@@ -10,13 +10,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static struct text text_of(const char *string)
-{
-    size_t size;
-    const char *cleaned = utf8_clean(string, strlen(string), &size);
-    return (struct text){ cleaned, size };
-}
-
 /* The name of the processor, from /proc/cpuinfo on x86. Empty on other architectures. */
 static struct text processor_name(void)
 {
@@ -28,7 +21,7 @@ static struct text processor_name(void)
         if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
         line[strcspn(line, "\n")] = '\0';
-        name = text_of(colon + 1 + strspn(colon + 1, " "));
+        name = utf8_clean(text_of(colon + 1 + strspn(colon + 1, " ")));
     }
     if (file)
         fclose(file);
@@ -40,9 +33,9 @@ void host_describe(struct recording *recording)
     struct utsname system;
     struct sysinfo memory;
     uname(&system);
-    recording->host = text_of(system.nodename);
-    recording->kernel = text_of(system.release);
-    recording->machine = text_of(system.machine);
+    recording->host = utf8_clean(text_of(system.nodename));
+    recording->kernel = utf8_clean(text_of(system.release));
+    recording->machine = utf8_clean(text_of(system.machine));
     recording->processor = processor_name();
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     recording->processors = processors > 0 ? (uint32_t)processors : 0;

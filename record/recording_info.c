@@ -24,7 +24,7 @@ static uint64_t time_unit_ns(uint64_t interval_ns)
 
 static struct text name(const char *const *names, size_t which)
 {
-    return (struct text){ names[which], strlen(names[which]) };
+    return text_of(names[which]);
 }
 
 void recording_info_describe(struct recording *recording, const struct options *options, char **argv, uint64_t start_ns)

@@ -75,7 +75,7 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
         uint64_t value;
         memcpy(&value, (const char *)&counted + rows[i].offset, sizeof(value));
         if (value > 0 || !rows[i].rare)
-            counters_set(&list, (struct text){ rows[i].name, strlen(rows[i].name) }, value, NULL);
+            counters_set(&list, text_of(rows[i].name), value, NULL);
     }
     return list;
 }

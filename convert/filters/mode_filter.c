@@ -21,7 +21,7 @@ static const struct {
 enum kept_mode mode_filter_named(struct text name)
 {
     for (size_t i = KEPT_WALL; i < countof(modes); i++)
-        if (strlen(modes[i].name) == name.size && memcmp(modes[i].name, name.bytes, name.size) == 0)
+        if (text_equal(text_of(modes[i].name), name))
             return (enum kept_mode)i;
     return KEPT_AS_RECORDED;
 }

@@ -52,11 +52,10 @@ bool selection_has_thread(const struct selection *selection, const struct tables
         return true;
     const struct thread *thread = &tables->threads[number].thread;
     const struct text name = tables_thread_name(tables, number);
-    for (const char *word = selection->threads; word; word = strchr(word, ',')) {
-        word += *word == ',';
-        if (is_meant((struct text){ word, strcspn(word, ",") }, thread, name))
+    const char *list = selection->threads;
+    for (struct text word; text_take_word(&list, &word);)
+        if (is_meant(word, thread, name))
             return true;
-    }
     return false;
 }
 

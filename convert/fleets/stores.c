@@ -50,7 +50,7 @@ static uint64_t deep_of(const struct store_profile *profile)
     return profile->written.deep_samples;
 }
 
-static uint64_t text_of(const struct store_profile *profile)
+static uint64_t longest_text_of(const struct store_profile *profile)
 {
     return profile->written.longest_text;
 }
@@ -100,7 +100,7 @@ static const struct limit {
       "set the clock of the machine that records" },
     { STORE_PYROSCOPE, "cuts the leaf side of stacks deeper than 1000 frames", deep_of, "samples", 0, false,
       "--max-depth 1000 keeps the leaf side and the root side" },
-    { STORE_PYROSCOPE, "cuts the beginning of names", text_of, "bytes", 65535, false, NULL },
+    { STORE_PYROSCOPE, "cuts the beginning of names", longest_text_of, "bytes", 65535, false, NULL },
     { STORE_PYROSCOPE, "ignores labels with numbers (thread_id, pid, interpreter, task_id)", numbers_of, "labels", 0,
       false, "--labels thread,task leaves them out" },
     { STORE_PARCA, REFUSES, file_bytes_of, "bytes in the file", 64 << 20, true, NULL },

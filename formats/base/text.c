@@ -11,6 +11,27 @@ bool text_equal(struct text a, struct text b)
     return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
+struct text text_of(const char *string)
+{
+    return (struct text){ string, strlen(string) };
+}
+
+int text_compare(struct text a, struct text b)
+{
+    const size_t common = a.size < b.size ? a.size : b.size;
+    const int order = common ? memcmp(a.bytes, b.bytes, common) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+bool text_take_word(const char **list, struct text *word)
+{
+    if (!*list)
+        return false;
+    *word = (struct text){ *list, strcspn(*list, ",") };
+    *list = word->bytes[word->size] ? *list + word->size + 1 : NULL;
+    return true;
+}
+
 bool text_begins(struct text text, struct text start)
 {
     return text.size >= start.size && memcmp(text.bytes, start.bytes, start.size) == 0;

@@ -19,6 +19,16 @@ struct text {
 /* Whether two texts have the same bytes. */
 bool text_equal(struct text a, struct text b);
 
+/* The bytes of a string, borrowed. */
+struct text text_of(const char *string);
+
+/* Compares as bytes; a text comes before its continuations. Less than 0, 0, or more than 0, as memcmp(). */
+int text_compare(struct text a, struct text b);
+
+/* Takes the first word of a list that has commas between its words, and moves *list behind the comma: to NULL behind
+ * the last word. False when *list is NULL. The empty list has one word, which is empty. */
+bool text_take_word(const char **list, struct text *word);
+
 /* Whether the text begins with these bytes. */
 bool text_begins(struct text text, struct text start);
 

@@ -79,21 +79,20 @@ size_t utf8_put(char *to, uint32_t code_point)
     return length;
 }
 
-char *utf8_clean(const char *bytes, size_t size, size_t *result_size)
+struct text utf8_clean(struct text bytes)
 {
-    char *clean = alloc_zeroed(size * 4 + 1, 1);
+    char *clean = alloc_zeroed(bytes.size * 4 + 1, 1);
     size_t used = 0;
-    for (size_t i = 0; i < size;) {
-        const size_t length = sequence_length((const unsigned char *)bytes + i, size - i);
+    for (size_t i = 0; i < bytes.size;) {
+        const size_t length = sequence_length((const unsigned char *)bytes.bytes + i, bytes.size - i);
         if (length == 0) {
-            used += put_escaped(clean + used, (unsigned char)bytes[i]);
+            used += put_escaped(clean + used, (unsigned char)bytes.bytes[i]);
             i++;
             continue;
         }
-        memcpy(clean + used, bytes + i, length);
+        memcpy(clean + used, bytes.bytes + i, length);
         used += length;
         i += length;
     }
-    *result_size = used;
-    return clean;
+    return (struct text){ clean, used };
 }

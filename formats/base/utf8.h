@@ -3,8 +3,8 @@
 #ifndef PYREEL_FORMATS_BASE_UTF8_H
 #define PYREEL_FORMATS_BASE_UTF8_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "formats/base/text.h"
+
 #include <stdint.h>
 
 /* Whether the bytes are UTF-8 without surrogates and without NUL. */
@@ -16,8 +16,8 @@ bool utf8_valid(const char *bytes, size_t size);
  * become U+FFFD. */
 size_t utf8_put(char *to, uint32_t code_point);
 
-/* Copies bytes that should be UTF-8. Each byte that is not becomes "\xNN". Returns a string of *result_size bytes that
- * the caller frees. */
-char *utf8_clean(const char *bytes, size_t size, size_t *result_size);
+/* Copies bytes that should be UTF-8. Each byte that is not becomes "\xNN". Returns an owned text with a NUL behind it.
+ */
+struct text utf8_clean(struct text bytes);
 
 #endif

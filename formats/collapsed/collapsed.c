@@ -244,19 +244,27 @@ static void label_ends(struct collapsed *collapsed)
 
 /* ---- root frames ---- */
 
+static unsigned root_named(struct text name)
+{
+    for (size_t i = 0; i < countof(root_names); i++)
+        if (text_equal(text_of(root_names[i].name), name))
+            return root_names[i].root;
+    return 0;
+}
+
 bool collapsed_roots_named(const char *list, unsigned *roots)
 {
-    *roots = strcmp(list, "none") == 0 ? ROOT_NONE : 0;
-    while (*roots != ROOT_NONE) {
-        const size_t size = strcspn(list, ",");
-        unsigned root = 0;
-        for (size_t i = 0; i < countof(root_names); i++)
-            if (strlen(root_names[i].name) == size && memcmp(root_names[i].name, list, size) == 0)
-                root = root_names[i].root;
+    struct text name;
+    *roots = 0;
+    if (strcmp(list, "none") == 0) {
+        *roots = ROOT_NONE;
+        return true;
+    }
+    while (text_take_word(&list, &name)) {
+        const unsigned root = root_named(name);
+        if (!root)
+            return false;
         *roots |= root;
-        if (!root || list[size] == '\0')
-            return root;
-        list += size + 1;
     }
     return true;
 }
@@ -289,7 +297,7 @@ static uint32_t process_label(struct collapsed *collapsed, const struct process_
         return finish_label(collapsed);
     }
     char *title = program_name_title(row->process.command);
-    put_name(&collapsed->frame, (struct text){ title, strlen(title) });
+    put_name(&collapsed->frame, text_of(title));
     free(title);
     return finish_label(collapsed);
 }
@@ -482,9 +490,7 @@ static struct shown *list_frames(const struct intern *frames)
 
 static int compare_shown(const void *a, const void *b)
 {
-    const struct text left = ((const struct shown *)a)->text, right = ((const struct shown *)b)->text;
-    const int order = memcmp(left.bytes, right.bytes, left.size < right.size ? left.size : right.size);
-    return order ? order : (left.size > right.size) - (left.size < right.size);
+    return text_compare(((const struct shown *)a)->text, ((const struct shown *)b)->text);
 }
 
 static void list_nodes(struct collapsed *collapsed, struct shown *frames)

@@ -39,21 +39,18 @@ bool patterns_add(struct patterns *patterns, const char *expression, struct faul
 static bool fold_named(struct frame_filter *filter, struct text name)
 {
     for (size_t i = 0; i < FRAME_FOLDS; i++)
-        if (strlen(folds[i].name) == name.size && memcmp(folds[i].name, name.bytes, name.size) == 0)
+        if (text_equal(text_of(folds[i].name), name))
             return filter->fold[i] = true;
     return false;
 }
 
 bool frame_filter_fold(struct frame_filter *filter, const char *names)
 {
-    for (;;) {
-        const size_t size = strcspn(names, ",");
-        if (!fold_named(filter, (struct text){ names, size }))
+    struct text name;
+    while (text_take_word(&names, &name))
+        if (!fold_named(filter, name))
             return false;
-        if (names[size] == '\0')
-            return true;
-        names += size + 1;
-    }
+    return true;
 }
 
 /* ---- folding ---- */
@@ -61,7 +58,7 @@ bool frame_filter_fold(struct frame_filter *filter, const char *names)
 static bool starts_with_one(struct text text, const char *const *beginnings)
 {
     for (; *beginnings; beginnings++)
-        if (text.size >= strlen(*beginnings) && memcmp(text.bytes, *beginnings, strlen(*beginnings)) == 0)
+        if (text_begins(text, text_of(*beginnings)))
             return true;
     return false;
 }

@@ -135,7 +135,7 @@ static void add_text(json_t *rows, const char *label, struct text text)
 
 static void add_string(json_t *rows, const char *label, const char *string)
 {
-    add_text(rows, label, (struct text){ string, strlen(string) });
+    add_text(rows, label, text_of(string));
 }
 
 static void add_count(json_t *rows, const char *label, uint64_t count)

@@ -91,7 +91,7 @@ static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker
 static struct text name(const struct gecko_marker *marker)
 {
     const char *known = states[marker->subject].name;
-    return (struct text){ known, strlen(known) };
+    return text_of(known);
 }
 
 static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)

@@ -161,7 +161,7 @@ static void emit_name(struct gecko *gecko, const struct gecko_line *line)
     const struct thread *thread = thread_of(gecko, line);
     if (line->main) {
         const char *title = gecko->processes[line->process].title;
-        emit_text(&gecko->json, "name", (struct text){ title, strlen(title) });
+        emit_text(&gecko->json, "name", text_of(title));
         return;
     }
     const struct text name = gecko_tasks_shared(gecko, line->thread) ? TEXT("other tasks")
@@ -224,8 +224,8 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_name(gecko, line);
     emit_literal(json, "isMainThread", line->main ? "true" : "false");
     emit_literal(json, "processType", "\"default\"");
-    emit_text(json, "processName", (struct text){ process->title, strlen(process->title) });
-    emit_text(json, "pid", (struct text){ process->pid, strlen(process->pid) });
+    emit_text(json, "processName", text_of(process->title));
+    emit_text(json, "pid", text_of(process->pid));
     emit_tid(gecko, line, tids);
     emit_life(json, "processStartupTime", process_row->process.start_ns, "processShutdownTime", process_row->end_ns);
     /* A thread whose end was not seen ended with its process, or before. */

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool starts_with(struct text text, struct text start)
-{
-    return text.size >= start.size && memcmp(text.bytes, start.bytes, start.size) == 0;
-}
-
 static struct text behind(struct text text, size_t size)
 {
     return (struct text){ text.bytes + size, text.size - size };
@@ -64,7 +59,7 @@ void paths_find(struct paths *paths, const struct tables *tables)
 static size_t packages_name(struct text path)
 {
     const struct text name = TEXT("/site-packages/");
-    return starts_with(path, name) || starts_with(path, TEXT("/dist-packages/")) ? name.size : 0;
+    return text_begins(path, name) || text_begins(path, TEXT("/dist-packages/")) ? name.size : 0;
 }
 
 /* The length of the standard library's name at the start of `path`: /lib/python3.N/. Some systems write lib64, and
@@ -72,18 +67,18 @@ static size_t packages_name(struct text path)
 static size_t library_name(struct text path)
 {
     const struct text lib = TEXT("/lib"), python = TEXT("/python3.");
-    if (!starts_with(path, lib))
+    if (!text_begins(path, lib))
         return 0;
     struct text rest = behind(path, lib.size);
     rest = behind(rest, count_digits(rest));
-    if (!starts_with(rest, python))
+    if (!text_begins(rest, python))
         return 0;
     rest = behind(rest, python.size);
     const size_t digits = count_digits(rest);
     rest = behind(rest, digits);
-    if (starts_with(rest, TEXT("t")))
+    if (text_begins(rest, TEXT("t")))
         rest = behind(rest, 1);
-    return digits && starts_with(rest, TEXT("/")) ? path.size - rest.size + 1 : 0;
+    return digits && text_begins(rest, TEXT("/")) ? path.size - rest.size + 1 : 0;
 }
 
 /* The part of `file` behind the last folder that `name` recognises; empty when there is none. */
@@ -104,14 +99,14 @@ enum origin paths_origin(struct text file, struct text *rest)
     if (rest->size > 0)
         return ORIGIN_PACKAGE;
     *rest = behind_last(file, library_name);
-    if (rest->size > 0 || starts_with(file, TEXT("<frozen ")))
+    if (rest->size > 0 || text_begins(file, TEXT("<frozen ")))
         return ORIGIN_LIBRARY;
     return file.size ? ORIGIN_PROGRAM : ORIGIN_UNKNOWN;
 }
 
 static struct text below(struct text file, struct text folder)
 {
-    const bool inside = file.size > folder.size && starts_with(file, folder) && file.bytes[folder.size] == '/';
+    const bool inside = file.size > folder.size && text_begins(file, folder) && file.bytes[folder.size] == '/';
     return inside ? behind(file, folder.size + 1) : (struct text){ 0 };
 }
 
@@ -185,7 +180,7 @@ static struct text module_path(const struct paths *paths, struct text file)
     if (path.size == 0)
         path = below_deepest(paths, file);
     if (path.size == 0)
-        path = starts_with(file, TEXT("/")) ? last_parts(file, 1) : file;
+        path = text_begins(file, TEXT("/")) ? last_parts(file, 1) : file;
     if (text_equal(path, TEXT("__init__.py"))) /* the module is the folder itself */
         path = last_parts(file, 2);
     return behind_other_folders(path);
@@ -199,12 +194,12 @@ static struct text without_end(struct text text, struct text end)
 void paths_put_module(struct bytes *to, const struct paths *paths, struct text file)
 {
     const struct text frozen = TEXT("<frozen ");
-    if (starts_with(file, frozen)) {
+    if (text_begins(file, frozen)) {
         const struct text module = without_end(behind(file, frozen.size), TEXT(">"));
         put_bytes(to, module.bytes, module.size);
         return;
     }
-    if (starts_with(file, TEXT("<"))) {
+    if (text_begins(file, TEXT("<"))) {
         put_bytes(to, file.bytes, file.size);
         return;
     }

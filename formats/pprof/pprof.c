@@ -51,8 +51,8 @@ static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum pprof
 {
     const char *type = pprof_columns[column].type, *unit = pprof_columns[column].unit;
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-    value.type = pprof_tables_string(&pprof->rows.refers, (struct text){ type, strlen(type) });
-    value.unit = pprof_tables_string(&pprof->rows.refers, (struct text){ unit, strlen(unit) });
+    value.type = pprof_tables_string(&pprof->rows.refers, text_of(type));
+    value.unit = pprof_tables_string(&pprof->rows.refers, text_of(unit));
     return value;
 }
 

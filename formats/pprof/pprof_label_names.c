@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/pprof/pprof_label_names.h"
 
-#include <string.h>
+#include "formats/base/text.h"
 
 const struct pprof_label_row pprof_label_rows[PPROF_LABELS] = {
     [LABEL_THREAD] = { "thread", true },
@@ -16,25 +16,23 @@ const struct pprof_label_row pprof_label_rows[PPROF_LABELS] = {
     [LABEL_OPCODE_BASE] = { "opcode_base", true },
 };
 
-static unsigned label_named(const char *name, size_t size)
+static unsigned label_named(struct text name)
 {
     for (unsigned i = 0; i < PPROF_LABELS; i++)
-        if (strlen(pprof_label_rows[i].name) == size && memcmp(pprof_label_rows[i].name, name, size) == 0)
+        if (text_equal(text_of(pprof_label_rows[i].name), name))
             return 1u << i;
     return 0;
 }
 
 bool pprof_label_names_parse(const char *list, unsigned *labels)
 {
+    struct text name;
     *labels = 0;
-    for (const char *name = list;; name++) {
-        const size_t size = strcspn(name, ",");
-        const unsigned label = label_named(name, size);
+    while (text_take_word(&list, &name)) {
+        const unsigned label = label_named(name);
         if (!label)
             return false;
         *labels |= label;
-        name += size;
-        if (!*name)
-            return true;
     }
+    return true;
 }

@@ -94,8 +94,7 @@ static void make_label(const struct pprof_labels *labels, enum pprof_label label
                        struct pprof_tables *refers, Perftools__Profiles__Label *made)
 {
     perftools__profiles__label__init(made);
-    made->key = pprof_tables_string(
-        refers, (struct text){ pprof_label_rows[label].name, strlen(pprof_label_rows[label].name) });
+    made->key = pprof_tables_string(refers, text_of(pprof_label_rows[label].name));
     if (pprof_label_rows[label].is_text) {
         made->str = pprof_tables_string(refers, labels->texts.texts[value]);
         return;

@@ -27,5 +27,5 @@ uint32_t pprof_status_of(uint32_t status)
 
 struct text pprof_status_name(uint32_t number)
 {
-    return (struct text){ names[number], strlen(names[number]) };
+    return text_of(names[number]);
 }

@@ -66,10 +66,9 @@ static bool read_string(struct reading *t)
     t->tables->file_kinds[t->tables->strings] = kind_of(bytes, (size_t)size);
     if (utf8_valid(bytes, (size_t)size))
         return give_string(t, bytes, (size_t)size);
-    size_t clean_size;
-    char *clean = utf8_clean(bytes, (size_t)size, &clean_size);
-    const bool good = give_string(t, clean, clean_size);
-    free(clean);
+    const struct text clean = utf8_clean((struct text){ bytes, (size_t)size });
+    const bool good = give_string(t, clean.bytes, clean.size);
+    text_free(clean);
     return good;
 }
 

@@ -39,16 +39,9 @@ static struct text read_proc(pid_t pid, const char *name)
     return (struct text){ (const char *)bytes.at, bytes.size };
 }
 
-static struct text clean(struct text raw)
-{
-    size_t size;
-    char *cleaned = utf8_clean(raw.bytes, raw.size, &size);
-    return (struct text){ cleaned, size };
-}
-
 static struct text clean_and_free(struct text raw)
 {
-    const struct text cleaned = clean(raw);
+    const struct text cleaned = utf8_clean(raw);
     text_free(raw);
     return cleaned;
 }
@@ -158,7 +151,7 @@ static struct text read_link(pid_t pid, const char *name)
     char path[64], target[4096];
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
     const ssize_t size = readlink(path, target, sizeof(target));
-    return size > 0 ? clean((struct text){ target, (size_t)size }) : (struct text){ 0 };
+    return size > 0 ? utf8_clean((struct text){ target, (size_t)size }) : (struct text){ 0 };
 }
 
 struct text procfs_executable(pid_t pid)

@@ -151,7 +151,7 @@ bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
 static uint32_t define_name(struct codes *codes, uint8_t opcode)
 {
     const char *name = opcode ? codes->layout->opcode_names[opcode].name : NULL;
-    return name ? definitions_string(codes->definitions, (struct text){ name, strlen(name) }) : 0;
+    return name ? definitions_string(codes->definitions, text_of(name)) : 0;
 }
 
 struct code *codes_gone(struct codes *codes)

@@ -334,7 +334,7 @@ static void assert_seen(const struct fake_asyncio *a, const char *seen, const ch
         fail_msg("Python %x%s: '%s' and should be '%s'", l->version, l->free_threaded ? "t" : "", seen, wanted);
 }
 
-static const char *text_of(struct fake_asyncio *a, const struct frames *stack)
+static const char *stack_text(struct fake_asyncio *a, const struct frames *stack)
 {
     size_t used = 0;
     a->text[0] = '\0';
@@ -355,7 +355,7 @@ const char *fake_task_stack(struct fake_asyncio *a, uint64_t task)
     if (!known || known->listed != a->asyncio.tasks.tick)
         return "none";
     if (known->entry && known->entry->settled == a->asyncio.tasks.tick)
-        return text_of(a, &known->entry->emitted);
+        return stack_text(a, &known->entry->emitted);
     snprintf(a->text, sizeof(a->text), "failed: %s",
              known->entry ? event_failure_text(known->entry->cause) : "it was never known");
     return a->text;
@@ -371,7 +371,7 @@ const char *fake_thread_stack(struct fake_asyncio *a, size_t thread)
         if (runs && runs->failed)
             return "failed";
         asyncio_thread_stack(&a->asyncio, (uint32_t)i, &stack);
-        return text_of(a, &stack);
+        return stack_text(a, &stack);
     }
     return "none";
 }

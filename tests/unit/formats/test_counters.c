@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct text text_of(const char *string)
-{
-    return (struct text){ string, strlen(string) };
-}
-
 static void set(struct counters *list, const char *name, uint64_t value)
 {
     struct fault why = { 0 };

@@ -5,7 +5,6 @@
 #include "formats/model/event.h"
 #include "tests/fakes/testing.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -58,12 +57,11 @@ static void cleans_what_is_not(void **state)
 {
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {
-        size_t size = 99;
-        char *clean = utf8_clean(rows[i].bytes, rows[i].size, &size);
-        assert_int_equal(size, strlen(rows[i].clean));
-        assert_memory_equal(clean, rows[i].clean, size + 1);
-        assert_true(utf8_valid(clean, size));
-        free(clean);
+        const struct text clean = utf8_clean((struct text){ rows[i].bytes, rows[i].size });
+        assert_int_equal(clean.size, strlen(rows[i].clean));
+        assert_memory_equal(clean.bytes, rows[i].clean, clean.size + 1);
+        assert_true(utf8_valid(clean.bytes, clean.size));
+        text_free(clean);
     }
 }
 
