@@ -21,7 +21,6 @@
 
 /* One run of a converter. */
 struct run {
-    const struct converter *converter;
     struct conversion conversion;
     void *self;         /* state of the output */
     struct sink output; /* the output, or the mode filter in front; .take NULL: the output takes no events */
@@ -59,7 +58,7 @@ static const struct tables *tables_of(const struct run *run)
 
 static bool splits(const struct run *run)
 {
-    return run->converter->splits && run->converter->splits(&run->conversion.settings);
+    return run->conversion.converter->splits && run->conversion.converter->splits(&run->conversion.settings);
 }
 
 /* The number of samples read from the recording, with the samples that the output does not get. */
@@ -75,7 +74,7 @@ static void show_progress(struct run *run)
         return;
     run->progress_due_ns = now + PROGRESS_NS;
     run->progress_shown = true;
-    fprintf(stderr, "\r%s: %" PRIu64 " samples", run->converter->name, samples_read(run));
+    fprintf(stderr, "\r%s: %" PRIu64 " samples", run->conversion.converter->name, samples_read(run));
     if (run->input_bytes > 0)
         fprintf(stderr, ", %" PRIu64 " %%", source_report(&run->source).bytes * 100 / run->input_bytes);
     fprintf(stderr, "  ");
@@ -93,14 +92,14 @@ static void end_progress(struct run *run)
 /* Whether the mode or the output needs the status of samples. */
 static bool needs_status(const struct run *run)
 {
-    const struct converter *converter = run->converter;
+    const struct converter *converter = run->conversion.converter;
     return mode_filter_selects(&run->mode_filter) || !converter->needs_status ||
            converter->needs_status(&run->conversion.settings);
 }
 
 static struct sink converter_sink(const struct run *run)
 {
-    return (struct sink){ .take = run->converter->take, .self = run->self };
+    return (struct sink){ .take = run->conversion.converter->take, .self = run->self };
 }
 
 static bool take_owned(void *self, struct event *event, struct fault *why)
@@ -116,7 +115,7 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
 /* The output without the mode filter. Who needs no status needs no CPU time. */
 static struct sink unfiltered_output(struct run *run)
 {
-    if (run->converter->places_cpu && needs_status(run))
+    if (run->conversion.converter->places_cpu && needs_status(run))
         return (struct sink){ .take = take_owned, .self = run };
     return converter_sink(run);
 }
@@ -233,8 +232,8 @@ static void warn_of_damage(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->report.damage;
-    fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->converter->name, conversion->settings.input,
-            damage->first.text);
+    fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->conversion.converter->name,
+            conversion->settings.input, damage->first.text);
     if (damage->bytes > 0)
         fprintf(stderr, "; %" PRIu64 " bytes are skipped", damage->bytes);
     warn_of_loss(run);
@@ -245,8 +244,9 @@ static void warn_of_damage(const struct run *run)
 static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
-    fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable", run->converter->name,
-            conversion->settings.input, conversion->report.ending, (double)tables_of(run)->last_ns / 1e9);
+    fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable",
+            run->conversion.converter->name, conversion->settings.input, conversion->report.ending,
+            (double)tables_of(run)->last_ns / 1e9);
     if (conversion->report.ended || conversion->report.damage.cut)
         warn_of_loss(run);
     fprintf(stderr, "\n");
@@ -276,14 +276,14 @@ static void warn_of_unknown(const struct run *run)
     if (run->mode_filter.unknown > 0)
         fprintf(stderr,
                 "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that %s needs and are left out\n",
-                run->converter->name, run->mode_filter.unknown,
+                run->conversion.converter->name, run->mode_filter.unknown,
                 run->conversion.tables.samples + run->mode_filter.dropped, mode_filter_name(&run->mode_filter));
 }
 
 /* Warns that numbers of samples stand for different times. */
 static void warn_of_rates(const struct run *run)
 {
-    const struct converter *converter = run->converter;
+    const struct converter *converter = run->conversion.converter;
     const bool only_counts = converter->only_counts && converter->only_counts(&run->conversion.settings);
     if (only_counts && tables_intervals_differ(&run->conversion.tables))
         fprintf(stderr,
@@ -297,7 +297,7 @@ static void warn_of_no_opcodes(const struct run *run)
     const struct conversion *conversion = &run->conversion;
     if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
         fprintf(stderr, "%s: warning: %s has no instructions to show; record again with pyreel-record --opcodes\n",
-                run->converter->name, conversion->settings.input);
+                run->conversion.converter->name, conversion->settings.input);
 }
 
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
@@ -335,18 +335,23 @@ static bool leave_out(struct run *run, struct fault *why)
     if (run->inputs.count == 1 || run->stopped)
         return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
     end_progress(run);
-    fprintf(stderr, "%s: warning: %s is left out: %s\n", run->converter->name, run->conversion.settings.input,
-            cause.text);
+    fprintf(stderr, "%s: warning: %s is left out: %s\n", run->conversion.converter->name,
+            run->conversion.settings.input, cause.text);
     run->whole = false;
     run->merge.cut = true;
     return true;
 }
 
-/* Reads the sums that the recording has, if they are all that the output shows. */
+/* Whether the sums of the recording are all that the output shows. */
+static bool shows_sums(const struct run *run)
+{
+    return run->conversion.converter->sums && !run->merging;
+}
+
+/* Reads the sums that the recording has, if they suffice. */
 static bool read_sums(struct run *run)
 {
-    return run->converter->sums && !run->merging && !run->conversion.settings.strict &&
-           source_sums(&run->source, &run->conversion.tables);
+    return shows_sums(run) && !run->conversion.settings.strict && source_sums(&run->source, &run->conversion.tables);
 }
 
 /* Counts sums that contradict the samples as damage. Only a whole recording can be checked. */
@@ -354,17 +359,18 @@ static void check_sums(struct run *run)
 {
     const struct source_report report = source_report(&run->source);
     const struct tables *tables = &run->conversion.tables;
-    if (run->converter->sums && !run->merging && run->conversion.settings.strict && report.complete &&
-        !source_is_damaged(&run->source) && !source_agrees(&run->source, tables))
+    if (shows_sums(run) && run->conversion.settings.strict && report.complete && !source_is_damaged(&run->source) &&
+        !source_agrees(&run->source, tables))
         source_forgive(&run->source, "a summary that contradicts the samples");
 }
 
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
-        .runs = run->converter->runs && !run->merging && !splits(run),
+        .runs = run->conversion.converter->runs && !run->merging && !splits(run),
         .without_status = !needs_status(run),
-        .without_stands = run->converter->only_counts && run->converter->only_counts(&run->conversion.settings),
+        .without_stands = run->conversion.converter->only_counts &&
+                          run->conversion.converter->only_counts(&run->conversion.settings),
         .file_bytes = run->input_bytes,
     };
     const struct sink sink = { .take = take_event, .self = run };
@@ -397,7 +403,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
         return false;
     }
     if (!run->self) {
-        run->self = run->converter->start(conversion);
+        run->self = run->conversion.converter->start(conversion);
         run->output = mode_filter_selects(&run->mode_filter) ? (struct sink){ .take = take_kept, .self = run }
                                                              : unfiltered_output(run);
     }
@@ -444,13 +450,13 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
     tables_end_taking(&conversion->tables);
-    return run->converter->finish(run->self, why);
+    return run->conversion.converter->finish(run->self, why);
 }
 
 static void drop(struct run *run)
 {
     if (run->self)
-        run->converter->drop(run->self);
+        run->conversion.converter->drop(run->self);
     merge_free(&run->merge);
     mode_filter_free(&run->mode_filter);
     cpu_owner_free(&run->conversion.cpu_owner);
@@ -474,7 +480,7 @@ static int convert(struct run *run)
     struct conversion *conversion = &run->conversion;
     const struct settings *settings = &conversion->settings;
     struct fault why = { 0 };
-    char *path = output_path_make(settings, run->converter);
+    char *path = output_path_make(settings, run->conversion.converter);
     bool good = open_and_read(run, path, &why);
     if (!good)
         output_abandon(&conversion->output);
@@ -487,7 +493,7 @@ static int convert(struct run *run)
         warn_of_rates(run);
         warn_of_no_opcodes(run);
     } else {
-        fprintf(stderr, "%s: %s\n", run->converter->name, why.text);
+        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
     }
     const bool fine = (run->whole || !settings->strict) && !conversion->refused;
     drop(run);
@@ -497,8 +503,7 @@ static int convert(struct run *run)
 
 static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
 {
-    *run = (struct run){ .converter = converter, .conversion.settings = *settings, .whole = true };
-    run->conversion.converter = converter;
+    *run = (struct run){ .conversion.converter = converter, .conversion.settings = *settings, .whole = true };
     run->conversion.inputs = &run->inputs;
     run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
@@ -534,10 +539,10 @@ static bool list_recording(const struct converter *converter, const struct setti
 static bool write_list(struct run *run, void *list, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
-    char *path = output_path_make(&conversion->settings, run->converter);
+    char *path = output_path_make(&conversion->settings, run->conversion.converter);
     bool good = conversion_open(conversion, path, why);
     if (good) {
-        conversion->tables.samples = run->converter->listing->write(list, conversion);
+        conversion->tables.samples = run->conversion.converter->listing->write(list, conversion);
         good = conversion_close(conversion, run->self, path, conversion->tables.samples, why);
     }
     free(path);

@@ -49,7 +49,7 @@ enum option_set {
     FILTERS_SAMPLES = 1 << 16, /* every converter takes them: options of one converter that leave out samples */
 };
 
-/* What the converter makes of several recordings. */
+/* How a converter treats several recordings. */
 enum several {
     SEVERAL_REFUSED,
     SEVERAL_MERGED, /* one profile */

@@ -6,6 +6,7 @@
 #include "convert/info_several.h"
 #include "convert/info_tasks.h"
 #include "convert/info_threads.h"
+#include "convert/loss.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
 #include "formats/model/exactness.h"
@@ -303,7 +304,7 @@ static void print_damage(struct output *to, const struct info *info)
 {
     const struct damage *damage = &info->conversion->report.damage;
     const struct tables *tables = &info->conversion->tables;
-    if (!damage->bytes && !damage->blocks && !damage->duplicates && !tables->missing)
+    if (!loss_is_damage(&info->conversion->report, tables))
         return;
     output_format(to, "%-11s %" PRIu64 " bytes skipped, %s%" PRIu64 " samples lost", "damage", damage->bytes,
                   tables->missing_estimated ? "about " : "", tables->missing);

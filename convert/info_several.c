@@ -3,6 +3,7 @@
 
 #include "convert/info_json.h"
 #include "convert/inputs.h"
+#include "convert/loss.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What adds up. */
+/* The numbers of a recording that add up. */
 struct sums {
     uint64_t duration_ns, samples, ticks, threads, missed, failed, bytes;
 };
@@ -73,7 +74,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
     row->json = json;
     row->interval_ns = tables->recording.interval_ns;
     row->complete = report->complete;
-    row->damaged = report->damage.bytes || report->damage.blocks || report->damage.duplicates || tables->missing;
+    row->damaged = loss_is_damage(report, tables);
     row->sums = (struct sums){
         .duration_ns = tables_duration_ns(tables),
         .samples = tables->samples,
@@ -92,7 +93,7 @@ void info_several_add_failed(struct info_several *several, const char *path, con
     row->reason = utf8_clean(text_of(reason)); /* the path in it may have any bytes */
 }
 
-/* What the recordings that can be shown add up to, ... */
+/* The totals of the recordings that can be shown, ... */
 static struct sums add_up(const struct info_several *several)
 {
     struct sums all = { 0 };

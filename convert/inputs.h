@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* What a recording has in common with its copies, and with no other recording. `= {0}` is of no recording. */
+/* The facts that a recording shares with its copies, and with no other recording. `= {0}` is of no recording. */
 struct identity {
     struct text host; /* owned */
     uint64_t start_unix_ns, start_monotonic_ns;

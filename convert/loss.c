@@ -33,3 +33,9 @@ uint64_t loss_of(const struct source_report *report, const struct tables *tables
     const uint64_t said = tables->end.samples < INT64_MAX ? tables->end.samples : INT64_MAX;
     return said > samples ? said - samples : 0;
 }
+
+bool loss_is_damage(const struct source_report *report, const struct tables *tables)
+{
+    const struct damage *damage = &report->damage;
+    return damage->bytes || damage->blocks || damage->duplicates || tables->missing;
+}

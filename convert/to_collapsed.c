@@ -44,7 +44,7 @@ static const struct argument options[] = {
     { 0 },
 };
 
-/* What the options say. */
+/* The values of this program's own options. */
 struct wanted {
     struct collapsed_style style;
     bool sorts;           /* --sort was given */

@@ -49,7 +49,7 @@ static const struct argument options[] = {
     { 0 },
 };
 
-/* What the options say. */
+/* The values of this program's own options. */
 struct wanted {
     struct pprof_style style;
     uint64_t every_ns; /* the length of a window; 0: one file */

@@ -6,9 +6,8 @@
 
 #include <stdlib.h>
 
-#define WAIT_MOST_NS 250000000u /* a look waits for so long; the count's lag is some milliseconds of this */
-#define WAIT_MOST    512        /* looks of one thread that may wait: 50 ms at 10 kHz, and 50 kB */
-#define KEPT_LOOKS   64         /* CPU time of at most so many looks is kept for later looks on a processor */
+#define WAIT_MOST  512 /* looks of one thread that may wait: 50 ms at 10 kHz, and 50 kB */
+#define KEPT_LOOKS 64  /* CPU time of at most so many looks is kept for later looks on a processor */
 
 static struct cpu_thread *thread_of(struct cpu_owner *owner, uint32_t thread)
 {
@@ -94,7 +93,7 @@ static bool take_sample(struct cpu_owner *owner, const struct sample *sample, co
     thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
     thread->waiting[thread->count++] = *sample;
     thread->wall_ns += sample->wall_ns;
-    return (thread->wall_ns < WAIT_MOST_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
+    return (thread->wall_ns < CPU_OWNER_WAIT_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
 }
 
 /* Gives CPU time to a look that was given before. */

@@ -22,7 +22,8 @@
 
 #include "formats/model/sink.h"
 
-#define CPU_OWNER_LATEST 64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
+#define CPU_OWNER_WAIT_NS 250000000u /* a look waits for so long; the count's lag is some milliseconds of this */
+#define CPU_OWNER_LATEST  64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
 
 /* A look that was given to the output, and has less CPU time than wall-clock time. */
 struct cpu_given {

@@ -32,7 +32,7 @@ static inline bool mode_filter_selects(const struct mode_filter *filter)
     return filter->no_idle || (filter->mode != KEPT_AS_RECORDED && filter->mode != KEPT_WALL);
 }
 
-/* What needs the status of samples, for messages: "--mode", "--no-idle" or both. */
+/* The options that need the status of samples, for messages: "--mode", "--no-idle" or both. */
 const char *mode_filter_name(const struct mode_filter *filter);
 
 /* Whether the recording can have the samples of the mode. False with the reason when the recording was made with

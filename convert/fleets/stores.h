@@ -27,7 +27,7 @@ struct store_profile {
     uint64_t start_s, now_s; /* when the profile begins, and the present time, in seconds since 1970 */
 };
 
-/* What a store does with a profile that is over a limit. */
+/* A limit that the profile is over, and the answer of the store. */
 struct store_finding {
     bool refused;     /* the store does not take the profile; otherwise the store takes a part of it */
     bool by_size;     /* a profile with fewer samples is within the limit */

@@ -8,17 +8,16 @@
  *     their time     :07-:15   :15-:30   :30-:41
  *
  * A look counts in the window of its own time. The CPU owner holds looks back, so a window stays open for a while after
- * its end: WINDOW_WAIT_NS of the recording's time. What comes later than that has no look of its own (EVENT_LATE_CPU),
- * and counts in the oldest window that is open. So no window loses anything, and the sums of all windows are the sums
- * of the recording, but for a run's ends (model/wall.h). The windows in memory are the open ones, which are two or
- * three. The tables still hold every stack and every thread of the recording so far. */
+ * its end: CPU_OWNER_WAIT_NS of the recording's time. CPU time that comes later than that has no look of its own
+ * (EVENT_LATE_CPU), and counts in the oldest window that is open. So no window loses anything, and the sums of all
+ * windows are the sums of the recording, but for a run's ends (model/wall.h). The windows in memory are the open ones,
+ * which are two or three. The tables still hold every stack and every thread of the recording so far. */
 #ifndef PYREEL_CONVERT_FLEETS_WINDOWS_H
 #define PYREEL_CONVERT_FLEETS_WINDOWS_H
 
 #include "formats/base/fault.h"
 #include "formats/model/aggregate.h"
 
-#define WINDOW_WAIT_NS  250000000u /* as long as the CPU owner holds a look back */
 #define WINDOW_LEAST_NS 1000000000u
 
 struct window {

@@ -38,7 +38,7 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": MODEL,
-    "convert/fleets": ("formats/pprof", *MODEL),
+    "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/stream", "formats/tachyon", *MODEL),
 }

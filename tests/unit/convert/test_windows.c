@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows of a recording: which look counts in which window, when a window is due, and names of files. */
+#include "convert/filters/cpu_owner.h"
 #include "convert/fleets/windows.h"
 #include "formats/base/text.h"
 
@@ -60,12 +61,12 @@ static void a_window_waits_for_looks_that_are_held_back(void **state)
     struct windows windows = begin(SECOND);
     look(&windows, 100);
     look(&windows, 400);
-    assert_int_equal(windows_due_ns(&windows, 300 * MS + WINDOW_WAIT_NS - 1), 0);
-    assert_int_equal(windows_due_ns(&windows, 300 * MS + WINDOW_WAIT_NS), 300 * MS);
+    assert_int_equal(windows_due_ns(&windows, 300 * MS + CPU_OWNER_WAIT_NS - 1), 0);
+    assert_int_equal(windows_due_ns(&windows, 300 * MS + CPU_OWNER_WAIT_NS), 300 * MS);
     look(&windows, 200); /* late, and in time */
     assert_next(&windows, 300 * MS, 1000, 0, 300, 2);
     assert_null(windows_next(&windows, 300 * MS));
-    assert_int_equal(windows_due_ns(&windows, 300 * MS + WINDOW_WAIT_NS), 0);
+    assert_int_equal(windows_due_ns(&windows, 300 * MS + CPU_OWNER_WAIT_NS), 0);
     assert_int_equal(windows_due_ns(&windows, 7 * SECOND), 6 * SECOND + 300 * MS);
     assert_next(&windows, 6 * SECOND + 300 * MS, 1001, 300, 1300, 1);
     assert_null(windows_next(&windows, 6 * SECOND + 300 * MS));
