@@ -257,6 +257,19 @@ static Perftools__Profiles__Profile *unpack(const struct bytes *bytes)
     return profile;
 }
 
+/* Writes a profile of `told`, whose rows must be these. Returns the size of the profile. */
+static struct pprof_written assert_story_rows(const struct event *told, size_t told_count,
+                                              const struct pprof_style *style, const char *const *rows, size_t count)
+{
+    struct pprof_written written;
+    struct bytes bytes = write_story(told, told_count, style, &written);
+    Perftools__Profiles__Profile *profile = unpack(&bytes);
+    assert_rows(profile, rows, count);
+    perftools__profiles__profile__free_unpacked(profile, NULL);
+    bytes_free(&bytes);
+    return written;
+}
+
 static void each_stack_is_a_row(void **state)
 {
     (void)state;
@@ -305,12 +318,7 @@ static void with_modules_only_names_differ(void **state)
         "worker 1 1000000 0 0 0: <no Python frames>:0",
     };
     const struct pprof_style style = { .qualify = true };
-    struct pprof_written written;
-    struct bytes bytes = write_story(story, countof(story), &style, &written);
-    Perftools__Profiles__Profile *profile = unpack(&bytes);
-    assert_rows(profile, rows, countof(rows));
-    perftools__profiles__profile__free_unpacked(profile, NULL);
-    bytes_free(&bytes);
+    assert_story_rows(story, countof(story), &style, rows, countof(rows));
 }
 
 /* Columns count from 1 in pprof, and from 0 in a recording. */
@@ -535,12 +543,7 @@ static void the_status_is_a_label_on_request(void **state)
                                         "MainThread 1 1000000 50001 0 0: f:8", "worker 1 1000000 0 0 1000000: f:8",
                                         "worker 1 1500000 0 1500000 0: f:8" };
     const struct pprof_style style = { .chosen_labels = true, .labels = 1u << LABEL_THREAD | 1u << LABEL_STATUS };
-    struct pprof_written written;
-    struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
-    Perftools__Profiles__Profile *profile = unpack(&bytes);
-    assert_rows(profile, rows, countof(rows));
-    perftools__profiles__profile__free_unpacked(profile, NULL);
-    bytes_free(&bytes);
+    assert_story_rows(status_story, countof(status_story), &style, rows, countof(rows));
 }
 
 static void a_label_has_one_name(void **state)
@@ -587,13 +590,8 @@ static void rare_samples_are_the_rest_of_their_threads(void **state)
                                         "MainThread 1 1000000 0 0 0: <rest>:0", "worker 2 2000000 0 0 0: <rest>:0" };
     static const char *const labels[] = { MAIN "task=fetch task_id=1 3", MAIN "2", LOST "1" };
     const struct pprof_style style = { .min_count = 2 };
-    struct pprof_written written;
-    struct bytes bytes = write_story(story, countof(story), &style, &written);
-    Perftools__Profiles__Profile *profile = unpack(&bytes);
-    assert_rows(profile, rows, countof(rows));
+    const struct pprof_written written = assert_story_rows(story, countof(story), &style, rows, countof(rows));
     assert_int_equal(written.samples, countof(rows));
-    perftools__profiles__profile__free_unpacked(profile, NULL);
-    bytes_free(&bytes);
     assert_labels(&style, labels, countof(labels));
 }
 
