@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
 #include "convert/viewer/links.h"
+#include "convert/viewer/show.h"
+#include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
@@ -55,25 +63,77 @@ static const char *problem(const struct settings *settings)
     return NULL;
 }
 
+static bool keeps(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return (wanted->open || wanted->serve) && !settings->output;
+}
+
+struct to_gecko {
+    struct conversion *conversion;
+    const struct wanted *wanted;
+    struct gecko *gecko;
+};
+
 static void *start(struct conversion *conversion)
 {
     const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
-    return gecko_start(&conversion->tables, &conversion->output, style);
+    struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->wanted = conversion->settings.wanted;
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
+    return to;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    return gecko_take(self, event, why);
+    struct to_gecko *to = self;
+    return gecko_take(to->gecko, event, why);
 }
 
 static bool finish(void *self, struct fault *why)
 {
-    return gecko_finish(self, why);
+    struct to_gecko *to = self;
+    return gecko_finish(to->gecko, why);
+}
+
+/* Shows the profile, the file `fd`. */
+static bool show(const struct to_gecko *to, int fd, struct fault *why)
+{
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct shown shown = {
+        .program = to->conversion->converter->name,
+        .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
+        .view = to->wanted->view,
+        .profile = { .threads = threads,
+                     .threads_count = gecko_selected_threads(to->gecko, threads),
+                     .own_code = gecko_own_code_category() },
+        .fd = fd,
+        .browser = to->wanted->open,
+        .quiet = to->conversion->settings.quiet,
+    };
+    return show_profile(&shown, why);
+}
+
+static bool after(void *self, const char *path, struct fault *why)
+{
+    const struct to_gecko *to = self;
+    if (!to->wanted->open && !to->wanted->serve)
+        return true;
+    if (!path)
+        return show(to, to->conversion->kept_fd, why);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool good = fd >= 0 ? show(to, fd, why) : fault(why, "cannot read %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return good;
 }
 
 static void drop(void *self)
 {
-    gecko_drop(self);
+    struct to_gecko *to = self;
+    gecko_drop(to->gecko);
+    free(to);
 }
 
 /* A profile begins with its libraries. */
@@ -94,9 +154,11 @@ static const struct converter to_gecko = {
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
+    .keeps = keeps,
     .start = start,
     .take = take,
     .finish = finish,
+    .after = after,
     .drop = drop,
 };
 
