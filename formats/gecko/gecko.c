@@ -69,6 +69,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     uint64_t time = in_units_of_tick(gecko, sample->time_ns);
     if (time < samples->last.time)
         time = samples->last.time;
+    if (samples->count == 0)
+        thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
     gecko_opcodes_take(gecko, sample->stack);
@@ -108,7 +110,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
-    gecko_threads_make_lines(gecko);
+    gecko_lines_make(gecko);
     gecko_opcodes_settle(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
@@ -141,6 +143,6 @@ void gecko_drop(struct gecko *gecko)
     gecko_opcodes_free(&gecko->opcodes);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
-    gecko_threads_free_lines(gecko);
+    gecko_lines_free(&gecko->lines);
     free(gecko);
 }
