@@ -171,10 +171,10 @@ static struct text name_of_thread(const struct gecko *gecko, uint32_t number, st
 
 /* Appends what tells a line from the lines of the same threads: the viewer cuts long names, so this part comes first.
  */
-static void put_distinction(struct bytes *name, const struct lane_thread *lane)
+static void put_distinction(struct bytes *name, const struct lane_thread *lane, bool shared)
 {
     char text[64];
-    if (lane->lanes > 1)
+    if (shared && lane->lanes > 1)
         put_bytes(name, text, (size_t)snprintf(text, sizeof(text), "#%" PRIu32 " ", lane->place));
     if (lane->interpreter)
         put_bytes(name, text, (size_t)snprintf(text, sizeof(text), "interpreter %" PRIu64 ": ", lane->interpreter));
@@ -189,7 +189,7 @@ static char *name_line(const struct gecko *gecko, const struct gecko_line *line,
         const char *title = gecko->lines.processes[line->process].title;
         return alloc_copy(title, strlen(title));
     }
-    put_distinction(&name, lane);
+    put_distinction(&name, lane, gecko_line_is_shared(line));
     if (gecko_line_is_shared(line)) {
         put_plain_name(&name, lane->name);
         put_bytes(&name, text, (size_t)snprintf(text, sizeof(text), ": %zu threads", line->count));
