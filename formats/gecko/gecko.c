@@ -64,11 +64,13 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread;
     struct spool_column *samples = &thread->samples;
-    /* Times are rounded before differences are taken, so errors do not add up. The viewer accepts a time that goes back
-     * but draws nonsense, so such a time is replaced by the one before. */
+    /* Times are rounded before differences are taken, so errors do not add up. The viewer draws nonsense of a time that
+     * goes back, and nothing of a sample at the time of the one before: each sample is at least a unit later. Only
+     * entries that share a line have samples at one time. */
     uint64_t time = in_units_of_tick(gecko, sample->time_ns);
-    if (time < samples->last.time)
-        time = samples->last.time;
+    const uint64_t earliest = samples->count ? samples->last.time + !thread->shared : 0;
+    if (time < earliest)
+        time = earliest;
     if (samples->count == 0)
         thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
