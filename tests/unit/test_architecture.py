@@ -39,7 +39,8 @@ ROOMS = {
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": MODEL,
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
-    "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+    "convert/viewer": MODEL,
+    "convert": ("convert/fleets", "convert/filters", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
