@@ -30,11 +30,6 @@ static json_t *text_value(struct text text)
     return json_stringn(text.size ? text.bytes : "", text.size);
 }
 
-unsigned gecko_own_code_category(void)
-{
-    return CATEGORY_PYTHON;
-}
-
 static json_t *category_value(const struct category *category)
 {
     json_t *subcategories = json_array();
