@@ -20,9 +20,11 @@ enum own_option {
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
-    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
-    { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
-    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
+    { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
+      "use a viewer of your own: http://127.0.0.1:4242\n"
+      "(https://profiler.firefox.com)" },
     { 0 },
 };
 
