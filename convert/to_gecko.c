@@ -93,6 +93,11 @@ static bool take(void *self, struct event *event, struct fault *why)
     return gecko_take(to->gecko, event, why);
 }
 
+static void take_recording(void *self, const struct tables *recording, struct text name)
+{
+    gecko_take_recording(self, recording, name);
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -159,6 +164,7 @@ static const struct converter to_gecko = {
     .keeps = keeps,
     .start = start,
     .take = take,
+    .take_recording = take_recording,
     .finish = finish,
     .after = after,
     .drop = drop,
