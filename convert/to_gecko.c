@@ -95,7 +95,8 @@ static bool take(void *self, struct event *event, struct fault *why)
 
 static void take_recording(void *self, const struct tables *recording, struct text name)
 {
-    gecko_take_recording(self, recording, name);
+    struct to_gecko *to = self;
+    gecko_take_recording(to->gecko, recording, name);
 }
 
 static bool finish(void *self, struct fault *why)
