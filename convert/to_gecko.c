@@ -2,11 +2,13 @@
 #include "convert/convert.h"
 #include "convert/viewer/links.h"
 #include "convert/viewer/show.h"
+#include "convert/viewer/spot.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +77,7 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
+    struct spot spot; /* of the view */
 };
 
 static void *start(struct conversion *conversion)
@@ -83,6 +86,7 @@ static void *start(struct conversion *conversion)
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
+    to->spot.view = to->wanted->view;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }
@@ -90,6 +94,7 @@ static void *start(struct conversion *conversion)
 static bool take(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
+    spot_take(&to->spot, &to->conversion->tables, event);
     return gecko_take(to->gecko, event, why);
 }
 
@@ -105,17 +110,68 @@ static bool finish(void *self, struct fault *why)
     return gecko_finish(to->gecko, why);
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Fills `lines` with the threads of the profile that the view shows: those of the view's spot, else those that are
+ * selected anyway. Returns their number. */
+static size_t lines_to_show(const struct to_gecko *to, uint32_t *lines)
+{
+    uint32_t threads[SPOT_THREADS];
+    const size_t threads_count = spot_threads(&to->spot, threads);
+    size_t count = 0;
+    for (size_t i = 0; i < threads_count; i++) {
+        const size_t line = gecko_line_of(to->gecko, threads[i]);
+        if (line <= UINT32_MAX)
+            lines[count++] = (uint32_t)line;
+    }
+    qsort(lines, count, sizeof(*lines), by_number);
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || lines[i] != lines[i - 1])
+            lines[different++] = lines[i];
+    return different ? different : gecko_selected_threads(to->gecko, lines);
+}
+
+/* What the link says of the profile. `lines` has room for GECKO_SELECTED_MOST. The view opens with the time of its spot
+ * if the rest of the recording is a fifth or more. */
+static struct link_profile profile_to_show(const struct to_gecko *to, uint32_t *lines)
+{
+    const struct spot *spot = &to->spot;
+    const struct tables *tables = &to->conversion->tables;
+    const uint64_t from_ns = tables->recording.from_ns;
+    struct link_profile profile = { .threads = lines, .own_code = gecko_own_code_category() };
+    profile.threads_count = lines_to_show(to, lines);
+    if (spot->total && (spot->to_ns - spot->from_ns) / 4 <= tables_duration_ns(tables) / 5) {
+        profile.from_ns = spot->from_ns > from_ns ? spot->from_ns - from_ns : 0;
+        profile.to_ns = spot->to_ns > from_ns ? spot->to_ns - from_ns : 0;
+    }
+    return profile;
+}
+
+/* The view that is shown: the one that was asked for, unless that would be empty. */
+static enum view view_to_show(const struct to_gecko *to)
+{
+    const char *missing = spot_missing(&to->spot);
+    if (!missing)
+        return to->wanted->view;
+    fprintf(stderr, "%s: warning: the recording has %s; the viewer shows the flame graph\n",
+            to->conversion->converter->name, missing);
+    return VIEW_FLAME;
+}
+
 /* Shows the profile, the file `fd`. */
 static bool show(const struct to_gecko *to, int fd, struct fault *why)
 {
-    uint32_t threads[GECKO_SELECTED_MOST];
+    uint32_t lines[GECKO_SELECTED_MOST];
     const struct shown shown = {
         .program = to->conversion->converter->name,
         .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
-        .view = to->wanted->view,
-        .profile = { .threads = threads,
-                     .threads_count = gecko_selected_threads(to->gecko, threads),
-                     .own_code = gecko_own_code_category() },
+        .view = view_to_show(to),
+        .profile = profile_to_show(to, lines),
         .fd = fd,
         .browser = to->wanted->open,
         .quiet = to->conversion->settings.quiet,
@@ -141,6 +197,7 @@ static void drop(void *self)
 {
     struct to_gecko *to = self;
     gecko_drop(to->gecko);
+    spot_free(&to->spot);
     free(to);
 }
 

@@ -146,22 +146,48 @@ def own_code(profile):
             if names[function] == "spin"}.pop()
 
 
-@pytest.mark.parametrize("view, tab, query", [
-    ("my-code", "flame-graph", {"thread": "0", "transforms": "fg-{}"}),
-    ("gil", "calltree", {"thread": "0", "search": "[waiting for GIL]", "invertCallstack": ""}),
-    ("gc", "calltree", {"thread": "0", "search": "<GC>", "invertCallstack": ""}),
-    ("imports", "flame-graph", {"thread": "0", "search": "importlib"}),
-    ("flame", "flame-graph", {"thread": "0"}),
-    (None, "calltree", {"thread": "0"}),
+@pytest.mark.parametrize("stream, view, tab, query", [
+    ("threads-3.11", "my-code", "flame-graph", {"thread": "0", "transforms": "fg-{}"}),
+    ("threads-3.11", "flame", "flame-graph", {"thread": "0"}),
+    ("threads-3.11", None, "calltree", {"thread": "0"}),
+    ("gc-3.15", "gc", "calltree", {"thread": "0", "search": "<GC>", "invertCallstack": ""}),
+    # from the first import to the end of the last one
+    ("gil-thread-3.15", "imports", "flame-graph", {"thread": "0", "range": "4700u20100", "search": "importlib"}),
 ])
-def test_the_link_opens_a_view(show, view, tab, query):
-    showing = show("--serve", *(["--view", view] if view else []))
+def test_the_link_opens_a_view(show, stream, view, tab, query):
+    showing = show("--serve", *(["--view", view] if view else []), recording=STREAMS / stream / "recording.pyreel")
     link = urllib.parse.urlsplit(showing.link)
     profile = json.loads(gzip.decompress(curl(showing.url).output))
     expected = {key: value.format(own_code(profile)) for key, value in query.items()}
     assert link.path.split("/")[3] == tab
     assert dict(urllib.parse.parse_qsl(link.query, keep_blank_values=True)) == {**expected, "v": "10"}
     assert f"{link.scheme}://{link.netloc}" == VIEWER
+
+
+@pytest.mark.pythons("newest")
+def test_the_lock_is_shown_where_threads_fight_for_it(show, recorded):
+    """Each thread of known.py that waits for the lock is selected, and no sleeper."""
+    showing = show("--serve", "--view", "gil", recording=recorded.path)
+    waits = {}
+    for line in succeed(CONVERTERS["collapsed"], "--weight", "gil_wait", recorded.path).text.splitlines():
+        name = re.sub(r" \(.*", "", line.split(";")[0])
+        waits[name] = waits.get(name, 0) + int(line.rpartition(" ")[2])
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(showing.link).query, keep_blank_values=True))
+    profile = json.loads(gzip.decompress(curl(showing.url).output))
+    if recorded.python.minor < 15:  # no thread says that it waits
+        assert "search" not in query and max(waits.values(), default=0) == 0
+        return
+    selected = [profile["threads"][int(digit, 32)]["name"] for digit in query["thread"]]
+    assert query["search"] == "[waiting for GIL]" and "invertCallstack" in query
+    assert "[waiting for GIL]" in profile["shared"]["stringArray"]
+    print(waits, selected, query)
+
+
+def test_an_empty_view_is_not_shown(show):
+    showing = show("--serve", "--view", "gc")
+    assert urllib.parse.urlsplit(showing.link).path.endswith("/flame-graph/") and "search" not in showing.link
+    assert curl("-o", "/dev/null", showing.url).code == 0
+    assert "warning: the recording has no sample that collects garbage" in showing.ended()[1]
 
 
 @pytest.mark.parametrize("arguments, said", [
