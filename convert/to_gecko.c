@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
 #include "convert/viewer/links.h"
+#include "convert/viewer/show.h"
+#include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
@@ -12,9 +20,11 @@ enum own_option {
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
-    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
-    { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
-    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
+    { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
+      "use a viewer of your own: http://127.0.0.1:4242\n"
+      "(https://profiler.firefox.com)" },
     { 0 },
 };
 
@@ -55,30 +65,83 @@ static const char *problem(const struct settings *settings)
     return NULL;
 }
 
+static bool keeps(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return (wanted->open || wanted->serve) && !settings->output;
+}
+
+struct to_gecko {
+    struct conversion *conversion;
+    const struct wanted *wanted;
+    struct gecko *gecko;
+};
+
 static void *start(struct conversion *conversion)
 {
     const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
-    return gecko_start(&conversion->tables, &conversion->output, style);
+    struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->wanted = conversion->settings.wanted;
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
+    return to;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    return gecko_take(self, event, why);
+    struct to_gecko *to = self;
+    return gecko_take(to->gecko, event, why);
 }
 
 static void take_recording(void *self, const struct tables *recording, struct text name)
 {
-    gecko_take_recording(self, recording, name);
+    struct to_gecko *to = self;
+    gecko_take_recording(to->gecko, recording, name);
 }
 
 static bool finish(void *self, struct fault *why)
 {
-    return gecko_finish(self, why);
+    struct to_gecko *to = self;
+    return gecko_finish(to->gecko, why);
+}
+
+/* Shows the profile, the file `fd`. */
+static bool show(const struct to_gecko *to, int fd, struct fault *why)
+{
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct shown shown = {
+        .program = to->conversion->converter->name,
+        .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
+        .view = to->wanted->view,
+        .profile = { .threads = threads,
+                     .threads_count = gecko_selected_threads(to->gecko, threads),
+                     .own_code = gecko_own_code_category() },
+        .fd = fd,
+        .browser = to->wanted->open,
+        .quiet = to->conversion->settings.quiet,
+    };
+    return show_profile(&shown, why);
+}
+
+static bool after(void *self, const char *path, struct fault *why)
+{
+    const struct to_gecko *to = self;
+    if (!to->wanted->open && !to->wanted->serve)
+        return true;
+    if (!path)
+        return show(to, to->conversion->kept_fd, why);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool good = fd >= 0 ? show(to, fd, why) : fault(why, "cannot read %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return good;
 }
 
 static void drop(void *self)
 {
-    gecko_drop(self);
+    struct to_gecko *to = self;
+    gecko_drop(to->gecko);
+    free(to);
 }
 
 /* A profile begins with its libraries. */
@@ -99,10 +162,12 @@ static const struct converter to_gecko = {
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
+    .keeps = keeps,
     .start = start,
     .take = take,
     .take_recording = take_recording,
     .finish = finish,
+    .after = after,
     .drop = drop,
 };
 

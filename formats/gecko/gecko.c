@@ -142,6 +142,11 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
 }
 
+unsigned gecko_own_code_category(void)
+{
+    return CATEGORY_PYTHON;
+}
+
 void gecko_drop(struct gecko *gecko)
 {
     if (!gecko)

@@ -46,6 +46,15 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
 
+#define GECKO_SELECTED_MOST 64
+
+/* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
+ * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
+size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+
+/* The index of the category of the user's own code. */
+unsigned gecko_own_code_category(void);
+
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);
 
