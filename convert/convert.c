@@ -492,9 +492,11 @@ static int convert(struct run *run)
         warn_of_unknown(run);
         warn_of_rates(run);
         warn_of_no_opcodes(run);
-    } else {
-        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
+        if (conversion->converter->after)
+            good = conversion->converter->after(run->self, path, &why);
     }
+    if (!good)
+        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
     const bool fine = (run->whole || !settings->strict) && !conversion->refused;
     drop(run);
     free(path);
@@ -573,7 +575,11 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct run run;
     int exit_code;
     startup(EXIT_FAILURE);
-    if (options_read(&settings, converter, argc, argv, &exit_code)) {
+    const bool good = options_read(&settings, converter, argc, argv, &exit_code);
+    const int done = good && converter->before ? converter->before(&settings) : -1;
+    if (done >= 0) {
+        exit_code = done;
+    } else if (good) {
         begin(&run, converter, &settings);
         const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
