@@ -71,7 +71,8 @@ struct conversion {
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
     struct output output;
-    void *list; /* with SEVERAL_LISTED and more than one recording; else NULL */
+    int kept_fd; /* the file of a converter that keeps its output; -1: there is none */
+    void *list;  /* with SEVERAL_LISTED and more than one recording; else NULL */
 };
 
 /* The list of a converter with SEVERAL_LISTED. */
@@ -121,6 +122,10 @@ struct converter {
      * conversion->output itself, a file with conversion_open() and conversion_close(), and gets no runs. NULL: no, the
      * output is open from start to finish. */
     bool (*splits)(const struct settings *settings);
+
+    /* Whether the output goes to a temporary file, conversion->kept_fd, for `after` to read, and not to the file of -o.
+     * The file is packed unless the converter never packs. NULL: no. */
+    bool (*keeps)(const struct settings *settings);
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */

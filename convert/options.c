@@ -170,7 +170,9 @@ static const char *problem_of(const struct settings *settings, const struct conv
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)
             return "standard input (-) cannot be one of several recordings; name files";
-    if (converter->suffix && !settings->output && !(converter->splits && converter->splits(settings)))
+    const bool makes_file = !(converter->keeps && converter->keeps(settings)) &&
+                            !(converter->splits && converter->splits(settings));
+    if (converter->suffix && !settings->output && makes_file)
         return "several recordings have no default output; name one with -o FILE";
     return NULL;
 }

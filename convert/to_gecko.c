@@ -3,11 +3,15 @@
 #include "convert/filters/sanitize.h"
 #include "convert/viewer/links.h"
 #include "convert/viewer/share.h"
+#include "convert/viewer/show.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
@@ -172,6 +176,12 @@ static bool streams(const struct settings *settings)
     return wanted->share.upload && !settings->output;
 }
 
+static bool keeps(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return (wanted->open || wanted->serve) && !settings->output;
+}
+
 struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
@@ -190,8 +200,16 @@ static void *start(struct conversion *conversion)
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    const struct to_gecko *to = self;
+    struct to_gecko *to = self;
     return gecko_take(to->gecko, event, why);
+}
+
+/* What links say of the finished profile. `threads` has room for GECKO_SELECTED_MOST. */
+static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *threads)
+{
+    return (struct link_profile){ .threads = threads,
+                                  .threads_count = gecko_selected_threads(to->gecko, threads),
+                                  .own_code = gecko_own_code_category() };
 }
 
 /* With --strict a recording that is not whole is not shared. */
@@ -208,15 +226,19 @@ static bool stream(struct to_gecko *to, struct fault *why)
 {
     struct conversion *conversion = to->conversion;
     const struct share_wishes wishes = wishes_of(&conversion->settings);
-    struct share *share = check_sharing(to, why) ? share_begin(&wishes, &conversion->tables,
-                                                               (struct shown_sources){ 0 }, &conversion->output, why)
-                                                 : NULL;
+    struct share *share = check_sharing(to, why)
+                              ? share_begin(&wishes, &conversion->tables, (struct disclosed_sources){ 0 },
+                                            &conversion->output, why)
+                              : NULL;
     if (!share)
         return false;
-    if (gecko_finish(to->gecko, why))
-        return share_end(share, &conversion->output, &(struct link_profile){ 0 }, why);
-    share_cut(share, &conversion->output);
-    return fault(why, "the profile could not be made; the store has nothing of it");
+    if (!gecko_finish(to->gecko, why)) {
+        share_cut(share, &conversion->output);
+        return false;
+    }
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, threads);
+    return share_end(share, &conversion->output, &profile, why);
 }
 
 static bool finish(void *self, struct fault *why)
@@ -227,15 +249,46 @@ static bool finish(void *self, struct fault *why)
     return streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
 }
 
-/* The profile is in a file. */
+/* Shows the profile, the file `fd`. */
+static bool show(const struct to_gecko *to, int fd, struct fault *why)
+{
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct shown shown = {
+        .program = to->conversion->converter->name,
+        .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
+        .view = to->wanted->view,
+        .profile = link_profile_of(to, threads),
+        .fd = fd,
+        .browser = to->wanted->open,
+        .quiet = to->conversion->settings.quiet,
+    };
+    return show_profile(&shown, why);
+}
+
+/* Sends the profile, the file at `path`. */
+static bool send_file(const struct to_gecko *to, const char *path, struct fault *why)
+{
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, threads);
+    const struct share_wishes wishes = wishes_of(&to->conversion->settings);
+    return check_sharing(to, why) &&
+           share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
+}
+
 static bool after(void *self, const char *path, struct fault *why)
 {
     const struct to_gecko *to = self;
-    const struct share_wishes wishes = wishes_of(&to->conversion->settings);
-    if (!wishes.upload || streams(&to->conversion->settings))
+    if (to->wanted->share.upload)
+        return streams(&to->conversion->settings) || send_file(to, path, why);
+    if (!to->wanted->open && !to->wanted->serve)
         return true;
-    return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, (struct shown_sources){ 0 }, path,
-                                                &(struct link_profile){ 0 }, why);
+    if (!path)
+        return show(to, to->conversion->kept_fd, why);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool good = fd >= 0 ? show(to, fd, why) : fault(why, "cannot read %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return good;
 }
 
 static void drop(void *self)
@@ -266,6 +319,7 @@ static const struct converter to_gecko = {
     .without_input = without_input,
     .before = before,
     .splits = streams,
+    .keeps = keeps,
     .start = start,
     .take = take,
     .finish = finish,

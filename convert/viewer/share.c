@@ -177,12 +177,12 @@ int share_first(const struct share_wishes *wishes)
 /* ---- uploads ---- */
 
 static void say_what_is_shown(const struct share_wishes *wishes, const struct address *server,
-                              const struct tables *tables, struct shown_sources sources)
+                              const struct tables *tables, struct disclosed_sources sources)
 {
     if (wishes->quiet)
         return;
     fprintf(stderr, "%s: uploading to %s; everybody who has the link will see\n", wishes->program, server->url);
-    shown_print(stderr, tables, sources);
+    disclosed_print(stderr, tables, sources);
     if (!wishes->sanitized)
         fprintf(stderr,
                 "    (--sanitize leaves out command lines, the host, users, and the folders above your code)\n");
@@ -196,8 +196,8 @@ static void share_free(struct share *share)
 }
 
 /* Begins an upload. *body is what to write to. */
-static struct share *begin(const struct share_wishes *wishes, const struct tables *tables, struct shown_sources sources,
-                           int *body, struct fault *why)
+static struct share *begin(const struct share_wishes *wishes, const struct tables *tables,
+                           struct disclosed_sources sources, int *body, struct fault *why)
 {
     struct share *share = alloc_zeroed(1, sizeof(*share));
     share->wishes = *wishes;
@@ -213,8 +213,8 @@ static struct share *begin(const struct share_wishes *wishes, const struct table
     return NULL;
 }
 
-struct share *share_begin(const struct share_wishes *wishes, const struct tables *tables, struct shown_sources sources,
-                          struct output *output, struct fault *why)
+struct share *share_begin(const struct share_wishes *wishes, const struct tables *tables,
+                          struct disclosed_sources sources, struct output *output, struct fault *why)
 {
     int body;
     struct share *share = begin(wishes, tables, sources, &body, why);
@@ -354,7 +354,7 @@ static bool fits(int fd, const char *path, const struct share_wishes *wishes, st
                  path, (double)file.st_size / (1 << 20), (double)limit / (1 << 20));
 }
 
-bool share_file(const struct share_wishes *wishes, const struct tables *tables, struct shown_sources sources,
+bool share_file(const struct share_wishes *wishes, const struct tables *tables, struct disclosed_sources sources,
                 const char *path, const struct link_profile *profile, struct fault *why)
 {
     int body;

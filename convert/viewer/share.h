@@ -7,8 +7,8 @@
 #define PYREEL_CONVERT_VIEWER_SHARE_H
 
 #include "convert/viewer/address.h"
+#include "convert/viewer/disclosed.h"
 #include "convert/viewer/links.h"
-#include "convert/viewer/shown.h"
 #include "formats/base/output.h"
 
 /* The most that the Firefox Profiler's store takes. */
@@ -40,8 +40,8 @@ struct share;
 
 /* Says what the profile shows, opens `output`, and begins to send what is written to it. NULL with the reason on
  * failure. */
-struct share *share_begin(const struct share_wishes *wishes, const struct tables *tables, struct shown_sources sources,
-                          struct output *output, struct fault *why);
+struct share *share_begin(const struct share_wishes *wishes, const struct tables *tables,
+                          struct disclosed_sources sources, struct output *output, struct fault *why);
 
 /* The profile is whole: closes the output, waits for the store, and prints the link. `profile` is for the view. False
  * with the reason on failure. Frees the share. */
@@ -51,7 +51,7 @@ bool share_end(struct share *share, struct output *output, const struct link_pro
 void share_cut(struct share *share, struct output *output);
 
 /* Sends a finished file, a gzip'd profile. False with the reason on failure. */
-bool share_file(const struct share_wishes *wishes, const struct tables *tables, struct shown_sources sources,
+bool share_file(const struct share_wishes *wishes, const struct tables *tables, struct disclosed_sources sources,
                 const char *path, const struct link_profile *profile, struct fault *why);
 
 #endif

@@ -16,8 +16,8 @@
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
  * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
- * gecko_threads.c: threads and processes; gecko_tables.c: the tables that threads share; gecko_sources.c: source files;
- * gecko_meta.c: the description of the recording. */
+ * gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line has; gecko_tables.c: the tables that threads
+ * share; gecko_sources.c: source files; gecko_meta.c: the description of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
@@ -41,6 +41,15 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+#define GECKO_SELECTED_MOST 64
+
+/* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
+ * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
+size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+
+/* The index of the category of the user's own code. */
+unsigned gecko_own_code_category(void);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);

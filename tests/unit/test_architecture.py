@@ -26,7 +26,7 @@ ROOMS = {
     "formats/stream": ("formats/codec", *MODEL),
     "formats/frames": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": MODEL,
+    "formats/gecko": ("formats/frames", *MODEL),
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,

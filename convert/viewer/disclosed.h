@@ -5,20 +5,20 @@
  *     2 command lines          such as python3 app.py --user ann
  *     153 files                such as /home/ann/app/app.py
  */
-#ifndef PYREEL_CONVERT_VIEWER_SHOWN_H
-#define PYREEL_CONVERT_VIEWER_SHOWN_H
+#ifndef PYREEL_CONVERT_VIEWER_DISCLOSED_H
+#define PYREEL_CONVERT_VIEWER_DISCLOSED_H
 
 #include "formats/model/tables.h"
 
 #include <stdio.h>
 
 /* Source files whose text is in the profile. */
-struct shown_sources {
+struct disclosed_sources {
     uint64_t count;
     struct text example; /* name of one of the files; borrowed */
 };
 
 /* Prints a line for each kind that the profile has. */
-void shown_print(FILE *to, const struct tables *tables, struct shown_sources sources);
+void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/viewer/shown.h"
+#include "convert/viewer/disclosed.h"
 
 #include "formats/base/alloc.h"
 #include "formats/model/paths.h"
@@ -97,7 +97,7 @@ static struct names tasks(const struct tables *tables)
     return names;
 }
 
-void shown_print(FILE *to, const struct tables *tables, struct shown_sources sources)
+void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources)
 {
     const struct names commands = command_lines(tables), paths = files(tables), lines = threads(tables),
                        works = tasks(tables), texts = { sources.count, sources.example };
