@@ -2,7 +2,7 @@
 #include "convert/convert.h"
 #include "convert/filters/sanitize.h"
 #include "convert/viewer/links.h"
-#include "convert/viewer/share.h"
+#include "convert/sharing/share.h"
 #include "convert/viewer/show.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* In the place of store.c when pyreel is built without libcurl. */
-#include "convert/viewer/store.h"
+#include "convert/sharing/store.h"
 
 #define HOW                                                                                                            \
     "this pyreel was built without libcurl; install libcurl4-openssl-dev (or another libcurl for developers), then "   \

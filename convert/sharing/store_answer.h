@@ -5,8 +5,8 @@
  *
  *     eyJhbGciOi... . eyJwcm9maWxlVG9rZW4iOiJhYmMifQ . 9b2c...
  *                     {"profileToken":"abc"} */
-#ifndef PYREEL_CONVERT_VIEWER_STORE_ANSWER_H
-#define PYREEL_CONVERT_VIEWER_STORE_ANSWER_H
+#ifndef PYREEL_CONVERT_SHARING_STORE_ANSWER_H
+#define PYREEL_CONVERT_SHARING_STORE_ANSWER_H
 
 #include "formats/base/fault.h"
 #include "formats/base/text.h"

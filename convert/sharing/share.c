@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/viewer/share.h"
+#include "convert/sharing/share.h"
 
-#include "convert/viewer/receipt.h"
-#include "convert/viewer/store.h"
-#include "convert/viewer/store_answer.h"
+#include "convert/sharing/receipt.h"
+#include "convert/sharing/store.h"
+#include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/viewer/receipt.h"
+#include "convert/sharing/receipt.h"
 
-#include "convert/viewer/store_answer.h"
+#include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
 
 #include <dirent.h>

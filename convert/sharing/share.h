@@ -3,11 +3,11 @@
  * elsewhere (--link-for). An upload says first what it shows, then sends, keeps the proof of ownership (receipt.h), and
  * prints the link on standard output. When any step fails, the store has no profile: a body that was cut is refused,
  * and a profile whose proof cannot be kept is deleted at once. */
-#ifndef PYREEL_CONVERT_VIEWER_SHARE_H
-#define PYREEL_CONVERT_VIEWER_SHARE_H
+#ifndef PYREEL_CONVERT_SHARING_SHARE_H
+#define PYREEL_CONVERT_SHARING_SHARE_H
 
-#include "convert/viewer/address.h"
-#include "convert/viewer/disclosed.h"
+#include "convert/sharing/address.h"
+#include "convert/sharing/disclosed.h"
 #include "convert/viewer/links.h"
 #include "formats/base/output.h"
 

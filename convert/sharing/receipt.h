@@ -6,8 +6,8 @@
  *
  * The number in the name is made of the server's URL, so stores cannot replace each other's files. Folder and file are
  * made before anything is sent: an upload whose proof cannot be kept does not begin. */
-#ifndef PYREEL_CONVERT_VIEWER_RECEIPT_H
-#define PYREEL_CONVERT_VIEWER_RECEIPT_H
+#ifndef PYREEL_CONVERT_SHARING_RECEIPT_H
+#define PYREEL_CONVERT_SHARING_RECEIPT_H
 
 #include "formats/base/fault.h"
 #include "formats/base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/viewer/store_answer.h"
+#include "convert/sharing/store_answer.h"
 
 #include "formats/base/alloc.h"
 

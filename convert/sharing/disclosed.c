@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/viewer/disclosed.h"
+#include "convert/sharing/disclosed.h"
 
 #include "formats/base/alloc.h"
 #include "formats/model/paths.h"

@@ -10,8 +10,8 @@
  * redirection is followed. The store is not trusted.
  *
  * A build without libcurl has store_absent.c in the place of store.c. */
-#ifndef PYREEL_CONVERT_VIEWER_STORE_H
-#define PYREEL_CONVERT_VIEWER_STORE_H
+#ifndef PYREEL_CONVERT_SHARING_STORE_H
+#define PYREEL_CONVERT_SHARING_STORE_H
 
 #include "formats/base/bytes.h"
 #include "formats/base/fault.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/viewer/store.h"
+#include "convert/sharing/store.h"
 
-#include "convert/viewer/store_answer.h"
+#include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
 

@@ -5,8 +5,8 @@
  *     2 command lines          such as python3 app.py --user ann
  *     153 files                such as /home/ann/app/app.py
  */
-#ifndef PYREEL_CONVERT_VIEWER_DISCLOSED_H
-#define PYREEL_CONVERT_VIEWER_DISCLOSED_H
+#ifndef PYREEL_CONVERT_SHARING_DISCLOSED_H
+#define PYREEL_CONVERT_SHARING_DISCLOSED_H
 
 #include "formats/model/tables.h"
 
