@@ -119,7 +119,7 @@ static char *token_of(const char *link, struct fault *why)
 static bool delete_with(const struct share_wishes *wishes, const struct receipt *receipt, struct fault *why)
 {
     struct address server;
-    if (!address_parse_server(&server, receipt->server, "the server of the upload", why))
+    if (!address_parse_server(&server, receipt->server, "the server", NULL))
         return fault(why, "cannot delete the profile: %s is damaged", receipt->path);
     warn_of_plain_text(wishes, &server);
     const struct store store = store_of(wishes, &server);
