@@ -85,8 +85,12 @@ static struct text public_part(const struct paths *paths, struct text file)
         part = below_project(paths, file);
     if (part.size == 0 && file.size > 0 && file.bytes[0] != '/')
         part = file; /* app.py, <string> */
-    if (part.size == 0 || climbs(part) || text_begins(part, TEXT("<")))
-        part = last_parts(part.size ? part : file, 1); /* <template /home/ann/page.html> */
+    if (part.size == 0 || climbs(part))
+        part = last_parts(file, 1);
+    if (text_begins(part, TEXT("<")) && count_parts(part) > 0) { /* <template /home/ann/page.html> */
+        part = last_parts(part, 1);
+        part.size -= part.size > 0 && part.bytes[part.size - 1] == '>';
+    }
     return part;
 }
 

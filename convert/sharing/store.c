@@ -63,30 +63,47 @@ bool store_exists(struct fault *why)
 
 /* ---- failures ---- */
 
-/* The causes of failures, and what to do about them. A row that shows what libcurl says has %s in its words. */
+/* The variable that names the file of the authorities to trust, by curl's own order. */
+static const char *authorities_variable(void)
+{
+    const char *bundle = getenv("CURL_CA_BUNDLE");
+    return bundle && *bundle ? "CURL_CA_BUNDLE" : "SSL_CERT_FILE";
+}
+
+/* The causes of failures, and what to do about them. */
 static const struct cause {
     CURLcode code;
     const char *words;
     bool quotes; /* what libcurl says stands behind the words */
+    bool trusts; /* the name of authorities_variable() ends the words */
 } causes[] = {
-    { CURLE_COULDNT_RESOLVE_HOST, "the name of the host is not known; check the network, and the URL of --server",
-      false },
-    { CURLE_COULDNT_RESOLVE_PROXY, "the name of the proxy is not known; check the variables https_proxy and http_proxy",
-      false },
-    { CURLE_COULDNT_CONNECT, "no connection; check that the store runs, the network, and the proxy", true },
-    { CURLE_PEER_FAILED_VERIFICATION,
-      "the certificate of the store is not to be trusted. For a store with a certificate of your own, name the file of "
-      "its authority in SSL_CERT_FILE",
-      true },
-    { CURLE_SSL_CACERT_BADFILE, "the file of authorities in SSL_CERT_FILE or CURL_CA_BUNDLE cannot be read", false },
-    { CURLE_SSL_CONNECT_ERROR, "no encrypted connection; does the store speak https at this address?", true },
-    { CURLE_SEND_ERROR, "the store cut the connection; try again", true },
-    { CURLE_RECV_ERROR, "the store cut the connection; try again", true },
-    { CURLE_PARTIAL_FILE, "the store cut its answer; try again", false },
-    { CURLE_GOT_NOTHING, "the store closed the connection without an answer; try again", false },
-    { CURLE_WEIRD_SERVER_REPLY, "the answer is not HTTP; is --server a store of profiles?", false },
-    { CURLE_UNSUPPORTED_PROTOCOL, "the answer is not HTTP/1; is --server a store of profiles?", false },
-    { CURLE_OPERATION_TIMEDOUT, "the store does not answer; try again, or wait longer with --timeout", false },
+    { .code = CURLE_COULDNT_RESOLVE_HOST,
+      .words = "the name of the host is not known; check the network, and the URL of --server" },
+    { .code = CURLE_COULDNT_RESOLVE_PROXY,
+      .words = "the name of the proxy is not known; check the variables https_proxy and http_proxy" },
+    { .code = CURLE_COULDNT_CONNECT,
+      .words = "no connection; check that the store runs, the network, and the proxy",
+      .quotes = true },
+    { .code = CURLE_PEER_FAILED_VERIFICATION,
+      .words = "the certificate of the store is not to be trusted. For a store with a certificate of your own, name "
+               "the file of "
+               "its authority in the variable ",
+      .quotes = true,
+      .trusts = true },
+    { .code = CURLE_SSL_CACERT_BADFILE,
+      .words = "cannot read the file of authorities to trust, which is named by the variable ",
+      .trusts = true },
+    { .code = CURLE_SSL_CONNECT_ERROR,
+      .words = "no encrypted connection; does the store speak https at this address?",
+      .quotes = true },
+    { .code = CURLE_SEND_ERROR, .words = "the store cut the connection; try again", .quotes = true },
+    { .code = CURLE_RECV_ERROR, .words = "the store cut the connection; try again", .quotes = true },
+    { .code = CURLE_PARTIAL_FILE, .words = "the store cut its answer; try again" },
+    { .code = CURLE_GOT_NOTHING, .words = "the store closed the connection without an answer; try again" },
+    { .code = CURLE_WEIRD_SERVER_REPLY, .words = "the answer is not HTTP; is --server a store of profiles?" },
+    { .code = CURLE_UNSUPPORTED_PROTOCOL, .words = "the answer is not HTTP/1; is --server a store of profiles?" },
+    { .code = CURLE_OPERATION_TIMEDOUT,
+      .words = "the store does not answer; try again, or wait longer with --timeout" },
 };
 
 /* The answers of a store that are no success. */
@@ -126,8 +143,9 @@ static bool fail_by_code(const struct request *request, CURLcode code, struct fa
             cause = &causes[i];
     if (!cause)
         return fault(why, "cannot %s %s: %s", request->doing, request->store->server, said);
-    return fault(why, "cannot %s %s: %s%s%s%s", request->doing, request->store->server, cause->words,
-                 cause->quotes ? " (" : "", cause->quotes ? said : "", cause->quotes ? ")" : "");
+    return fault(why, "cannot %s %s: %s%s%s%s%s", request->doing, request->store->server, cause->words,
+                 cause->trusts ? authorities_variable() : "", cause->quotes ? " (" : "", cause->quotes ? said : "",
+                 cause->quotes ? ")" : "");
 }
 
 static bool fail_by_status(const struct request *request, long status, struct fault *why)
@@ -185,11 +203,9 @@ static void add_header(struct request *request, const char *header)
     request->headers = curl_slist_append(request->headers, header);
 }
 
-/* Trusts the authorities that the same variables name for curl. */
 static void choose_authorities(CURL *curl)
 {
-    const char *bundle = getenv("CURL_CA_BUNDLE"), *folder = getenv("SSL_CERT_DIR");
-    const char *file = bundle && *bundle ? bundle : getenv("SSL_CERT_FILE");
+    const char *file = getenv(authorities_variable()), *folder = getenv("SSL_CERT_DIR");
     if (file && *file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, file);
     if (folder && *folder)

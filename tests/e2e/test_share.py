@@ -3,21 +3,20 @@
 
 import gzip
 import json
-import os
 import pathlib
 import random
 import re
 import socket
 import stat
 import subprocess
-import sys
 
 import pytest
 
+import gecko_check
 import made_stream
 import recording
 import store as stores
-from environment import CONVERTERS, PROJECT, RECORD, missing, need_command
+from environment import CONVERTERS, PROJECT, RECORD, missing, need_command, python_of_this_machine
 from recording import ENVIRONMENT, PATIENCE, Ended
 
 RECORDING = pathlib.Path(PROJECT) / "tests" / "streams" / "threads-3.11" / "recording.pyreel"
@@ -413,3 +412,100 @@ def test_link_for(gecko):
     assert "serve the profile with https" in gecko("--link-for", "http://ci.example/p.json.gz").messages
     assert gecko("--link-for", "file:///srv/p.json.gz").code == 2
     assert gecko("--link-for", "https://ci.example/p.json.gz", RECORDING).code == 2
+
+
+# ---- private names ----
+
+MARK = "zanzibar"
+PRIVATE = {
+    "app/main.py": """
+import sys, time
+sys.path[1:1] = [sys.argv[1]]
+import tools.make, pack.mod, threading, json
+def generated(name):
+    space = {}
+    exec(compile("def spin(until):\\n while time.monotonic() < until: sum(range(500))\\nimport time", name, "exec"), space)
+    return space["spin"]
+def main(until):
+    for work in [tools.make.spin, pack.mod.spin, *map(generated, sys.argv[2:-1])]:
+        work(time.monotonic() + 0.15)
+    json.loads(json.dumps(list(range(300000))))
+thread = threading.Thread(target=main, args=(0,), name="worker-1")
+thread.start()
+thread.join()
+""",
+    "app/tools/make.py": "import time\ndef spin(until):\n while time.monotonic() < until: sum(range(500))\n",
+    "venv/lib/python3.99/site-packages/pack/mod.py": "import time\ndef spin(until):\n while time.monotonic() < until: sum(range(500))\n",
+}
+
+
+@pytest.fixture(scope="module", params=["of the program", "of the shell", "above"])
+def private(request, tmp_path_factory):
+    """A recording with MARK as the user, a folder, an argument, a host, and in names of files that are none. The working folder
+    is the program's, that of the packages, or one above all."""
+    python = python_of_this_machine()
+    folder = tmp_path_factory.mktemp("private")
+    home = folder / MARK
+    for name, text in PRIVATE.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    made = [f"/home/{MARK}/gen.py", f"<template /home/{MARK}/page.html>", f"../{MARK}/up.py", f"/{MARK}.d/root.py"]
+    where = {"of the program": home / "app", "of the shell": home / "venv", "above": folder}[request.param]
+    command = [RECORD, "-o", home / "out.pyreel", *recording.ALL_TICKS, "--", *python.command, home / "app" / "main.py",
+               home / "venv/lib/python3.99/site-packages", *made, f"--token={MARK}"]
+    if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode == 0:  # a host of that name
+        command = ["unshare", "--uts", "sh", "-c", f'hostname {MARK}; exec "$@"', "sh", *command]
+    subprocess.run(list(map(str, command)), check=True, cwd=where, timeout=PATIENCE, capture_output=True,
+                   env={**ENVIRONMENT, "USER": MARK, "LOGNAME": MARK, "HOME": str(home)})
+    return home / "out.pyreel"
+
+
+def strings_of(value):
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield key
+            yield from strings_of(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings_of(one)
+    elif isinstance(value, str):
+        yield value
+
+
+def test_sanitize(gecko, open_store, private, tmp_path):
+    whole, clean = tmp_path / "whole.json", tmp_path / "clean.json"
+    assert gecko("-o", whole, private).code == 0
+    marked = [text for text in strings_of(json.loads(whole.read_text())) if MARK in text]
+    assert len(marked) > 5
+    assert gecko("--sanitize", "-o", clean, private).code == 0
+    text = clean.read_text()
+    assert MARK not in text.lower()
+    profile = json.loads(text)
+    assert gecko_check.problems(profile) == []
+    assert not [one for one in strings_of(profile) if one.startswith("/")]
+    names = [profile["shared"]["stringArray"][name] for name in profile["shared"]["sources"]["filename"]]
+    assert {"site-packages/pack/mod.py", "gen.py", "page.html", "up.py", "root.py"} <= set(names), names
+    assert "tools/make.py" in names and "main.py" in names
+    assert any(re.fullmatch(r"lib/python3\.\d+t?/json/decoder\.py", name) for name in names), names
+    assert profile["meta"]["arguments"] == "main.py"
+    assert profile["threads"][0]["processName"] == "main.py"
+    assert len(profile["threads"]) == len(json.loads(whole.read_text())["threads"])
+
+    store = open_store()
+    ended = gecko("--sanitize", "--upload", "--server", store.url, private)
+    assert ended.code == 0, ended
+    said = ended.messages.replace(store.url, "")
+    assert "host" not in said and "--sanitize" not in said and MARK not in said, ended
+    assert store.profile(LINK.fullmatch(ended.text)[1]) == profile
+
+
+def test_sanitized_origins_are_the_same(gecko, private, tmp_path):
+    """What is the program's own, a package's or the standard library's stays so: the categories of all frames."""
+    frames = []
+    for options in ((), ("--sanitize",)):
+        path = tmp_path / f"{len(options)}.json"
+        assert gecko(*options, "-o", path, private).code == 0
+        table = json.loads(path.read_text())["shared"]["frameTable"]
+        frames.append(list(zip(table["category"], table["subcategory"], table["line"])))
+    assert frames[0] == frames[1]
