@@ -241,6 +241,11 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
+static void take_recording(void *self, const struct tables *recording, struct text name)
+{
+    gecko_take_recording(self, recording, name);
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -322,6 +327,7 @@ static const struct converter to_gecko = {
     .keeps = keeps,
     .start = start,
     .take = take,
+    .take_recording = take_recording,
     .finish = finish,
     .after = after,
     .drop = drop,
