@@ -41,7 +41,8 @@ ROOMS = {
     "convert/filters": MODEL,
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": MODEL,
-    "convert": ("convert/fleets", "convert/filters", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+    "convert/sharing": ("convert/viewer", *MODEL),
+    "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
