@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Holds each Firefox Profiler file that a test makes to the rules: recording.run() asks here after each pyreel-gecko."""
+"""Holds each Firefox Profiler file that a test makes to the rules and to the schema: recording.run() asks here after each
+pyreel-gecko."""
 
 import os
 
 import gecko_check
+import gecko_schema
 
 WITH_VALUE = {"-o", "--output", "--threads", "--from", "--to", "--mode"}  # options whose value is the next word
 
@@ -38,6 +40,7 @@ def hold(command, cwd=None):
     path = os.path.join(cwd or ".", path)
     if not os.path.isfile(path):
         return False
-    found = gecko_check.problems(gecko_check.load(path), all_markers="--markers=all" in arguments)
+    profile = gecko_check.load(path)
+    found = gecko_check.problems(profile, all_markers="--markers=all" in arguments) or gecko_schema.problems(profile)
     assert found == [], (command, found[:20])
     return True
