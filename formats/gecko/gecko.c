@@ -71,6 +71,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     const uint64_t earliest = samples->count ? samples->last.time + !thread->shared : 0;
     if (time < earliest)
         time = earliest;
+    if (samples->count == 0)
+        thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
     gecko_opcodes_take(gecko, sample->stack);
@@ -110,7 +112,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
-    gecko_threads_make_lines(gecko);
+    gecko_lines_make(gecko);
     gecko_opcodes_settle(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
@@ -143,6 +145,6 @@ void gecko_drop(struct gecko *gecko)
     gecko_opcodes_free(&gecko->opcodes);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
-    gecko_threads_free_lines(gecko);
+    gecko_lines_free(&gecko->lines);
     free(gecko);
 }
