@@ -99,9 +99,9 @@ def are_numbers(cells):
     return set(map(type, cells)) <= {int, float} and all(map(math.isfinite, cells))
 
 
-def first_back(cells):
+def first_back(cells, rises=operator.lt):
     """The index of the first cell that is not above the one before; None when they rise all the way."""
-    rises = map(operator.lt, cells, itertools.islice(cells, 1, None))
+    rises = map(rises, cells, itertools.islice(cells, 1, None))
     return next((i for i, rise in enumerate(rises, 1) if not rise), None)
 
 
@@ -357,7 +357,7 @@ class Rules:
         for i, thread in enumerate(threads):
             where = f"thread {i}"
             self.check_identity(where, thread)
-            self.check_samples(where, thread.get("samples", {}))
+            self.check_samples(where, thread.get("samples", {}), shared=thread.get("name") == "other tasks")
             self.check_life(where, thread)
             self.check_cpu(where, thread.get("samples", {}))
             self.check_delays(where, thread.get("samples", {}))
@@ -381,7 +381,8 @@ class Rules:
             good = until is None or (is_number(until) and until >= since)
             self.expect(good, f"{where}: {end} is {until!r}, {start} is {since!r}")
 
-    def check_samples(self, where, samples):
+    def check_samples(self, where, samples, shared):
+        """`shared`: samples of many tasks, which may have been at one time."""
         length = samples.get("length")
         for column in ("stack", "time"):
             cells = samples.get(column, [])
@@ -393,7 +394,7 @@ class Rules:
             self.expect(False, f"{where}: a sample has stack {samples['stack'][bad]!r} of {self.size_of('stackTable')}")
         times = samples["time"]
         if self.expect(are_numbers(times), f"{where}: a time is not a number"):
-            back = first_back(times)
+            back = first_back(times, operator.le if shared else operator.lt)
             what = "" if back is None else f"the time {times[back]} after {times[back - 1]}"
             self.expect(back is None, f"{where}: sample {back} has {what}")
             end = self.meta["profilingEndTime"]

@@ -95,8 +95,9 @@ class Profile(dict):
                            {"name": "Idle", "color": "transparent", "subcategories": ["Other"]},
                            {"name": "Other", "color": "grey", "subcategories": ["Other"]}],
             "markerSchema": [{
-                "name": "GILWait", "display": ["marker-chart", "timeline-overview"], "tooltipLabel": "{marker.name}",
-                "tableLabel": "{marker.data.holder}", "chartLabel": "{marker.data.holder}", "colorField": "color",
+                "name": "GILWait", "description": "What it is.", "display": ["marker-chart", "timeline-overview"],
+                "tooltipLabel": "{marker.name}", "tableLabel": "{marker.data.holder}",
+                "chartLabel": "{marker.data.holder}", "colorField": "color",
                 "fields": [{"key": "holder", "label": "Held by", "format": "unique-string"},
                            {"key": "waited", "label": "Waited", "format": "duration"},
                            {"key": "color", "format": "string", "hidden": True}]}],
@@ -402,15 +403,17 @@ OUTPUTS = {
     "b.json.gz": ["--markers=all", "--output=b.json.gz", "a.pyreel"],
     "c.json": ["a.pyreel", "-oc.json"],
     "a.pyreel.json.gz": ["--from", "1", "a.pyreel", "b.pyreel"],
+    "d": ["--from", "a.pyreel", "-o", "d"],
 }
 
 
 @pytest.mark.parametrize("path", OUTPUTS)
 def test_the_output_of_a_command_is_found(path):
-    assert gecko_output.output_of(OUTPUTS[path]) == path
+    assert gecko_output.output_of(OUTPUTS[path], lambda word: word.endswith(".pyreel")) == path
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-o", "-", "a.pyreel"], []], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["-o", "-", "a.pyreel"], ["-o", "/dev/stdout", "a.pyreel"],
+                                       ["--raw-gecko", "-o", "a"], []], ids=" ".join)
 def test_there_may_be_no_output(arguments):
     assert gecko_output.output_of(arguments) is None
 
