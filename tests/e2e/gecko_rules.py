@@ -73,7 +73,7 @@ MOST_MARKERS, MARKERS_SHARE, FEW_BYTES = 20_000, 0.05, 64 * 1024  # a share of a
 COUNTER_POINTS = 4000
 COUNTER_DISPLAY = {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label", "tooltipRows"}
 
-OVERHEADS = ["counters", "expiredMarkerCleaning", "locking", "overhead", "threads"]
+OVERHEADS = ["counters", "expiredMarkerCleaning", "locking", "threads"]
 STATISTICS = {f"{which}{what}" for which in ("max", "min", "mean")
               for what in ("Cleaning", "Counter", "Interval", "Lockings", "Overhead", "Thread")}
 STATISTICS |= {"overheadDurations", "overheadPercentage", "profiledDuration", "samplingCount"}
@@ -196,7 +196,7 @@ class Rules:
         self.expect(max(labels.values()) == 1, f"meta.extra has the sections {sorted(labels.elements())}")
         for entry in itertools.chain.from_iterable(section["entries"] for section in sections):
             value = entry["value"]
-            good = is_text(entry["label"]) and isinstance(value, EXTRA_VALUES.get(entry["format"], ()))
+            good = is_text(entry["label"]) and entry["label"] and isinstance(value, EXTRA_VALUES.get(entry["format"], ()))
             good = good and not isinstance(value, bool) and (is_text(value) if isinstance(value, str) else is_number(value))
             self.expect(good, f"extra row {entry!r}")
 

@@ -188,6 +188,7 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "one section twice": (lambda p: p["meta"]["extra"].append(p["meta"]["extra"][0]), "has the sections"),
     "an extra row": (set_at("meta", "extra", 0, "entries", 0, "value", "12"), "extra row"),
     "an extra number": (set_at("meta", "extra", 0, "entries", 0, {"label": "a", "format": "decimal", "value": float("inf")}), "extra row"),
+    "an extra row without a label": (set_at("meta", "extra", 0, "entries", 0, "label", ""), "extra row"),
     "half a configuration": (without("meta", "configuration", "capacity"), "meta.configuration is"),
     "features": (set_at("meta", "configuration", "features", [1]), "meta.configuration.features"),
     "capacity": (set_at("meta", "configuration", "capacity", -1), "meta.configuration.capacity"),
