@@ -69,7 +69,8 @@ FIELD_KINDS = {
     **dict.fromkeys(["duration", "time", "seconds", "milliseconds", "microseconds", "nanoseconds", "bytes", "percentage",
                      "integer", "decimal", "pid", "tid"], "number"),
 }
-MOST_MARKERS, MARKERS_SHARE, FEW_BYTES = 20_000, 0.05, 64 * 1024  # a share of a small file says nothing
+MOST_MARKERS, MARKERS_SHARE = 20_000, 0.05
+FEW_BYTES = {False: 16 * 1024, True: 512 * 1024}  # in any file, of states and of tasks: tasks stand for tracks
 COUNTER_POINTS = 4000
 COUNTER_DISPLAY = {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label", "tooltipRows"}
 
@@ -507,10 +508,14 @@ class Rules:
             return
         count = sum(thread["markers"]["length"] for thread in self.profile["threads"])
         self.expect(count <= MOST_MARKERS, f"{count} markers are more than {MOST_MARKERS}")
-        size = sum(bytes_of(thread["markers"]) for thread in self.profile["threads"])
-        if size > FEW_BYTES:
-            whole = self.size or bytes_of(self.profile)
-            self.expect(size <= MARKERS_SHARE * whole, f"markers take {size} bytes of {whole}")
+        data = [data for thread in self.profile["threads"] for data in thread["markers"]["data"]]
+        columns = sum(bytes_of(thread["markers"]) for thread in self.profile["threads"]) - bytes_of(data)
+        for tasks, few in FEW_BYTES.items():
+            mine = [one for one in data if self.may_overlap(one) == tasks]
+            size = bytes_of(mine) + columns * len(mine) / max(len(data), 1)
+            if size > few:
+                whole = self.size or bytes_of(self.profile)
+                self.expect(size <= MARKERS_SHARE * whole, f"markers{' of tasks' * tasks} take {size:.0f} bytes of {whole}")
 
     # ---- counters ----
 

@@ -127,9 +127,10 @@ def without(*path):
     return remove
 
 
-def many_markers(count, bytes_each=0):
+def many_markers(count, name="GILWait"):
     def fill(profile):
-        data = {"type": "GILWait", "holder": 1, "waited": 1, "color": "red"}
+        profile["meta"]["markerSchema"].append({**profile["meta"]["markerSchema"][0], "name": "Task"})
+        data = {"type": name, "holder": 1, "waited": 1, "color": "red"}
         markers = profile["threads"][1]["markers"]
         markers.update(data=[data] * count, name=[5] * count, startTime=[20 + i / count for i in range(count)],
                        endTime=[20 + i / count for i in range(count)], phase=[0] * count, category=[0] * count,
@@ -288,7 +289,8 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "a string that is not there": (markers("data", 0, "holder", 6), "holder is 6"),
     "a number that is none": (markers("data", 0, "waited", "1"), "waited is '1'"),
     "too many markers": (many_markers(20_001), "20003 markers are more than 20000"),
-    "markers that are most of the file": (many_markers(2_000), "markers take"),
+    "markers that are most of the file": (many_markers(500), "markers take"),
+    "tasks that are most of the file": (many_markers(10_000, "Task"), "markers of tasks take"),
     "a counter without a name": (set_at("counters", 0, "name", ""), "counter 0: name is ''"),
     "a counter of another process": (set_at("counters", 0, "pid", "43"), "counter 0 is of thread 0, pid '43'"),
     "a counter of no thread": (set_at("counters", 0, "mainThreadIndex", 2), "counter 0 is of thread 2"),
@@ -337,6 +339,12 @@ def test_all_markers_are_many_when_they_are_asked_for():
     profile = Profile()
     many_markers(20_001)(profile)
     assert gecko_check.problems(profile, all_markers=True) == []
+
+
+def test_thousands_of_tasks_are_few():
+    profile = Profile()
+    many_markers(3_000, "Task")(profile)
+    assert gecko_check.problems(profile) == []
 
 
 def test_lives_of_tasks_overlap():
