@@ -611,7 +611,11 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct run run;
     int exit_code;
     startup(EXIT_FAILURE);
-    if (options_read(&settings, converter, argc, argv, &exit_code)) {
+    const bool good = options_read(&settings, converter, argc, argv, &exit_code);
+    const int done = good && converter->before ? converter->before(&settings) : -1;
+    if (done >= 0) {
+        exit_code = done;
+    } else if (good) {
         begin(&run, converter, &settings);
         const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);

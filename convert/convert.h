@@ -111,9 +111,16 @@ struct converter {
     /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
     void (*forget)(void *wanted);
 
-    /* Whether the output is many files, each for a part of the time. The converter then opens and closes each of them
-     * with conversion_open() and conversion_close(), and gets no runs. NULL: no, the output is open from start to
-     * finish. */
+    /* Whether the options ask for something that takes no recording; then none may be missing. NULL: no. */
+    bool (*without_input)(const struct settings *settings);
+
+    /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
+     * code, or -1 to go on with the conversion. NULL: there is nothing to do. */
+    int (*before)(const struct settings *settings);
+
+    /* Whether the output is many files, each for a part of the time, or is none. The converter then opens and closes
+     * conversion->output itself, a file with conversion_open() and conversion_close(), and gets no runs. NULL: no, the
+     * output is open from start to finish. */
     bool (*splits)(const struct settings *settings);
 
     /* Whether the output goes to a temporary file, conversion->kept_fd, for `after` to read, and not to the file of -o.

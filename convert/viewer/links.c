@@ -154,7 +154,7 @@ static void put_indexes(struct bytes *to, const uint32_t *numbers, size_t count)
 /* Appends the tab and its settings. */
 static void put_view(struct bytes *to, enum view view, const struct link_profile *profile)
 {
-    const struct view_row *row = &views[view];
+    const struct view_row *row = &views[profile->lacking ? VIEW_FLAME : view];
     char setting[64];
     put_char(to, '/');
     put_string(to, row->tab);

@@ -20,6 +20,7 @@ struct link_profile {
     const uint32_t *threads; /* indexes of the threads to select, in increasing order */
     size_t threads_count;
     unsigned own_code;       /* index of the category of the user's own code */
+    bool lacking;            /* no sample is such as the view is about; the link then shows the flame graph */
     uint64_t from_ns, to_ns; /* the part of the profile to show, from its start; to_ns 0: all of it */
 };
 

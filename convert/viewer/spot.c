@@ -77,6 +77,53 @@ const char *spot_missing(const struct spot *spot)
     return spot->total ? NULL : missing[spot->view];
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Fills `lines` with the lines of the spot's threads, each once, in increasing order. Returns their number. */
+static size_t find_lines(const struct spot *spot, const struct gecko *gecko, uint32_t *lines)
+{
+    uint32_t threads[SPOT_THREADS];
+    const size_t threads_count = spot_threads(spot, threads);
+    size_t count = 0, different = 0;
+    for (size_t i = 0; i < threads_count; i++) {
+        const size_t line = gecko_line_of(gecko, threads[i]);
+        if (line <= UINT32_MAX)
+            lines[count++] = (uint32_t)line;
+    }
+    qsort(lines, count, sizeof(*lines), by_number);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || lines[i] != lines[i - 1])
+            lines[different++] = lines[i];
+    return different;
+}
+
+/* Whether the time of the spot leaves out a fifth of the recording, or more. */
+static bool is_short(const struct spot *spot, const struct tables *tables)
+{
+    return spot->total && (spot->to_ns - spot->from_ns) / 4 <= tables_duration_ns(tables) / 5;
+}
+
+struct link_profile spot_profile(const struct spot *spot, const struct gecko *gecko, const struct tables *tables,
+                                 uint32_t *lines)
+{
+    const uint64_t from_ns = tables->recording.from_ns;
+    struct link_profile profile = { .threads = lines,
+                                    .threads_count = find_lines(spot, gecko, lines),
+                                    .own_code = gecko_own_code_category(),
+                                    .lacking = spot_missing(spot) != NULL };
+    if (profile.threads_count == 0)
+        profile.threads_count = gecko_selected_threads(gecko, lines);
+    if (is_short(spot, tables) && spot->from_ns >= from_ns) {
+        profile.from_ns = spot->from_ns - from_ns;
+        profile.to_ns = spot->to_ns - from_ns;
+    }
+    return profile;
+}
+
 void spot_free(struct spot *spot)
 {
     free(spot->counts);

@@ -6,6 +6,7 @@
 #define PYREEL_CONVERT_VIEWER_SPOT_H
 
 #include "convert/viewer/links.h"
+#include "formats/gecko/gecko.h"
 #include "formats/model/tables.h"
 
 #define SPOT_THREADS 10 /* threads that a view selects; the viewer merges their samples */
@@ -31,6 +32,11 @@ size_t spot_threads(const struct spot *spot, uint32_t *threads);
 /* What is missing when no sample is such as the view is about, so that the view would be empty: the end of "the
  * recording has ...". NULL: nothing is missing. */
 const char *spot_missing(const struct spot *spot);
+
+/* What a link says of a finished profile: the threads and the time of the spot; without a spot, the threads that are
+ * selected anyway. `lines` has room for GECKO_SELECTED_MOST indexes, and must live as long as the result. */
+struct link_profile spot_profile(const struct spot *spot, const struct gecko *gecko, const struct tables *tables,
+                                 uint32_t *lines);
 
 /* Frees what the spot owns. */
 void spot_free(struct spot *spot);
