@@ -250,7 +250,7 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
     emit_open(json, "samples", '{');
     emit_open(json, "stack", '[');
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
-        emit_again(json, gecko_opcodes_leaf(gecko, sample.stack), 1 + spool_pass_same(reader));
+        emit_again(json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
     emit_close(json, ']');
     emit_open(json, "time", '[');
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)

@@ -4,7 +4,8 @@
     profile = gecko_check.load("profile.json.gz")
     problems = gecko_check.problems(profile)        a list of sentences; empty when all is well
     summary = gecko_check.summary(profile)          what is in it, thread by thread
-    stacks = gecko_check.stacks(profile, thread)    {(root, ..., leaf): samples}, as collapsed stacks have it
+    stacks = gecko_check.stacks(profile, thread)    {(root, ..., leaf): samples}, as collapsed stacks have it; with
+                                                    leaves=True also [idle] and [waiting for GIL]
 
 As a program it prints the summary as JSON, or the problems on stderr and exits with 1.
 It knows the processed format of version 64, the one that pyreel writes.
@@ -18,6 +19,7 @@ import re
 import sys
 
 VERSION = 64
+LEAVES = ("[idle]", "[waiting for GIL]")
 FRAME_COLORS = {
     "transparent", "purple", "green", "orange", "yellow", "lightblue", "blue", "brown", "magenta", "red", "lightred",
     "darkgrey", "grey",
@@ -211,15 +213,15 @@ class Checker:
             self.expect(prefix is None or prefix < i, f"stack {i} comes before its prefix {prefix}")
 
     def check_subcategories(self):
-        """In range, and the same wherever a function occurs: the viewer greys a node that has more than one."""
+        """In range. A function has the same category wherever it occurs: the viewer greys a node that has several."""
         frames = self.shared["frameTable"]
         categories = self.meta["categories"]
         seen = {}
         for i, (category, subcategory) in enumerate(zip(frames["category"], frames["subcategory"])):
             count = len(categories[category]["subcategories"])
             self.expect(0 <= subcategory < count, f"frame {i} has subcategory {subcategory} of {count}")
-            before = seen.setdefault(frames["func"][i], (category, subcategory))
-            self.expect(before == (category, subcategory), f"function {frames['func'][i]} has two categories")
+            before = seen.setdefault(frames["func"][i], category)
+            self.expect(before == category, f"function {frames['func'][i]} has two categories")
 
     def check_threads(self):
         threads = self.profile["threads"]
@@ -354,13 +356,16 @@ def frame_labels(profile, label):
     return labels
 
 
-def stacks(profile, thread, label=lambda name, file, line: name):
+def stacks(profile, thread, label=lambda name, file, line: name, leaves=False):
     """The samples of a thread per stack, {(root, ..., leaf): samples}. `label` makes a frame of name, file and line."""
     labels = frame_labels(profile, label)
+    waits = [name in LEAVES and file is None for name, file in frame_labels(profile, lambda name, file, line: (name, file))]
     table = profile["shared"]["stackTable"]
     folded = collections.Counter()
     for stack, weight in stack_weights(thread).items():
         frames = []
+        if stack is not None and not leaves and waits[table["frame"][stack]]:
+            stack = table["prefix"][stack]
         while stack is not None:
             frames.append(labels[table["frame"][stack]])
             stack = table["prefix"][stack]
@@ -368,10 +373,10 @@ def stacks(profile, thread, label=lambda name, file, line: name):
     return folded
 
 
-def function_times(profile, thread):
+def function_times(profile, thread, leaves=False):
     """{function: [self, total]} in samples; a function counts once for a sample however often it is in its stack."""
     times = collections.defaultdict(lambda: [0, 0])
-    for stack, weight in stacks(profile, thread).items():
+    for stack, weight in stacks(profile, thread, leaves=leaves).items():
         times[stack[-1]][0] += weight
         for name in set(stack):
             times[name][1] += weight
