@@ -3,11 +3,14 @@
 #include "convert/viewer/links.h"
 #include "formats/gecko/gecko.h"
 
+#include <string.h>
+
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_OPCODES,
 };
 
 static const struct argument options[] = {
@@ -15,11 +18,15 @@ static const struct argument options[] = {
     { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
     { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
+      "show instructions: as subcategories, or with =frames\n"
+      "as a frame at the leaf of each stack" },
     { 0 },
 };
 
 /* The values of this program's own options. */
 struct wanted {
+    struct gecko_style style;
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
@@ -38,6 +45,10 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_OPCODES:
+        settings->opcodes = true;
+        wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
+        return !value || strcmp(value, "frames") == 0;
     }
     return false;
 }
@@ -57,8 +68,8 @@ static const char *problem(const struct settings *settings)
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
-    return gecko_start(&conversion->tables, &conversion->output, style);
+    const struct wanted *wanted = conversion->settings.wanted;
+    return gecko_start(&conversion->tables, &conversion->output, wanted->style);
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -88,7 +99,7 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .recognises = recognises,
     .packing = PACKING_BY_NAME,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),

@@ -111,7 +111,8 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
-    gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko_rows_make(gecko);
+    gecko_sources_find(gecko);
     gecko_lines_make(gecko);
     gecko_leaves_settle(gecko);
     emit_open(json, NULL, '{');
@@ -144,6 +145,8 @@ void gecko_drop(struct gecko *gecko)
     gecko_tasks_free(&gecko->tasks);
     gecko_opcodes_free(&gecko->opcodes);
     gecko_leaves_free(&gecko->leaves);
+    gecko_categories_free(&gecko->categories);
+    gecko_rows_free(&gecko->rows);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
     gecko_lines_free(&gecko->lines);

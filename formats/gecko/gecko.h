@@ -27,8 +27,15 @@
 
 struct gecko;
 
+/* How instructions are shown. */
+enum gecko_opcodes_shown {
+    GECKO_OPCODES_NONE,
+    GECKO_OPCODES_SUBCATEGORIES, /* as subcategories of their functions' categories */
+    GECKO_OPCODES_FRAMES,        /* as a frame at the leaf of each stack */
+};
+
 struct gecko_style {
-    bool opcodes; /* show instructions */
+    enum gecko_opcodes_shown opcodes;
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
@@ -41,6 +48,9 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+/* The index of the category of the user's own code. */
+unsigned gecko_own_code_category(void);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);
