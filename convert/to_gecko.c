@@ -11,6 +11,10 @@ enum own_option {
     OPTION_VIEW,
     OPTION_PROFILER_URL,
     OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
 };
 
 static const struct argument options[] = {
@@ -21,6 +25,14 @@ static const struct argument options[] = {
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
       "show instructions: as subcategories, or with =frames\n"
       "as a frame at the leaf of each stack" },
+    { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
+      "put the text of source files into the profile, to see\n"
+      "samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a public\n"
+      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { 0 },
 };
 
@@ -49,6 +61,14 @@ static bool apply(struct settings *settings, int number, const char *value)
         settings->opcodes = true;
         wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
         return !value || strcmp(value, "frames") == 0;
+    case OPTION_EMBED_SOURCES:
+        return wanted->style.embed_sources = true;
+    case OPTION_PATH_MAP:
+        return source_folders_add_map(&wanted->style.path_maps, value);
+    case OPTION_SOURCE_REPO:
+        return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_FULL_PATHS:
+        return wanted->style.full_paths = true;
     }
     return false;
 }

@@ -24,6 +24,8 @@
 #include "formats/base/json.h"
 #include "formats/base/spool.h"
 #include "formats/model/tables.h"
+#include "formats/sources/source_name.h"
+#include "formats/sources/source_text.h"
 
 struct gecko;
 
@@ -36,6 +38,17 @@ enum gecko_opcodes_shown {
 
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
+    bool embed_sources;              /* put the text of source files into the profile */
+    bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
+    struct source_folders path_maps; /* where files are on this machine */
+    struct source_folders repositories; /* files with a public name */
+};
+
+/* What became of source files whose text was wanted: their number, by outcome, and the first of them. The texts belong
+ * to the tables. */
+struct gecko_embedded {
+    size_t files[SOURCE_OUTCOMES];
+    struct text first[SOURCE_OUTCOMES];
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
@@ -48,6 +61,9 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+/* What became of the source files. Call it after gecko_finish(). */
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 
 /* The index of the category of the user's own code. */
 unsigned gecko_own_code_category(void);

@@ -47,9 +47,8 @@ struct gecko_opcode {
     size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
-/* `= {0}` shows no instructions. */
+/* `= {0}` is empty. */
 struct gecko_opcodes {
-    enum gecko_opcodes_shown shown;
     struct intern_pairs numbers; /* (instruction, base) -> row + 1, of instructions that are frames */
     struct gecko_opcode *rows;
     size_t rows_room;
@@ -58,6 +57,7 @@ struct gecko_opcodes {
 
 struct gecko {
     const struct tables *tables;
+    struct gecko_style style;
     struct json_emitter json;
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
@@ -80,6 +80,7 @@ struct gecko {
     /* Made at the end. */
     struct gecko_tables rows;
     struct gecko_sources sources;
+    struct gecko_embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
 };

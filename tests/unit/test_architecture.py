@@ -25,8 +25,9 @@ ROOMS = {
     "formats/cpython": ("formats/base",),
     "formats/stream": ("formats/codec", *MODEL),
     "formats/frames": MODEL,
+    "formats/sources": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": ("formats/frames", *MODEL),
+    "formats/gecko": ("formats/sources", "formats/frames", *MODEL),
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -41,6 +42,7 @@ ROOMS = {
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": MODEL,
     "convert": ("convert/fleets", "convert/filters", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+                "formats/sources",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
