@@ -27,6 +27,11 @@ enum own_option {
     OPTION_SERVER,
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
 };
 
 static const struct argument options[] = {
@@ -45,11 +50,23 @@ static const struct argument options[] = {
     { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
     { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
     { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
+    { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
+      "show instructions: as subcategories, or with =frames\n"
+      "as a frame at the leaf of each stack" },
+    { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
+      "put the text of source files into the profile, to see\n"
+      "samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a public\n"
+      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { 0 },
 };
 
 /* The values of this program's own options. */
 struct wanted {
+    struct gecko_style style;
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
@@ -106,6 +123,18 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_TIMEOUT:
         wanted->limits = true;
         return arguments_parse_time(value, &wanted->share.timeout_ns) && wanted->share.timeout_ns > 0;
+    case OPTION_OPCODES:
+        settings->opcodes = true;
+        wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
+        return !value || strcmp(value, "frames") == 0;
+    case OPTION_EMBED_SOURCES:
+        return wanted->style.embed_sources = true;
+    case OPTION_PATH_MAP:
+        return source_folders_add_map(&wanted->style.path_maps, value);
+    case OPTION_SOURCE_REPO:
+        return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_FULL_PATHS:
+        return wanted->style.full_paths = true;
     }
     return false;
 }
@@ -195,12 +224,11 @@ struct to_gecko {
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
     to->spot.view = to->wanted->view;
-    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, to->wanted->style);
     return to;
 }
 
@@ -326,7 +354,7 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .recognises = recognises,
     .packing = PACKING_BY_NAME,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),

@@ -25,8 +25,9 @@ ROOMS = {
     "formats/cpython": ("formats/base",),
     "formats/stream": ("formats/codec", *MODEL),
     "formats/frames": MODEL,
+    "formats/sources": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": ("formats/frames", *MODEL),
+    "formats/gecko": ("formats/sources", "formats/frames", *MODEL),
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -43,6 +44,7 @@ ROOMS = {
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+                "formats/sources",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
