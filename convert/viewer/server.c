@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/viewer/server.h"
 
+#include "convert/viewer/peer.h"
 #include "formats/base/alloc.h"
 
 #include <arpa/inet.h>
@@ -283,10 +284,22 @@ static struct connection *place_for_new(struct serving *serving)
     return oldest;
 }
 
+/* The next connection; -1: there is none, or it is of another user. */
+static int accept_next(const struct server *server)
+{
+    struct sockaddr_in peer = { 0 };
+    socklen_t size = sizeof(peer);
+    const int fd = accept4(server->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 || peer_is_ours(ntohs(peer.sin_port), server->port))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static void take_connection(struct serving *serving)
 {
     struct connection *connection = place_for_new(serving);
-    const int fd = connection ? accept4(serving->server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
+    const int fd = connection ? accept_next(serving->server) : -1;
     if (fd < 0)
         return;
     drop(connection);

@@ -17,7 +17,7 @@ import pytest
 
 import gecko_check
 from browser import Browser, Pages
-from environment import BUILD, CONVERTERS, PROJECT, need_command
+from environment import BUILD, CONVERTERS, PROJECT, need_command, need_root
 from recording import ENVIRONMENT, PATIENCE, run, succeed, wait_until
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
@@ -28,10 +28,10 @@ VIEWER = "https://profiler.firefox.com"
 class Showing:
     """pyreel-gecko that shows a profile. Where it is: `link` (in the viewer), `page` (our own), `profile`."""
 
-    def __init__(self, *arguments, environment=None, recording=RECORDING):
+    def __init__(self, *arguments, environment=None, recording=RECORDING, as_user=None):
         command = [CONVERTERS["gecko"], *map(str, arguments), str(recording)]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env={**ENVIRONMENT, **(environment or {})})
+                                        text=True, user=as_user, env={**ENVIRONMENT, **(environment or {})})
         self.link = self.process.stdout.readline().rstrip("\n")
         assert self.link, self.process.communicate()[1]
         self.url = urllib.parse.unquote(re.search(r"/from-url/([^/]*)/", self.link)[1])
@@ -270,6 +270,26 @@ def test_connections_that_say_nothing_keep_nobody_out(show):
                 connection.sendall(b"GET / HT" if number % 4 else b"\r")
         assert curl("-o", "/dev/null", showing.url).code == 0
         assert showing.ended()[0] == 0
+
+
+def test_other_users_are_refused(show, tmp_path):
+    """Another user of the machine can read the address from the command line of the browser."""
+    root, owner, other = need_root(), os.geteuid() or 12345, 12346
+    recording = tmp_path / "recording.pyreel"
+    recording.write_bytes(RECORDING.read_bytes())
+    if os.geteuid() == 0:  # root's server asks nobody
+        for folder in (tmp_path, *tmp_path.parents[:-1]):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    showing = show("--serve", recording=recording, as_user=owner if os.geteuid() == 0 else None)
+
+    def curl_as(user):
+        return run(*root, need_command("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups",
+                   need_command("curl"), "-sS", "--noproxy", "*", "-o", "/dev/null", showing.url).code
+
+    assert curl_as(other) != 0
+    assert showing.running
+    assert curl_as(owner) == 0
+    assert showing.ended()[0] == 0
 
 
 # ---- how it ends ----
