@@ -13,6 +13,11 @@ static bool take(void *self, struct event *event, struct fault *why)
     return gecko_take(self, event, why);
 }
 
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    return gecko_take_placed(self, event, why);
+}
+
 static bool finish(void *self, struct fault *why)
 {
     return gecko_finish(self, why);
@@ -37,8 +42,10 @@ static const struct converter to_gecko = {
     .packing = PACKING_BY_NAME,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
+    .places_cpu = true,
     .start = start,
     .take = take,
+    .take_placed = take_placed,
     .finish = finish,
     .drop = drop,
 };

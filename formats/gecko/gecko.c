@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     gecko->tables = tables;
     gecko->json.to = output;
     gecko->opcodes.shown = style.opcodes;
+    gecko->weight = style.weight;
     return gecko;
 }
 
@@ -50,7 +52,7 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 {
     if (ns != gecko->tick_ns || gecko->tick_units == 0) {
         gecko->tick_ns = ns;
-        gecko->tick_units = ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+        gecko->tick_units = gecko_in_units(gecko, ns);
     }
     return gecko->tick_units;
 }
@@ -58,8 +60,6 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
-    if (gecko->unit_ns == 0)
-        choose_unit(gecko);
     const uint32_t host = gecko_tasks_host(gecko, sample->thread);
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread;
@@ -81,7 +81,6 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
         return;
     struct gecko_thread *thread = &gecko->threads[number];
     spool_settle(&gecko->spool, &thread->samples);
-    spool_settle(&gecko->spool, &thread->cpu);
     spool_settle(&gecko->spool, &thread->states);
     spool_settle(&gecko->spool, &thread->tasks);
     spool_settle(&gecko->spool, &thread->weights);
@@ -89,17 +88,26 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
+    if (gecko->unit_ns == 0)
+        choose_unit(gecko);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
-    else if (event->kind == EVENT_TICK)
-        gecko_status_take_tick(gecko);
     else if (event->kind == EVENT_LEFT_OUT)
         gecko_status_take_left_out(gecko, &event->left_out);
-    else if (event->kind == EVENT_FAILED)
-        gecko_status_take_failed(gecko, &event->failed);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why)
+{
+    gecko_cpu_take(gecko, event);
+    return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+bool gecko_knows_cpu(const struct gecko *gecko)
+{
+    return gecko->cpu_known;
 }
 
 /* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
@@ -130,7 +138,7 @@ void gecko_drop(struct gecko *gecko)
         return;
     for (size_t i = 0; i < gecko->threads_room; i++) {
         spool_drop(&gecko->threads[i].samples);
-        spool_drop(&gecko->threads[i].cpu);
+        gecko_cpu_drop(&gecko->threads[i]);
         spool_drop(&gecko->threads[i].states);
         spool_drop(&gecko->threads[i].tasks);
         spool_drop(&gecko->threads[i].weights);

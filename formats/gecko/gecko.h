@@ -16,8 +16,9 @@
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
  * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
- * gecko_threads.c: threads and processes; gecko_tables.c: the tables that threads share; gecko_sources.c: source files;
- * gecko_meta.c: the description of the recording. */
+ * gecko_cpu.c and
+ * gecko_cells.c: CPU times; gecko_threads.c: threads and processes; gecko_tables.c: the tables that threads share;
+ * gecko_sources.c: source files; gecko_meta.c: the description of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
@@ -27,8 +28,17 @@
 
 struct gecko;
 
+/* What a sample adds to the trees of the viewer. */
+enum gecko_weight {
+    GECKO_WEIGHT_USUAL,   /* samples; the wall-clock time when samples stand for different times */
+    GECKO_WEIGHT_SAMPLES, /* 1 */
+    GECKO_WEIGHT_WALL,    /* the time that the sample stands for, in milliseconds */
+    GECKO_WEIGHT_CPU,     /* the CPU time that is placed on the sample, in milliseconds */
+};
+
 struct gecko_style {
     bool opcodes; /* show instructions */
+    enum gecko_weight weight;
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
@@ -37,6 +47,13 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
 
 /* Takes an event that the tables have accepted. Must not get a sample whose stack is STACK_LOST. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);
+
+/* Takes what the CPU owner places (convert/filters/cpu_owner.h): the samples of each thread in their order, after
+ * gecko_take() got them, with the CPU time that belongs to them; EVENT_LATE_CPU; and EVENT_THREAD_END. */
+bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why);
+
+/* Whether some sample says how much CPU time its thread used. */
+bool gecko_knows_cpu(const struct gecko *gecko);
 
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
@@ -239,10 +240,28 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_literal(json, "showMarkersInTimeline", waits ? "true" : "false");
 }
 
+static void emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    struct json_emitter *json = &gecko->json;
+    const bool differ = gecko_weights_differ(gecko);
+    emit_literal(json, "weightType", differ ? "\"tracing-ms\"" : "\"samples\"");
+    if (!differ) {
+        emit_literal(json, "weight", "null");
+        return;
+    }
+    emit_open(json, "weight", '[');
+    if (gecko->weight == GECKO_WEIGHT_CPU)
+        gecko_cpu_emit_weights(writer, gecko_thread(gecko, number));
+    else
+        gecko_weights_emit_cells(gecko, number, &writer->samples);
+    emit_close(json, ']');
+}
+
 /* Writes the samples. A recording without a status has no column of CPU times. Without this column the viewer draws a
  * thread at full height while it is sampled, as is right for a wall-clock profile. */
-static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+static void emit_samples(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
+    struct spool_reader *reader = &writer->samples;
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     struct json_emitter *json = &gecko->json;
     const struct spool_column *samples = &thread->samples;
@@ -256,8 +275,13 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
     for (spool_rewind(reader, &gecko->spool, samples); spool_next(reader, &sample);)
         emit_decimal(json, NULL, sample.time, gecko->digits);
     emit_close(json, ']');
-    gecko_status_emit_cpu(gecko, thread, reader);
-    gecko_weights_emit(gecko, number, reader);
+    if (gecko->cpu_known) {
+        emit_open(json, "threadCPUDelta", '[');
+        gecko_cpu_begin_line(writer, gecko);
+        gecko_cpu_emit_cells(writer, thread);
+        emit_close(json, ']');
+    }
+    emit_weights(gecko, number, writer);
     emit_integer(json, "length", (int64_t)samples->count);
     emit_close(json, '}');
 }
@@ -265,20 +289,20 @@ static void emit_samples(struct gecko *gecko, uint32_t number, struct spool_read
 void gecko_threads_emit(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
-    struct spool_reader reader = { 0 };
+    struct gecko_cpu_writer writer = { .gecko = gecko };
     struct again tids = { 0 };
     emit_open(json, "threads", '[');
     for (size_t i = 0; i < gecko->lines_count; i++) {
         const struct gecko_line *line = &gecko->lines[i];
         emit_open(json, NULL, '{');
         emit_identity(gecko, line, &tids);
-        emit_samples(gecko, line->thread, &reader);
+        emit_samples(gecko, line->thread, &writer);
         gecko_markers_emit(gecko, gecko_thread(gecko, line->thread));
         emit_close(json, '}');
     }
     emit_close(json, ']');
     again_free(&tids);
-    spool_reader_free(&reader);
+    gecko_cpu_writer_free(&writer);
 }
 
 struct ranked {
