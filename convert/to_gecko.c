@@ -1,31 +1,112 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
+#include "convert/viewer/links.h"
+#include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+#include "formats/model/aggregate.h"
+
+#include <stdlib.h>
+
+enum own_option {
+    OPTION_OPEN = OPTION_OWN,
+    OPTION_SERVE,
+    OPTION_VIEW,
+    OPTION_PROFILER_URL,
+    OPTION_WEIGHT,
+};
+
+static const struct argument options[] = {
+    { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
+    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
+    { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
+    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
+    { 0 },
+};
+
+/* The values of this program's own options. */
+struct wanted {
+    bool open, serve;
+    enum view view;
+    const char *viewer; /* NULL: the usual one */
+    enum gecko_weight weight;
+};
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    struct wanted *wanted = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_OPEN:
+        return wanted->open = true;
+    case OPTION_SERVE:
+        return wanted->serve = true;
+    case OPTION_VIEW:
+        return (wanted->view = link_view_named(value)) != VIEW_NONE;
+    case OPTION_PROFILER_URL:
+        wanted->viewer = value;
+        return link_viewer_fits(value);
+    case OPTION_WEIGHT:
+        return (wanted->weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
+    }
+    return false;
+}
+
+static const char *problem(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    const bool shows = wanted->open || wanted->serve;
+    if (wanted->view && !shows)
+        return "--view chooses how --open or --serve show the profile; name one of them";
+    if (wanted->viewer && !shows)
+        return "--profiler-url chooses the viewer of --open and --serve; name one of them";
+    if (shows && settings->output && output_is_standard(settings->output))
+        return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
+    return NULL;
+}
+
+struct to_gecko {
+    struct conversion *conversion;
+    const struct wanted *wanted;
+    struct gecko *gecko;
+};
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
-    return gecko_start(&conversion->tables, &conversion->output, style);
+    struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->wanted = conversion->settings.wanted;
+    const struct gecko_style style = { .opcodes = conversion->settings.opcodes, .weight = to->wanted->weight };
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
+    return to;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    return gecko_take(self, event, why);
+    struct to_gecko *to = self;
+    return gecko_take(to->gecko, event, why);
 }
 
 static bool take_placed(void *self, struct event *event, struct fault *why)
 {
-    return gecko_take_placed(self, event, why);
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
 }
 
 static bool finish(void *self, struct fault *why)
 {
-    return gecko_finish(self, why);
+    struct to_gecko *to = self;
+    if (to->wanted->weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
+                     aggregate_reason(SUM_CPU_NS));
+    return gecko_finish(to->gecko, why);
 }
 
 static void drop(void *self)
 {
-    gecko_drop(self);
+    struct to_gecko *to = self;
+    gecko_drop(to->gecko);
+    free(to);
 }
 
 /* A profile begins with its libraries. */
@@ -42,6 +123,10 @@ static const struct converter to_gecko = {
     .packing = PACKING_BY_NAME,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
+    .options = options,
+    .wanted_size = sizeof(struct wanted),
+    .apply = apply,
+    .problem = problem,
     .places_cpu = true,
     .start = start,
     .take = take,

@@ -13,9 +13,10 @@
 /* Adds CPU time to the thread. Returns the units that it adds: the sum is rounded, so errors do not add up. */
 static uint64_t add_ns(const struct gecko *gecko, struct gecko_thread *thread, uint64_t ns)
 {
-    const uint64_t before = gecko_in_units(gecko, thread->cpu_ns);
+    const uint64_t before = thread->cpu_units;
     thread->cpu_ns = ns < CPU_LIMIT - thread->cpu_ns ? thread->cpu_ns + ns : CPU_LIMIT;
-    return gecko_in_units(gecko, thread->cpu_ns) - before;
+    thread->cpu_units = gecko_in_units(gecko, thread->cpu_ns);
+    return thread->cpu_units - before;
 }
 
 static enum gecko_cell_kind kind_of(uint32_t status)
@@ -35,7 +36,7 @@ static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const 
     if (thread->cpu.count == 0)
         thread->cpu_from = thread->placed - 1;
     gecko->cpu_known = true;
-    const struct spool_sample row = { gecko_in_units(gecko, thread->cpu_ns), kind };
+    const struct spool_sample row = { thread->cpu_units, kind };
     spool_add(&gecko->spool, &thread->cpu, row);
 }
 
@@ -78,15 +79,15 @@ static int by_sample(const void *left, const void *right)
 }
 
 /* Finds the sample of each late placement. */
-static void place_late(struct gecko_cpu_writer *writer, const struct gecko_thread *thread)
+static void place_late(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
 {
     struct spool_sample sample;
     if (thread->late_count == 0)
         return;
     for (size_t i = 0; i < thread->late_count; i++)
         thread->late[i].sample = thread->samples.count ? thread->samples.count - 1 : 0;
-    spool_rewind(&writer->samples, &writer->gecko->spool, &thread->samples);
-    for (uint64_t number = 0; spool_next(&writer->samples, &sample); number++)
+    spool_rewind(reader, &gecko->spool, &thread->samples);
+    for (uint64_t number = 0; spool_next(reader, &sample); number++)
         for (size_t i = 0; i < thread->late_count; i++)
             if (thread->late[i].stack == sample.stack)
                 thread->late[i].sample = number;
@@ -104,12 +105,12 @@ struct placements {
     enum gecko_cell_kind kind;
 };
 
-static struct placements placements_of(struct gecko_cpu_writer *writer, const struct gecko_thread *thread)
+static struct placements placements_of(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
-    struct spool *spool = &writer->gecko->spool;
-    place_late(writer, thread);
-    spool_rewind(&writer->samples, spool, &thread->samples);
-    spool_rewind(&writer->placed, spool, &thread->cpu);
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    place_late(gecko, thread, &writer->samples);
+    spool_rewind(&writer->samples, &gecko->spool, &thread->samples);
+    spool_rewind(&writer->placed, &gecko->spool, &thread->cpu);
     return (struct placements){ .writer = writer, .thread = thread };
 }
 
@@ -130,9 +131,8 @@ static bool next(struct placements *p)
     return true;
 }
 
-void gecko_cpu_begin_line(struct gecko_cpu_writer *writer, struct gecko *gecko)
+void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
 {
-    writer->gecko = gecko;
     writer->begun = false;
 }
 
@@ -147,37 +147,32 @@ static void emit_cell(void *self, const struct gecko_cell *cell)
 
 /* The room of a thread's first cell. The viewer has no time for the first cell of a line. Behind another thread, the
  * cell has the time since that thread's last sample; the thread did not live all of this time. */
-static uint64_t first_room(const struct gecko_cpu_writer *writer, uint64_t time)
+static uint64_t first_room(const struct gecko *gecko, const struct gecko_cpu_writer *writer, uint64_t time)
 {
-    const uint64_t interval = gecko_status_width_units(writer->gecko, 0);
+    const uint64_t interval = gecko_status_width_units(gecko, 0);
     const uint64_t since = writer->begun && time > writer->time ? time - writer->time : 0;
     return since < interval ? since : interval;
 }
 
-void gecko_cpu_emit_cells(struct gecko_cpu_writer *writer, const struct gecko_thread *thread)
+void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    const uint64_t first = first_room(gecko, writer, thread->first);
     struct gecko_cells *cells = &writer->cells;
-    struct placements p = placements_of(writer, thread);
+    struct placements p = placements_of(gecko, number, writer);
     cells->give = emit_cell;
-    cells->self = writer->gecko;
-    while (next(&p)) {
-        const bool first = p.number == 1;
-        const uint64_t room = first ? first_room(writer, p.sample.time) : p.sample.time - writer->time;
-        if (first)
-            gecko_cells_begin(cells, gecko_in_units(writer->gecko, thread->cpu_ns),
-                              room + thread->samples.last.time - p.sample.time);
-        gecko_cells_add(cells, p.cpu, room, p.kind);
-        writer->time = p.sample.time;
+    cells->self = gecko;
+    gecko_cells_begin(cells, thread->cpu_units, first + thread->samples.last.time - thread->first);
+    for (; next(&p); writer->time = p.sample.time) {
+        gecko_cells_add(cells, p.cpu, p.number == 1 ? first : p.sample.time - writer->time, p.kind);
         writer->begun = true;
     }
-    if (p.number > 0)
-        gecko_cells_end(cells);
+    gecko_cells_end(cells);
 }
 
-void gecko_cpu_emit_weights(struct gecko_cpu_writer *writer, const struct gecko_thread *thread)
+void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
-    struct gecko *gecko = writer->gecko;
-    for (struct placements p = placements_of(writer, thread); next(&p);)
+    for (struct placements p = placements_of(gecko, number, writer); next(&p);)
         emit_decimal(&gecko->json, NULL, p.cpu, gecko->digits);
 }
 

@@ -18,7 +18,6 @@ struct gecko_late {
 
 /* Writes the columns of one line, thread after thread. `= {0}` is ready for the first line. */
 struct gecko_cpu_writer {
-    struct gecko *gecko;
     struct spool_reader samples, placed;
     uint64_t time; /* time of the latest sample of the line */
     bool begun;    /* the line has a sample */
@@ -29,14 +28,14 @@ struct gecko_cpu_writer {
 void gecko_cpu_take(struct gecko *gecko, const struct event *event);
 
 /* Begins a line. */
-void gecko_cpu_begin_line(struct gecko_cpu_writer *writer, struct gecko *gecko);
+void gecko_cpu_begin_line(struct gecko_cpu_writer *writer);
 
 /* Writes the cells of threadCPUDelta for the samples of a thread: nanoseconds, null where the CPU time is unknown. Only
- * when gecko->cpu_known. */
-void gecko_cpu_emit_cells(struct gecko_cpu_writer *writer, const struct gecko_thread *thread);
+ * when gecko_knows_cpu(). */
+void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
 
 /* Writes the CPU time of a thread's samples, in milliseconds, as weights. */
-void gecko_cpu_emit_weights(struct gecko_cpu_writer *writer, const struct gecko_thread *thread);
+void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
 
 /* Frees the writer's memory. */
 void gecko_cpu_writer_free(struct gecko_cpu_writer *writer);

@@ -4,6 +4,7 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_lines.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 
@@ -51,29 +52,17 @@ struct gecko_thread {
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
     struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
+    uint64_t first;              /* time of the first sample */
     uint64_t cpu_from;           /* number of placements before the first one in the column */
     uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
     uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
-    uint64_t cpu_ns;             /* CPU time so far */
+    uint64_t cpu_ns, cpu_units;  /* CPU time so far, in ns and in units */
     uint64_t placed;             /* number of placements */
     struct gecko_late *late;     /* CPU time that was placed behind the last sample */
     size_t late_count, late_room;
     uint32_t seen; /* set of all states so far */
     bool left_out; /* the mode left out ticks since the last sample */
     bool shared;   /* the thread has the samples of many tasks */
-};
-
-/* A process as the viewer names it. */
-struct gecko_process {
-    char *title; /* app.py */
-    char *pid;   /* 4242; 4242.1 when an earlier process had the pid */
-};
-
-/* A line of the timeline. Lines are in the order in which the viewer shows them. */
-struct gecko_line {
-    uint32_t thread; /* 0: no thread; the line exists because a profile needs one */
-    uint32_t process;
-    bool main, task;
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
@@ -136,11 +125,8 @@ struct gecko {
 
     /* Made at the end. */
     struct gecko_sources sources;
-    struct intern strings;           /* further strings, behind the strings of the tables and the packages' names */
-    struct gecko_process *processes; /* by number; [0] stands for an unknown process */
-    size_t processes_count;
-    struct gecko_line *lines;
-    size_t lines_count;
+    struct intern strings; /* further strings, behind the strings of the tables and the packages' names */
+    struct gecko_lines lines;
 };
 
 /* A time in units, rounded. */
@@ -148,6 +134,16 @@ static inline uint64_t gecko_in_units(const struct gecko *gecko, uint64_t ns)
 {
     return ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
 }
+/* Counts how often each key was seen. `= {0}` is empty. */
+struct gecko_again {
+    struct intern keys;
+    uint32_t *times; /* by the key's number */
+    size_t times_room;
+};
+
+/* How often this key was seen before. */
+uint32_t gecko_again_count(struct gecko_again *again, const void *key, size_t size);
+void gecko_again_free(struct gecko_again *again);
 
 /* Writes a time in milliseconds. */
 static inline void gecko_emit_ms(struct json_emitter *json, const char *key, uint64_t ns)
@@ -247,8 +243,8 @@ void gecko_markers_add_beginning_field(json_t *fields);
 json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
                              json_t *fields);
 
-/* Writes the markers of a thread. */
-void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread);
+/* Writes the markers of a line's threads. */
+void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line);
 /* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
 /* The set of states of a status. */
@@ -258,17 +254,8 @@ const char *gecko_state_markers_total(enum gecko_state state);
 /* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
-/* Makes the lines: decides which threads are shown, in which order, and with which names. */
-void gecko_threads_make_lines(struct gecko *gecko);
-
-/* Frees the lines and the processes. */
-void gecko_threads_free_lines(struct gecko *gecko);
 /* Writes the list of threads with their samples. */
 void gecko_threads_emit(struct gecko *gecko);
-/* The indexes of the lines that are visible at first, and of the line that is selected. */
-json_t *gecko_threads_visible_lines(const struct gecko *gecko);
-json_t *gecko_threads_selected_lines(const struct gecko *gecko);
-
 /* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);

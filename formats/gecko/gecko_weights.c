@@ -4,6 +4,21 @@
  * samples unless the user wants times. */
 #include "formats/gecko/gecko_internal.h"
 
+#include "formats/base/alloc.h"
+
+#include <string.h>
+
+enum gecko_weight gecko_weight_named(const char *name)
+{
+    static const char *const names[] = {
+        [GECKO_WEIGHT_SAMPLES] = "samples", [GECKO_WEIGHT_WALL] = "wall", [GECKO_WEIGHT_CPU] = "cpu"
+    };
+    for (size_t i = GECKO_WEIGHT_SAMPLES; i < countof(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum gecko_weight)i;
+    return GECKO_WEIGHT_USUAL;
+}
+
 /* The column has the total time of all samples so far. Then consecutive samples with the same weight have the same
  * step, and the spool stores them as one count. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
