@@ -76,7 +76,11 @@ static void *start(struct conversion *conversion)
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes, .weight = to->wanted->weight };
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    const struct gecko_style style = { .opcodes = settings->opcodes,
+                                       .weight = to->wanted->weight,
+                                       .leaves_out = by_state || settings->selection.threads };
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }

@@ -17,6 +17,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     gecko->json.to = output;
     gecko->opcodes.shown = style.opcodes;
     gecko->weight = style.weight;
+    gecko->leaves_out = style.leaves_out;
     return gecko;
 }
 
@@ -94,6 +95,7 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 {
     if (gecko->unit_ns == 0)
         choose_unit(gecko);
+    gecko_counters_take(gecko, event);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_LEFT_OUT)
@@ -106,6 +108,8 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why)
 {
     gecko_cpu_take(gecko, event);
+    if (event->kind == EVENT_SAMPLE)
+        gecko_counters_take_placed(gecko, &event->sample);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }
 
@@ -127,7 +131,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     emit_literal(json, "pages", "[]");
     gecko_threads_emit(gecko);
     gecko_tables_emit(gecko);
-    emit_literal(json, "counters", "[]");
+    gecko_counters_emit(gecko);
     gecko_meta_emit(gecko);
     emit_close(json, '}');
     output_bytes(json->to, "\n", 1);
@@ -151,6 +155,7 @@ void gecko_drop(struct gecko *gecko)
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
     gecko_opcodes_free(&gecko->opcodes);
+    gecko_counters_free(&gecko->counters);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
     gecko_lines_free(&gecko->lines);

@@ -16,7 +16,7 @@
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
  * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
- * gecko_cpu.c and gecko_cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line
+ * gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line
  * has; gecko_tables.c: the tables that threads share; gecko_sources.c: source files; gecko_meta.c: the description of
  * the recording. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
@@ -42,6 +42,8 @@ enum gecko_weight gecko_weight_named(const char *name);
 struct gecko_style {
     bool opcodes; /* show instructions */
     enum gecko_weight weight;
+    bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
+                      * the locks, so it has no counters of the locks */
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.

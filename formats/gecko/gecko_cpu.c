@@ -10,16 +10,14 @@
 
 /* ---- placements ---- */
 
-/* Adds CPU time to the thread. Returns the units that it adds: the sum is rounded, so errors do not add up. */
-static uint64_t add_ns(const struct gecko *gecko, struct gecko_thread *thread, uint64_t ns)
+/* A sum of CPU time, in ns and in units. The sum is rounded, so errors do not add up. */
+static void add(const struct gecko *gecko, struct gecko_sum *sum, uint64_t ns)
 {
-    const uint64_t before = thread->cpu_units;
-    thread->cpu_ns = ns < CPU_LIMIT - thread->cpu_ns ? thread->cpu_ns + ns : CPU_LIMIT;
-    thread->cpu_units = gecko_in_units(gecko, thread->cpu_ns);
-    return thread->cpu_units - before;
+    sum->ns = ns < CPU_LIMIT - sum->ns ? sum->ns + ns : CPU_LIMIT;
+    sum->units = gecko_in_units(gecko, sum->ns);
 }
 
-static enum gecko_cell_kind kind_of(uint32_t status)
+static enum cell_kind kind_of(uint32_t status)
 {
     if (!attribute_known(status, ATTRIBUTE_CPU_TIME))
         return CELL_BLANK;
@@ -28,23 +26,26 @@ static enum gecko_cell_kind kind_of(uint32_t status)
 
 static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const enum gecko_cell_kind kind = kind_of(sample->status);
-    add_ns(gecko, thread, sample->cpu_ns);
+    const enum cell_kind kind = kind_of(sample->status);
+    add(gecko, &thread->cpu_sum, sample->cpu_ns);
     thread->placed++;
     if (thread->cpu.count == 0 && kind == CELL_BLANK)
         return;
     if (thread->cpu.count == 0)
         thread->cpu_from = thread->placed - 1;
     gecko->cpu_known = true;
-    const struct spool_sample row = { thread->cpu_units, kind };
+    const struct spool_sample row = { thread->cpu_sum.units, kind };
     spool_add(&gecko->spool, &thread->cpu, row);
 }
 
+/* Takes CPU time that comes behind the thread's last sample; a sample of the last tick may still follow. */
 static void take_late(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
-    const uint64_t units = add_ns(gecko, thread, sample->cpu_ns);
-    thread->late[thread->late_count++] = (struct gecko_late){ .stack = sample->stack, .units = units };
+    const uint64_t before = thread->late_sum.units;
+    add(gecko, &thread->late_sum, sample->cpu_ns);
+    thread->late[thread->late_count++] = (struct gecko_late){ .stack = sample->stack,
+                                                              .units = thread->late_sum.units - before };
 }
 
 void gecko_cpu_take(struct gecko *gecko, const struct event *event)
@@ -102,7 +103,7 @@ struct placements {
     uint64_t number; /* of the next sample */
     size_t late;     /* late placements so far */
     uint64_t cpu;    /* placed on `sample` */
-    enum gecko_cell_kind kind;
+    enum cell_kind kind;
 };
 
 static struct placements placements_of(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
@@ -123,7 +124,7 @@ static bool next(struct placements *p)
     if (!spool_next(&writer->samples, &p->sample))
         return false;
     const bool known = p->number >= thread->cpu_from && spool_next(&writer->placed, &row);
-    p->kind = known ? (enum gecko_cell_kind)row.stack : CELL_BLANK;
+    p->kind = known ? (enum cell_kind)row.stack : CELL_BLANK;
     p->cpu = known ? row.time - before : 0;
     for (; p->late < thread->late_count && thread->late[p->late].sample == p->number; p->late++)
         p->cpu += thread->late[p->late].units;
@@ -136,7 +137,7 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
     writer->begun = false;
 }
 
-static void emit_cell(void *self, const struct gecko_cell *cell)
+static void emit_cell(void *self, const struct cell *cell)
 {
     struct gecko *gecko = self;
     if (cell->kind == CELL_BLANK)
@@ -158,16 +159,17 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     const uint64_t first = first_room(gecko, writer, thread->first);
-    struct gecko_cells *cells = &writer->cells;
+    struct cells *cells = &writer->cells;
     struct placements p = placements_of(gecko, number, writer);
     cells->give = emit_cell;
     cells->self = gecko;
-    gecko_cells_begin(cells, thread->cpu_units, first + thread->samples.last.time - thread->first);
+    cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units,
+                first + thread->samples.last.time - thread->first);
     for (; next(&p); writer->time = p.sample.time) {
-        gecko_cells_add(cells, p.cpu, p.number == 1 ? first : p.sample.time - writer->time, p.kind);
+        cells_add(cells, p.cpu, p.number == 1 ? first : p.sample.time - writer->time, p.kind);
         writer->begun = true;
     }
-    gecko_cells_end(cells);
+    cells_end(cells);
 }
 
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)

@@ -2,11 +2,11 @@
 /* The CPU times of samples. The CPU owner (convert/filters/cpu_owner.h) places CPU time on samples, later than the
  * samples come: the k-th placement of a thread belongs to the thread's k-th sample. The placements wait in a column of
  * their own. At the end they become cells of threadCPUDelta, each within the time since the sample before
- * (gecko_cells.h), or the weights of a tree of CPU time, which are the placements as they are. */
+ * (columns/cells.h), or the weights of a tree of CPU time, which are the placements as they are. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_CPU_H
 #define PYREEL_FORMATS_GECKO_GECKO_CPU_H
 
-#include "formats/gecko/gecko_cells.h"
+#include "formats/gecko/columns/cells.h"
 #include "formats/gecko/gecko_internal.h"
 
 /* CPU time that was placed behind the thread's last sample: it goes to the last sample with this stack. */
@@ -21,7 +21,7 @@ struct gecko_cpu_writer {
     struct spool_reader samples, placed;
     uint64_t time; /* time of the latest sample of the line */
     bool begun;    /* the line has a sample */
-    struct gecko_cells cells;
+    struct cells cells;
 };
 
 /* Takes a placement: EVENT_SAMPLE, the sample with its CPU time; EVENT_LATE_CPU; EVENT_THREAD_END. */

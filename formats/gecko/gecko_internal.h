@@ -4,6 +4,7 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
@@ -44,11 +45,15 @@ void gecko_sources_free(struct gecko_sources *sources);
 /* The states of a thread that markers show. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
+struct gecko_sum {
+    uint64_t ns, units;
+};
+
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
     struct spool_column samples;
-    struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum gecko_cell_kind */
+    struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum cell_kind */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
     struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
@@ -56,7 +61,8 @@ struct gecko_thread {
     uint64_t cpu_from;           /* number of placements before the first one in the column */
     uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
     uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
-    uint64_t cpu_ns, cpu_units;  /* CPU time so far, in ns and in units */
+    struct gecko_sum cpu_sum;    /* CPU time that was placed on samples so far */
+    struct gecko_sum late_sum;   /* ... and behind the last sample */
     uint64_t placed;             /* number of placements */
     struct gecko_late *late;     /* CPU time that was placed behind the last sample */
     size_t late_count, late_room;
@@ -110,6 +116,7 @@ struct gecko {
     struct json_emitter json;
     struct spool spool;
     enum gecko_weight weight;
+    bool leaves_out;              /* see struct gecko_style */
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
@@ -121,6 +128,7 @@ struct gecko {
     size_t threads_room;
     uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
     struct gecko_tasks tasks;
+    struct gecko_counters counters;
     struct gecko_opcodes opcodes;
 
     /* Made at the end. */

@@ -48,7 +48,7 @@ static const struct event placements[] = {
     LATE(1, 1, 2 * MS + 4),  LATE(1, 2, 6 * MS),      { EVENT_THREAD_END, .change = { 1, 45 * MS, { 0 } } },
 };
 
-static json_t *profile_of(enum gecko_weight weight)
+static json_t *profile_of(enum gecko_weight weight, const struct event *placed, size_t count)
 {
     char path[] = "/tmp/pyreel-gecko.XXXXXX";
     struct output output = { 0 };
@@ -61,8 +61,8 @@ static json_t *profile_of(enum gecko_weight weight)
         assert_true(tables_take(&tables, &event, NULL));
         assert_true(gecko_take(gecko, &event, NULL));
     }
-    for (size_t i = 0; i < countof(placements); i++)
-        assert_true(gecko_take_placed(gecko, &placements[i], NULL));
+    for (size_t i = 0; i < count; i++)
+        assert_true(gecko_take_placed(gecko, &placed[i], NULL));
     assert_true(gecko_knows_cpu(gecko));
     assert_true(gecko_finish(gecko, NULL));
     gecko_drop(gecko);
@@ -70,6 +70,12 @@ static json_t *profile_of(enum gecko_weight weight)
     assert_true(output_close(&output, NULL, NULL));
     return profile_load(path);
 }
+
+/* The end of a thread may come before its last sample. */
+static const struct event early_end[] = {
+    PLACED(1, RUNS, 4 * MS), PLACED(1, IDLE, 0),      PLACED(1, RUNS, 5 * MS), LATE(1, 1, 2 * MS),
+    PLACED(1, RUNS, 0),      PLACED(2, RUNS, 3 * MS), PLACED(2, RUNS, 9 * MS),
+};
 
 /* The numbers of a column of a thread's samples, divided by `by`. */
 static void assert_column(const json_t *profile, size_t thread, const char *column, double by, const char *wanted)
@@ -90,7 +96,7 @@ static void assert_column(const json_t *profile, size_t thread, const char *colu
 static void cells_fit_between_samples(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(GECKO_WEIGHT_USUAL);
+    json_t *profile = profile_of(GECKO_WEIGHT_USUAL, placements, countof(placements));
     assert_column(profile, 0, "threadCPUDelta", MS, " 0 5 10 10");
     assert_column(profile, 1, "threadCPUDelta", MS, " 2 10");
     json_decref(profile);
@@ -100,7 +106,7 @@ static void cells_fit_between_samples(void **state)
 static void weights_are_placements(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(GECKO_WEIGHT_CPU);
+    json_t *profile = profile_of(GECKO_WEIGHT_CPU, placements, countof(placements));
     const json_t *samples = json_object_get(at(profile, "threads", 0), "samples");
     assert_string_equal(json_string_value(json_object_get(samples, "weightType")), "tracing-ms");
     assert_column(profile, 0, "weight", 1, " 4 0 7 14");
@@ -108,13 +114,22 @@ static void weights_are_placements(void **state)
     json_decref(profile);
 }
 
+static void a_sample_behind_the_end_is_no_second_owner(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(GECKO_WEIGHT_CPU, early_end, countof(early_end));
+    assert_column(profile, 0, "weight", 1, " 4 0 7 0");
+    assert_column(profile, 0, "threadCPUDelta", MS, " 0 0 10 1");
+    json_decref(profile);
+}
+
 static void weights_are_what_the_user_wants(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(GECKO_WEIGHT_WALL);
+    json_t *profile = profile_of(GECKO_WEIGHT_WALL, placements, countof(placements));
     assert_column(profile, 0, "weight", 1, " 10 10 10 10");
     json_decref(profile);
-    profile = profile_of(GECKO_WEIGHT_SAMPLES);
+    profile = profile_of(GECKO_WEIGHT_SAMPLES, placements, countof(placements));
     assert_true(json_is_null(json_object_get(json_object_get(at(profile, "threads", 0), "samples"), "weight")));
     json_decref(profile);
 }
@@ -124,6 +139,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_fit_between_samples),
         cmocka_unit_test(weights_are_placements),
+        cmocka_unit_test(a_sample_behind_the_end_is_no_second_owner),
         cmocka_unit_test(weights_are_what_the_user_wants),
     };
     return run_all(tests);

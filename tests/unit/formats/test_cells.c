@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* CPU time goes to cells that ran and have room, and none is lost. */
-#include "formats/gecko/gecko_cells.h"
+#include "formats/gecko/columns/cells.h"
 
 #include "tests/fakes/testing.h"
 
@@ -11,19 +11,19 @@
 #define MOST 4000
 
 struct column {
-    struct gecko_cells cells;
-    struct gecko_cell given[MOST];
+    struct cells cells;
+    struct cell given[MOST];
     size_t count;
 };
 
-static void keep(void *self, const struct gecko_cell *cell)
+static void keep(void *self, const struct cell *cell)
 {
     struct column *column = self;
     assert_true(column->count < MOST);
     column->given[column->count++] = *cell;
 }
 
-static void spread(struct column *column, const struct gecko_cell *cells, size_t count)
+static void spread(struct column *column, const struct cell *cells, size_t count)
 {
     uint64_t cpu = 0, room = 0;
     for (size_t i = 0; i < count; i++) {
@@ -31,10 +31,10 @@ static void spread(struct column *column, const struct gecko_cell *cells, size_t
         room += cells[i].room;
     }
     *column = (struct column){ .cells = { .give = keep, .self = column } };
-    gecko_cells_begin(&column->cells, cpu, room);
+    cells_begin(&column->cells, cpu, room);
     for (size_t i = 0; i < count; i++)
-        gecko_cells_add(&column->cells, cells[i].cpu, cells[i].room, cells[i].kind);
-    gecko_cells_end(&column->cells);
+        cells_add(&column->cells, cells[i].cpu, cells[i].room, cells[i].kind);
+    cells_end(&column->cells);
     assert_int_equal(column->count, count);
 }
 
@@ -43,7 +43,7 @@ static void spread(struct column *column, const struct gecko_cell *cells, size_t
 static void assert_spread(const char *cells, const char *wanted)
 {
     static struct column column;
-    struct gecko_cell read[64];
+    struct cell read[64];
     size_t count = 0, used = 0;
     char text[512] = "";
     for (int at = 0, size;
@@ -103,7 +103,7 @@ static uint64_t roll(uint64_t below)
 }
 
 /* Whatever is placed: the sum stays, and only the first cell has more than its room. */
-static void assert_true_of(const struct gecko_cell *cells, size_t count, bool fits)
+static void assert_true_of(const struct cell *cells, size_t count, bool fits)
 {
     static struct column column;
     uint64_t before = 0, after = 0;
@@ -123,7 +123,7 @@ static void assert_true_of(const struct gecko_cell *cells, size_t count, bool fi
 static void no_cell_is_too_large(void **state)
 {
     (void)state;
-    static struct gecko_cell cells[MOST];
+    static struct cell cells[MOST];
     for (unsigned round = 0; round < soak(200); round++) {
         const size_t count = 2 + roll(MOST - 2);
         const uint64_t late = 1 + roll(30), busy = 1 + roll(100);
@@ -131,7 +131,7 @@ static void no_cell_is_too_large(void **state)
         bool ran = true;
         for (size_t i = 0; i < count; i++) {
             ran = roll(20) ? ran : roll(2);
-            cells[i] = (struct gecko_cell){ 0, i ? 80 + roll(41) : 0, ran ? CELL_RAN : CELL_SLEPT };
+            cells[i] = (struct cell){ 0, i ? 80 + roll(41) : 0, ran ? CELL_RAN : CELL_SLEPT };
             owed += ran ? cells[i].room * busy / 100 : 0;
             if (ran && i % late == 0) {
                 cells[i].cpu = owed;
@@ -146,12 +146,11 @@ static void no_cell_is_too_large(void **state)
 static void nothing_is_lost(void **state)
 {
     (void)state;
-    static struct gecko_cell cells[MOST];
+    static struct cell cells[MOST];
     for (unsigned round = 0; round < soak(200); round++) {
         const size_t count = 1 + roll(MOST - 1);
         for (size_t i = 0; i < count; i++)
-            cells[i] = (struct gecko_cell){ roll(3) ? 0 : roll(1 + roll(100000)), roll(100),
-                                            (enum gecko_cell_kind)roll(3) };
+            cells[i] = (struct cell){ roll(3) ? 0 : roll(1 + roll(100000)), roll(100), (enum cell_kind)roll(3) };
         assert_true_of(cells, count, false);
     }
 }
