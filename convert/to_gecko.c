@@ -97,6 +97,12 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
     return gecko_take_placed(to->gecko, event, why);
 }
 
+static void take_recording(void *self, const struct tables *recording, struct text name)
+{
+    struct to_gecko *to = self;
+    gecko_take_recording(to->gecko, recording, name);
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -135,6 +141,7 @@ static const struct converter to_gecko = {
     .start = start,
     .take = take,
     .take_placed = take_placed,
+    .take_recording = take_recording,
     .finish = finish,
     .drop = drop,
 };

@@ -98,6 +98,10 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     gecko_counters_take(gecko, event);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
+    else if (event->kind == EVENT_TICK)
+        gecko_overhead_take_tick(&gecko->overhead, event->tick_ns);
+    else if (event->kind == EVENT_MEASURE)
+        gecko_overhead_take_measure(&gecko->overhead, &event->measure);
     else if (event->kind == EVENT_LEFT_OUT)
         gecko_status_take_left_out(gecko, &event->left_out);
     else if (event->kind == EVENT_THREAD_END)
@@ -118,6 +122,11 @@ bool gecko_knows_cpu(const struct gecko *gecko)
     return gecko->cpu_known;
 }
 
+void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
+{
+    gecko_extra_add(&gecko->extra, recording, name);
+}
+
 /* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
  * needs totals. */
 bool gecko_finish(struct gecko *gecko, struct fault *why)
@@ -132,6 +141,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_threads_emit(gecko);
     gecko_tables_emit(gecko);
     gecko_counters_emit(gecko);
+    gecko_overhead_emit(gecko);
     gecko_meta_emit(gecko);
     emit_close(json, '}');
     output_bytes(json->to, "\n", 1);
@@ -159,5 +169,7 @@ void gecko_drop(struct gecko *gecko)
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
     gecko_lines_free(&gecko->lines);
+    gecko_overhead_free(&gecko->overhead);
+    gecko_extra_free(&gecko->extra);
     free(gecko);
 }

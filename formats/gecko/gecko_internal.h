@@ -5,7 +5,9 @@
 
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
+#include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_lines.h"
+#include "formats/gecko/gecko_overhead.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 
@@ -130,6 +132,8 @@ struct gecko {
     struct gecko_tasks tasks;
     struct gecko_counters counters;
     struct gecko_opcodes opcodes;
+    struct gecko_overhead overhead;
+    struct gecko_extra extra;
 
     /* Made at the end. */
     struct gecko_sources sources;
