@@ -1,6 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
+#include "convert/viewer/links.h"
 #include "formats/gecko/gecko.h"
+
+enum own_option {
+    OPTION_OPEN = OPTION_OWN,
+    OPTION_SERVE,
+    OPTION_VIEW,
+    OPTION_PROFILER_URL,
+};
+
+static const struct argument options[] = {
+    { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
+    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
+    { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
+    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { 0 },
+};
+
+/* The values of this program's own options. */
+struct wanted {
+    bool open, serve;
+    enum view view;
+    const char *viewer; /* NULL: the usual one */
+};
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    struct wanted *wanted = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_OPEN:
+        return wanted->open = true;
+    case OPTION_SERVE:
+        return wanted->serve = true;
+    case OPTION_VIEW:
+        return (wanted->view = link_view_named(value)) != VIEW_NONE;
+    case OPTION_PROFILER_URL:
+        wanted->viewer = value;
+        return link_viewer_fits(value);
+    }
+    return false;
+}
+
+static const char *problem(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    const bool shows = wanted->open || wanted->serve;
+    if (wanted->view && !shows)
+        return "--view chooses how --open or --serve show the profile; name one of them";
+    if (wanted->viewer && !shows)
+        return "--profiler-url chooses the viewer of --open and --serve; name one of them";
+    if (shows && settings->output && output_is_standard(settings->output))
+        return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
+    return NULL;
+}
 
 static void *start(struct conversion *conversion)
 {
@@ -37,6 +90,10 @@ static const struct converter to_gecko = {
     .packing = PACKING_BY_NAME,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
+    .options = options,
+    .wanted_size = sizeof(struct wanted),
+    .apply = apply,
+    .problem = problem,
     .start = start,
     .take = take,
     .finish = finish,

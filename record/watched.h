@@ -47,6 +47,7 @@ struct emitted_thread {
     uint64_t name_wait_ns; /* the wait after that lookup */
     struct text name;
     struct watch watch;
+    bool shown; /* a sample was emitted, and `expansion` is of the last one */
     struct expansion expansion;
     struct frames stack, emitted; /* with the labels of the task: the stack of this tick, of the last sample */
     uint64_t left_out_since_ns;   /* see watch.left_out */
@@ -96,6 +97,7 @@ struct watched {
     uint64_t mapped_tick;             /* the tick in which host_threads was last filled */
     uint64_t tick;                    /* number of the tick */
     uint64_t list;                    /* thread_list.list at the last check for threads that left the list */
+    bool unborn;                      /* a listed state belongs to a thread that does not run yet */
     uint64_t checked_ns;              /* when the process was last known to run the same program (monotonic) */
     bool prepared;                    /* watched_appoint() was called for the next tick */
     bool idle_looked;                 /* there was a look since the process was seen asleep */

@@ -57,6 +57,7 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     thread_status_watch_close(&thread->watch);
     synthetic_frames_free(&thread->expansion);
     thread->emitted.count = 0;
+    thread->shown = false;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = { thread->number, time_ns, { 0 } } });
     thread->number = 0;
     text_free(thread->name);
@@ -122,8 +123,7 @@ static bool is_unborn(const struct watched *w, const struct member *member)
 /* ---- samples ---- */
 
 /* Emits the sample of a thread that was read in this tick, or that has not moved. */
-static bool emit_stack(struct watched *w, uint32_t index, bool known, uint32_t status, uint64_t time_ns,
-                       struct fault *why)
+static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
 {
     struct member *member = &w->thread_list.members[index];
     struct emitted_thread *thread = thread_of(w, index);
@@ -136,32 +136,59 @@ static bool emit_stack(struct watched *w, uint32_t index, bool known, uint32_t s
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
     } else {
         struct expanded *expanded = &w->expanded;
-        synthetic_frames_expand(&thread->expansion, w->synthetic, &member->walk, known,
+        synthetic_frames_expand(&thread->expansion, w->synthetic, &member->walk, thread->shown,
                                 synthetic_frames_collecting(w->synthetic, &w->thread_list, member), expanded);
         sample->keep = expanded->keep;
         sample->pushed = expanded->pushed;
         sample->frames = expanded->pushed ? expanded->frames : NULL;
     }
     member->walk.same = member->walk.depth;
+    thread->shown = true;
     return emitter_sample(w->emitter, &event, why);
+}
+
+/* Whether the thread's number was emitted. */
+static bool is_known(const struct watched *w, const struct member *member, const struct emitted_thread *thread)
+{
+    return thread->number && thread->native_id == member->native_id &&
+           thread->interpreter_id == w->target.interpreters[member->interpreter].id;
+}
+
+/* Emits a thread for a state that has none. False: the thread does not run yet. */
+static bool begin_state(struct watched *w, uint32_t index, uint64_t time_ns)
+{
+    struct member *member = &w->thread_list.members[index];
+    end_thread(w, index, time_ns);
+    if (is_unborn(w, member)) {
+        /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
+        member->hidden = w->thread_list.tick;
+        w->unborn = true;
+        return false;
+    }
+    begin_thread(w, thread_of(w, index), member, time_ns);
+    member->walk.same = 0;
+    return true;
+}
+
+/* Emits the threads that are new in this tick in the order in which the program made them, which is the order of their
+ * numbers for every reader. An interpreter's list begins with the newest thread. */
+static void begin_new_threads(struct watched *w, uint64_t time_ns)
+{
+    const struct thread_list *thread_list = &w->thread_list;
+    w->unborn = false;
+    for (size_t i = thread_list->asked_count; i-- > 0;) {
+        const uint32_t index = thread_list->asked[i];
+        if (!is_known(w, &thread_list->members[index], thread_of(w, index)))
+            begin_state(w, index, time_ns);
+    }
 }
 
 static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
 {
     struct member *member = &w->thread_list.members[index];
+    if (!is_known(w, member, thread_of(w, index)) && !begin_state(w, index, time_ns))
+        return true;
     struct emitted_thread *thread = thread_of(w, index);
-    const bool known = thread->number && thread->native_id == member->native_id &&
-                       thread->interpreter_id == w->target.interpreters[member->interpreter].id;
-    if (!known) {
-        end_thread(w, index, time_ns);
-        if (is_unborn(w, member)) {
-            /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
-            member->hidden = w->thread_list.tick;
-            return true;
-        }
-        begin_thread(w, thread, member, time_ns);
-        member->walk.same = 0;
-    }
     refresh_name(w, thread, time_ns);
     if (member->state == UNWIND_DONE) {
         const uint32_t status = w->options->with_status
@@ -173,7 +200,7 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
             return true;
         }
         emit_left_out(w, thread);
-        return emit_stack(w, index, known, status, time_ns, why);
+        return emit_stack(w, index, status, time_ns, why);
     }
     return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
 }
@@ -182,9 +209,6 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
 static void end_unlisted(struct watched *w, uint64_t time_ns)
 {
     struct thread_list *thread_list = &w->thread_list;
-    if (w->list == thread_list->list)
-        return;
-    w->list = thread_list->list;
     for (uint32_t i = 0; i < thread_list->members_count; i++) {
         if (thread_list->members[i].listed == thread_list->list)
             continue;
@@ -224,9 +248,14 @@ void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const struct thread_list *thread_list = &w->thread_list;
-    end_unlisted(w, time_ns);
+    const bool changed = w->list != thread_list->list;
+    w->list = thread_list->list;
+    if (changed)
+        end_unlisted(w, time_ns);
     if (w->options->async == ASYNC_ALL)
         return watched_tasks_emit(w, time_ns, why);
+    if (changed || w->unborn)
+        begin_new_threads(w, time_ns);
     if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
     for (size_t i = 0; i < thread_list->asked_count; i++)

@@ -64,11 +64,15 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread;
     struct spool_column *samples = &thread->samples;
-    /* Times are rounded before differences are taken, so errors do not add up. The viewer accepts a time that goes back
-     * but draws nonsense, so such a time is replaced by the one before. */
+    /* Times are rounded before differences are taken, so errors do not add up. The viewer draws nonsense of a time that
+     * goes back, and nothing of a sample at the time of the one before: each sample is at least a unit later. Only
+     * entries that share a line have samples at one time. */
     uint64_t time = in_units_of_tick(gecko, sample->time_ns);
-    if (time < samples->last.time)
-        time = samples->last.time;
+    const uint64_t earliest = samples->count ? samples->last.time + !thread->shared : 0;
+    if (time < earliest)
+        time = earliest;
+    if (samples->count == 0)
+        thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
     gecko_opcodes_take(gecko, sample->stack);
@@ -108,7 +112,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
-    gecko_threads_make_lines(gecko);
+    gecko_lines_make(gecko);
     gecko_opcodes_settle(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
@@ -141,6 +145,6 @@ void gecko_drop(struct gecko *gecko)
     gecko_opcodes_free(&gecko->opcodes);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
-    gecko_threads_free_lines(gecko);
+    gecko_lines_free(&gecko->lines);
     free(gecko);
 }

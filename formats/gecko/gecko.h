@@ -16,8 +16,8 @@
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
  * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
- * gecko_threads.c: threads and processes; gecko_tables.c: the tables that threads share; gecko_sources.c: source files;
- * gecko_meta.c: the description of the recording. */
+ * gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line has; gecko_tables.c: the tables that threads
+ * share; gecko_sources.c: source files; gecko_meta.c: the description of the recording. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 

@@ -4,6 +4,7 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_lines.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 
@@ -51,6 +52,7 @@ struct gecko_thread {
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
     struct spool_column weights; /* per sample: total time in ns that all samples so far stand for; .stack is unused */
+    uint64_t first;              /* time of the first sample */
     uint64_t cpu_from;           /* number of samples before the first one with a CPU time */
     uint64_t weights_from; /* number of samples before the first one that stands for a time other than the interval */
     uint64_t stands_ns;    /* how long the latest sample stands for; 0: an interval */
@@ -58,19 +60,6 @@ struct gecko_thread {
     uint64_t tick;         /* tick of the last look at the thread */
     uint32_t seen;         /* set of all states so far */
     bool shared;           /* the thread has the samples of many tasks */
-};
-
-/* A process as the viewer names it. */
-struct gecko_process {
-    char *title; /* app.py */
-    char *pid;   /* 4242; 4242.1 when an earlier process had the pid */
-};
-
-/* A line of the timeline. Lines are in the order in which the viewer shows them. */
-struct gecko_line {
-    uint32_t thread; /* 0: no thread; the line exists because a profile needs one */
-    uint32_t process;
-    bool main, task;
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
@@ -134,12 +123,20 @@ struct gecko {
 
     /* Made at the end. */
     struct gecko_sources sources;
-    struct intern strings;           /* further strings, behind the strings of the tables and the packages' names */
-    struct gecko_process *processes; /* by number; [0] stands for an unknown process */
-    size_t processes_count;
-    struct gecko_line *lines;
-    size_t lines_count;
+    struct intern strings; /* further strings, behind the strings of the tables and the packages' names */
+    struct gecko_lines lines;
 };
+
+/* Counts how often each key was seen. `= {0}` is empty. */
+struct gecko_again {
+    struct intern keys;
+    uint32_t *times; /* by the key's number */
+    size_t times_room;
+};
+
+/* How often this key was seen before. */
+uint32_t gecko_again_count(struct gecko_again *again, const void *key, size_t size);
+void gecko_again_free(struct gecko_again *again);
 
 /* Writes a time in milliseconds. */
 static inline void gecko_emit_ms(struct json_emitter *json, const char *key, uint64_t ns)
@@ -168,13 +165,16 @@ void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
 void gecko_status_take_tick(struct gecko *gecko);
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
-/* Writes the column of CPU times of a thread's samples. Writes nothing when no sample of the recording has a CPU time.
- */
-void gecko_status_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader);
+/* Whether some sample of the recording has a CPU time. */
+bool gecko_status_has_cpu(const struct gecko *gecko);
+/* Writes the CPU times of a thread's samples, as cells of the open column. */
+void gecko_status_emit_cpu(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
-/* Writes the times that the samples of a thread stand for. */
+/* Whether the samples of the profile stand for different times. */
+bool gecko_weights_differ(const struct gecko *gecko);
+/* Writes the times that the samples of a thread stand for, as cells of the open column. */
 void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* The thread or entry on whose line the samples of `thread` are: itself, or an entry whose line is shared. */
@@ -244,8 +244,8 @@ void gecko_markers_add_beginning_field(json_t *fields);
 json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
                              json_t *fields);
 
-/* Writes the markers of a thread. */
-void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread);
+/* Writes the markers of a line's threads. */
+void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line);
 /* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
 /* The set of states of a status. */
@@ -255,17 +255,8 @@ const char *gecko_state_markers_total(enum gecko_state state);
 /* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
-/* Makes the lines: decides which threads are shown, in which order, and with which names. */
-void gecko_threads_make_lines(struct gecko *gecko);
-
-/* Frees the lines and the processes. */
-void gecko_threads_free_lines(struct gecko *gecko);
 /* Writes the list of threads with their samples. */
 void gecko_threads_emit(struct gecko *gecko);
-/* The indexes of the lines that are visible at first, and of the line that is selected. */
-json_t *gecko_threads_visible_lines(const struct gecko *gecko);
-json_t *gecko_threads_selected_lines(const struct gecko *gecko);
-
 /* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);

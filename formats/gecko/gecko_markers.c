@@ -138,29 +138,39 @@ static void begin_kind(struct gecko_marker_reader *reader, const struct gecko_ma
     kind->begin(reader);
 }
 
+static void set_thread(struct gecko_marker_reader *reader, uint32_t number)
+{
+    const struct gecko_thread *thread = gecko_thread(reader->gecko, number);
+    reader->thread = thread;
+    reader->end = 0;
+    if (thread->samples.count)
+        reader->end = thread->samples.last.time + gecko_status_width_units(reader->gecko, thread->stands_ns);
+}
+
 /* Writes a column. Returns the number of its cells. */
-static int64_t emit_column(struct gecko_marker_reader *reader, size_t column)
+static int64_t emit_column(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t column)
 {
     int64_t count = 0;
     emit_open(&reader->gecko->json, columns[column].name, '[');
-    for (size_t i = 0; i < countof(kinds); i++) {
-        struct gecko_marker marker;
-        for (begin_kind(reader, kinds[i], columns[column].stacks); kinds[i]->next(reader, &marker); count++)
-            columns[column].emit(reader->gecko, kinds[i], &marker);
+    for (size_t at = 0; at < line->count; at++) {
+        set_thread(reader, line->threads[at]);
+        for (size_t i = 0; i < countof(kinds); i++) {
+            struct gecko_marker marker;
+            for (begin_kind(reader, kinds[i], columns[column].stacks); kinds[i]->next(reader, &marker); count++)
+                columns[column].emit(reader->gecko, kinds[i], &marker);
+        }
     }
     emit_close(&reader->gecko->json, ']');
     return count;
 }
 
-void gecko_markers_emit(struct gecko *gecko, const struct gecko_thread *thread)
+void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line)
 {
-    struct gecko_marker_reader reader = { .gecko = gecko, .thread = thread };
-    if (thread->samples.count)
-        reader.end = thread->samples.last.time + gecko_status_width_units(gecko, thread->stands_ns);
+    struct gecko_marker_reader reader = { .gecko = gecko };
     int64_t count = 0;
     emit_open(&gecko->json, "markers", '{');
     for (size_t i = 0; i < countof(columns); i++)
-        count = emit_column(&reader, i);
+        count = emit_column(&reader, line, i);
     emit_integer(&gecko->json, "length", count);
     emit_close(&gecko->json, '}');
     spool_reader_free(&reader.changes);

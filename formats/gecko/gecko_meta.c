@@ -240,8 +240,8 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_value(json, "markerSchema", gecko_markers_schemas(gecko));
     if (gecko->cpu_known)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
-    emit_value(json, "initialVisibleThreads", gecko_threads_visible_lines(gecko));
-    emit_value(json, "initialSelectedThreads", gecko_threads_selected_lines(gecko));
+    emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
+    emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
     emit_value(json, "categories", category_values(gecko));
     emit_value(json, "extra", extra_values(gecko));
     emit_close(json, '}');

@@ -97,16 +97,18 @@ static void emit_cells(struct gecko *gecko, uint64_t units, bool blank, uint64_t
         emit_literal(&gecko->json, NULL, "null");
 }
 
-void gecko_status_emit_cpu(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
+bool gecko_status_has_cpu(const struct gecko *gecko)
 {
-    if (!gecko->cpu_known)
-        return;
+    return gecko->cpu_known;
+}
+
+void gecko_status_emit_cpu(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
     struct spool_sample row;
     uint64_t before = 0;
     const uint64_t blank = thread->cpu.count ? thread->cpu_from : thread->samples.count;
-    emit_open(&gecko->json, "threadCPUDelta", '[');
     emit_cells(gecko, 0, true, blank);
     for (spool_rewind(reader, &gecko->spool, &thread->cpu); spool_next(reader, &row); before = reader->last.time)
         emit_cells(gecko, row.time - before, row.stack == CPU_BLANK, 1 + spool_pass_same(reader));
-    emit_close(&gecko->json, ']');
 }

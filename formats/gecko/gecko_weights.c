@@ -19,7 +19,12 @@ void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const 
     spool_add(&gecko->spool, &thread->weights, row);
 }
 
-static void emit_weights(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+bool gecko_weights_differ(const struct gecko *gecko)
+{
+    return gecko->weighted || tables_intervals_differ(gecko->tables);
+}
+
+void gecko_weights_emit(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     const uint64_t usual = thread->weights.count ? thread->weights_from : thread->samples.count;
@@ -30,18 +35,4 @@ static void emit_weights(struct gecko *gecko, uint32_t number, struct spool_read
         gecko_emit_ms(&gecko->json, NULL, interval_ns);
     for (spool_rewind(reader, &gecko->spool, &thread->weights); spool_next(reader, &row); before = row.time)
         gecko_emit_ms(&gecko->json, NULL, row.time - before);
-}
-
-void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
-{
-    struct json_emitter *json = &gecko->json;
-    const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);
-    emit_literal(json, "weightType", differ ? "\"tracing-ms\"" : "\"samples\"");
-    if (!differ) {
-        emit_literal(json, "weight", "null");
-        return;
-    }
-    emit_open(json, "weight", '[');
-    emit_weights(gecko, thread, reader);
-    emit_close(json, ']');
 }

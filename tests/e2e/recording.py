@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+import gecko_output
 from environment import CACHE, CONVERTERS, RECORD, as_root
 
 PATIENCE = 60  # seconds: only a program that hangs takes so long
@@ -43,6 +44,8 @@ def run(*command, input=None, **more):
     """Runs a command to its end. Standard input is empty unless given."""
     how = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
     done = subprocess.run(list(map(str, command)), capture_output=True, timeout=PATIENCE, env=ENVIRONMENT, **how, **more)
+    if command[0] == CONVERTERS["gecko"] and done.returncode == 0:
+        gecko_output.hold(command, more.get("cwd"))
     return Ended(command, done.returncode, done.stdout, done.stderr)
 
 

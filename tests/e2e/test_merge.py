@@ -154,7 +154,7 @@ def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
     begin = min(starts.values())
     assert profile["meta"]["startTime"] == pytest.approx(begin / 1e6, abs=0.01)
     for shard in shards:
-        threads = [thread for thread in profile["threads"] if f"({shard.path.parent.name}/" in thread["processName"]]
+        threads = [thread for thread in profile["threads"] if thread["processName"].startswith(f"{shard.path.parent.name}/")]
         assert len({thread["pid"] for thread in threads}) == 1 and len(threads) == 2
         assert sum(thread["samples"]["length"] for thread in threads) == shard.info["samples"]
         first = min(thread["samples"]["time"][0] for thread in threads)
@@ -497,7 +497,7 @@ def test_times_are_within_the_part(shards, tmp_path):
     profile = gecko_of(tmp_path, shards, "--from", begin, "--to", end)
     times = [time for thread in profile["threads"] for time in thread["samples"]["time"]]
     assert begin * 1000 <= min(times) and max(times) <= end * 1000  # times are rounded
-    assert {thread["processName"].partition("(")[2] for thread in profile["threads"]} == {"shard-1/run.pyreel)", "shard-2/run.pyreel)"}
+    assert {thread["processName"].partition(": ")[0] for thread in profile["threads"]} == {"shard-1/run.pyreel", "shard-2/run.pyreel"}
     assert profile["meta"]["profilingStartTime"] == begin * 1000
     assert profile["meta"]["profilingEndTime"] == pytest.approx(end * 1000, abs=2)
     pprof = pprof_of(tmp_path, shards, "--from", begin, "--to", end)

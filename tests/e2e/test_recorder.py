@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import gecko_check
 import stacks
 from environment import CONVERTERS, RECORD, need_command, need_root, python_of, pythons
 from recording import (ALL_TICKS, LIVE, attach, collapsed, convert, gecko, info, pprof, process_state, read_terminal, run,
@@ -46,6 +47,17 @@ def test_attaches_to_a_running_program(python, start, program, tmp_path):
     seen = stacks.of_thread(stacks.of_collapsed(collapsed(path)), stacks.MAIN)
     assert stacks.samples(seen, "spin") == sum(seen.values()) > 50
     assert target.running
+
+
+def test_threads_are_in_the_order_in_which_they_began(python, start, program, tmp_path):
+    """The interpreter's list begins with the newest thread."""
+    prefix = need_root() if python.root else ()
+    target = start(*prefix, *python.command, program("lined_up"), 7)
+    began = [int(tid) for tid in target.read_line().split()]
+    path = tmp_path / "a.pyreel"
+    attach(target, path, prefix=prefix)
+    assert [thread["tid"] for thread in whole(path)["threads"]] == began
+    assert [thread["tid"] for thread in gecko_check.load(gecko(path))["threads"]] == began
 
 
 def test_attaching_ends_well_when_the_program_ends(start, python3, program, tmp_path):

@@ -26,7 +26,7 @@ ROOMS = {
     "formats/stream": ("formats/codec", *MODEL),
     "formats/frames": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": MODEL,
+    "formats/gecko": ("formats/frames", *MODEL),
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -39,7 +39,8 @@ ROOMS = {
     "record": ("record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": MODEL,
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
-    "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+    "convert/viewer": MODEL,
+    "convert": ("convert/fleets", "convert/filters", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/viewer/links.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/bytes.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The version of the query. Newer viewers convert a query of an older version, and what they convert for 11 to 14 is
+ * not used here. For a query below 10 they look for tables that profiles no longer have, and for a query without a
+ * version they draw no CPU activity. */
+#define QUERY_VERSION "10"
+
+/* A view with a search shows only stacks that have a frame of this name or of this file. The viewer applies a focus on
+ * a category only when the link selects threads. */
+static const struct view_row {
+    const char *name, *tab, *search;
+    bool inverted; /* the call tree begins with the leaves */
+    bool own_code; /* only frames of the user's own code */
+} views[VIEWS] = {
+    [VIEW_NONE] = { .tab = "calltree" },
+    [VIEW_MY_CODE] = { "my-code", "flame-graph", NULL, false, true },
+    [VIEW_GIL] = { "gil", "calltree", "[waiting for GIL]", true, false },
+    [VIEW_GC] = { "gc", "calltree", "<GC>", true, false },
+    [VIEW_IMPORTS] = { "imports", "flame-graph", "importlib", false, false },
+    [VIEW_FLAME] = { "flame", "flame-graph", NULL, false, false },
+};
+
+enum view link_view_named(const char *name)
+{
+    for (enum view view = VIEW_NONE + 1; view < VIEWS; view++)
+        if (strcmp(name, views[view].name) == 0)
+            return view;
+    return VIEW_NONE;
+}
+
+/* The length of "http://" or "https://" at the start of an address; 0: the address has another scheme. */
+static size_t scheme_size(const char *url)
+{
+    if (strncasecmp(url, "https://", 8) == 0)
+        return 8;
+    return strncasecmp(url, "http://", 7) == 0 ? 7 : 0;
+}
+
+/* Whether a host and perhaps a port stand here: profiler.example.org, 127.0.0.1:4242, [::1]:4242. */
+static bool is_place(const char *place, size_t size)
+{
+    const char *const end = place + size;
+    const char *at = place;
+    if (size && *at == '[') {
+        at += strspn(at + 1, "0123456789abcdefABCDEF:.") + 1;
+        if (at >= end || *at++ != ']')
+            return false;
+    } else {
+        while (at < end && (isalnum((unsigned char)*at) || *at == '-' || *at == '.' || *at == '_'))
+            at++;
+    }
+    if (at == place)
+        return false;
+    if (at < end && *at == ':') {
+        const size_t digits = strspn(at + 1, "0123456789");
+        return digits >= 1 && digits <= 5 && at + 1 + digits == end;
+    }
+    return at == end;
+}
+
+bool link_viewer_fits(const char *viewer)
+{
+    const size_t scheme = scheme_size(viewer);
+    const char *place = viewer + scheme;
+    const size_t size = strcspn(place, "/");
+    if (!scheme || !is_place(place, size))
+        return false;
+    for (const char *at = place + size; *at; at++)
+        if (!isgraph((unsigned char)*at) || strchr("?#\"'<>\\^`{|}", *at))
+            return false;
+    return true;
+}
+
+char *link_origin(const char *viewer)
+{
+    const size_t scheme = scheme_size(viewer);
+    const size_t size = scheme + strcspn(viewer + scheme, "/");
+    const char *const usual_port = scheme == 8 ? ":443" : ":80";
+    char *origin = alloc_copy(viewer, size);
+    for (char *at = origin; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    if (size > strlen(usual_port) && strcmp(origin + size - strlen(usual_port), usual_port) == 0)
+        origin[size - strlen(usual_port)] = '\0';
+    return origin;
+}
+
+static void put_string(struct bytes *to, const char *string)
+{
+    put_bytes(to, string, strlen(string));
+}
+
+static void put_char(struct bytes *to, char c)
+{
+    put_bytes(to, &c, 1);
+}
+
+/* Appends a value as JavaScript's encodeURIComponent() writes it. */
+static void put_encoded(struct bytes *to, const char *value)
+{
+    for (const char *at = value; *at; at++) {
+        char encoded[4];
+        if (isalnum((unsigned char)*at) || strchr("-_.~", *at)) {
+            put_char(to, *at);
+            continue;
+        }
+        snprintf(encoded, sizeof(encoded), "%%%02X", (unsigned)(unsigned char)*at);
+        put_string(to, encoded);
+    }
+}
+
+/* Appends a number in the viewer's digits. A digit has five bits, the highest first; all digits but the last are taken
+ * from the second half of the alphabet. */
+static void put_index(struct bytes *to, uint32_t number)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._";
+    unsigned shift = 0;
+    while (number >> shift >> 5)
+        shift += 5;
+    for (; shift > 0; shift -= 5)
+        put_char(to, digits[32 + (number >> shift & 31)]);
+    put_char(to, digits[number & 31]);
+}
+
+/* Appends increasing numbers. Of three and more in a row, the first and the last are written, with a "w" between:
+ * 0, 5, 6, 7, 8 is "05w8". */
+static void put_indexes(struct bytes *to, const uint32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        size_t last = i;
+        while (last + 1 < count && numbers[last + 1] == numbers[last] + 1)
+            last++;
+        put_index(to, numbers[i]);
+        if (last > i + 1)
+            put_char(to, 'w');
+        if (last > i)
+            put_index(to, numbers[last]);
+        i = last + 1;
+    }
+}
+
+/* Appends the tab and its settings. */
+static void put_view(struct bytes *to, enum view view, const struct link_profile *profile)
+{
+    const struct view_row *row = &views[view];
+    char transform[32];
+    put_char(to, '/');
+    put_string(to, row->tab);
+    put_string(to, "/?");
+    if (profile->threads_count) {
+        put_string(to, "thread=");
+        put_indexes(to, profile->threads, profile->threads_count);
+        put_char(to, '&');
+    }
+    if (row->search) {
+        put_string(to, "search=");
+        put_encoded(to, row->search);
+        put_char(to, '&');
+    }
+    if (row->inverted)
+        put_string(to, "invertCallstack&");
+    if (row->own_code && profile->threads_count) {
+        snprintf(transform, sizeof(transform), "transforms=fg-%u&", profile->own_code);
+        put_string(to, transform);
+    }
+    put_string(to, "v=" QUERY_VERSION);
+}
+
+/* Makes a link. `source` names where the viewer gets the profile, and `name` which profile; NULL: there is one only. */
+static char *make_link(const char *viewer, const char *source, const char *name, enum view view,
+                       const struct link_profile *profile)
+{
+    struct bytes link = { 0 };
+    size_t size = strlen(viewer);
+    while (size && viewer[size - 1] == '/')
+        size--;
+    put_bytes(&link, viewer, size);
+    put_char(&link, '/');
+    put_string(&link, source);
+    if (name) {
+        put_char(&link, '/');
+        put_encoded(&link, name);
+    }
+    put_view(&link, view, profile);
+    put_char(&link, '\0');
+    return (char *)link.at;
+}
+
+char *link_from_url(const char *viewer, const char *url, enum view view, const struct link_profile *profile)
+{
+    return make_link(viewer, "from-url", url, view, profile);
+}
+
+char *link_public(const char *viewer, const char *token, enum view view, const struct link_profile *profile)
+{
+    return make_link(viewer, "public", token, view, profile);
+}
+
+char *link_from_page(const char *viewer, enum view view, const struct link_profile *profile)
+{
+    return make_link(viewer, "from-post-message", NULL, view, profile);
+}
