@@ -75,8 +75,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
         thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
-    gecko_opcodes_take(gecko, sample->stack);
-    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
+    const uint32_t code = gecko_leaves_code(gecko, thread, sample);
+    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
@@ -113,7 +113,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     struct json_emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
     gecko_lines_make(gecko);
-    gecko_opcodes_settle(gecko);
+    gecko_leaves_settle(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
@@ -143,6 +143,7 @@ void gecko_drop(struct gecko *gecko)
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
     gecko_opcodes_free(&gecko->opcodes);
+    gecko_leaves_free(&gecko->leaves);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
     gecko_lines_free(&gecko->lines);

@@ -4,21 +4,10 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
-
-/* Rows of meta.categories. The subcategory of a Python function is the origin of its file (formats/model/paths.h). A
- * function always has the same subcategory, because the viewer greys a call tree node whose samples differ. There is no
- * category "Idle": a stack is the same whether its thread waits or runs; CPU times and markers show the difference. */
-enum gecko_category {
-    CATEGORY_OTHER,
-    CATEGORY_PYTHON,
-    CATEGORY_NATIVE,
-    CATEGORY_GC,
-    CATEGORY_TASK,        /* frames of asyncio tasks */
-    CATEGORY_INSTRUCTION, /* exists only when instructions are shown */
-};
 
 /* A source file. */
 struct gecko_source {
@@ -47,7 +36,7 @@ enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXC
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
-    struct spool_column samples;
+    struct spool_column samples; /* .stack is a code (gecko_leaves.h) */
     struct spool_column cpu;     /* per sample: CPU time so far; .stack is CPU_BLANK when it is unknown */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
@@ -72,18 +61,10 @@ struct gecko_tasks {
     bool any;       /* some sample's thread ran a task */
 };
 
-/* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all
- * rows of the tables. */
+/* An instruction that is the leaf of some stack. */
 struct gecko_opcode {
     uint32_t instruction, base; /* strings */
-    size_t name;                /* string: [LOAD_ATTR_SLOT] */
-    uint32_t subcategory;
-};
-
-/* A stack of the tables plus the instruction of its leaf. It has a row in the table of stacks, behind all rows of the
- * tables. */
-struct gecko_leaf {
-    uint32_t stack, opcode;
+    size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
 #define GECKO_BASES 250 /* number of subcategories; the viewer allows 256 */
@@ -94,10 +75,6 @@ struct gecko_opcodes {
     struct intern_pairs numbers; /* (instruction, base) -> row + 1 */
     struct gecko_opcode *rows;
     size_t rows_room;
-    uint32_t *leaf_of; /* by stack: index in `leaves` + 1 */
-    size_t leaf_of_room;
-    struct gecko_leaf *leaves;
-    size_t leaves_count, leaves_room;
     uint32_t bases[GECKO_BASES]; /* strings, in the order of the subcategories behind "Other" */
     uint32_t bases_count;
 };
@@ -120,6 +97,7 @@ struct gecko {
     uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
     struct gecko_tasks tasks;
     struct gecko_opcodes opcodes;
+    struct gecko_leaves leaves;
 
     /* Made at the end. */
     struct gecko_sources sources;
@@ -187,19 +165,20 @@ void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const st
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
 void gecko_tasks_free(struct gecko_tasks *tasks);
 
-/* Takes the stack of a sample, whose leaf may have an instruction. */
-void gecko_opcodes_take(struct gecko *gecko, uint32_t stack);
-/* Names the instruction frames. Call it after the last sample. */
+/* Whether the stack's leaf has an instruction that is shown as a frame. */
+bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack);
+/* Makes the labels of the instructions. */
 void gecko_opcodes_settle(struct gecko *gecko);
-/* The row of the stack with its leaf's instruction; the row of the stack itself when there is no instruction or none is
- * shown. */
-uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack);
+/* The label of the instruction at the leaf of a stack. */
+size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack);
+/* Adds the base instructions to a list of subcategories. */
+void gecko_opcodes_add_bases(const struct gecko *gecko, json_t *subcategories);
 void gecko_opcodes_free(struct gecko_opcodes *opcodes);
 
 /* A marker: an interval on a thread's line, and the stack of the sample with which it begins. */
 struct gecko_marker {
     uint64_t start, end;
-    uint32_t stack;
+    uint32_t stack;   /* code (gecko_leaves.h) */
     uint32_t subject; /* the state, the task, the frame */
 };
 

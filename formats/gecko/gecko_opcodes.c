@@ -7,45 +7,23 @@
 
 /* ---- leaves ---- */
 
-/* The index of the frame's instruction in opcodes->rows; adds it if absent. */
-static uint32_t opcode_of(struct gecko_opcodes *opcodes, const struct frame *frame)
+static const struct frame *leaf_of(const struct gecko *gecko, uint32_t stack)
 {
-    bool added;
-    const uint32_t base = frame->base ? frame->base : frame->instruction;
-    const uint32_t number = intern_pairs_number(&opcodes->numbers, frame->instruction, base, &added);
-    if (added) {
-        opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
-        opcodes->rows[number - 1] = (struct gecko_opcode){ .instruction = frame->instruction, .base = base };
-    }
-    return number - 1;
+    return &gecko->tables->frames[gecko->tables->stacks[stack].frame];
 }
 
-void gecko_opcodes_take(struct gecko *gecko, uint32_t stack)
+bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack)
 {
-    struct gecko_opcodes *opcodes = &gecko->opcodes;
-    if (!opcodes->shown || !stack)
-        return;
-    const struct frame *frame = &gecko->tables->frames[gecko->tables->stacks[stack].frame];
-    if (!frame->instruction)
-        return;
-    opcodes->leaf_of = alloc_grow(opcodes->leaf_of, &opcodes->leaf_of_room, (size_t)stack + 1,
-                                  sizeof(*opcodes->leaf_of));
-    if (opcodes->leaf_of[stack])
-        return;
-    opcodes->leaves = alloc_grow(opcodes->leaves, &opcodes->leaves_room, opcodes->leaves_count + 1,
-                                 sizeof(*opcodes->leaves));
-    opcodes->leaves[opcodes->leaves_count] = (struct gecko_leaf){ stack, opcode_of(opcodes, frame) };
-    opcodes->leaf_of[stack] = (uint32_t)++opcodes->leaves_count;
+    return gecko->opcodes.shown && stack && leaf_of(gecko, stack)->instruction;
 }
 
-uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack)
+/* The instruction that a specialised one stands for, or the instruction itself. */
+static uint32_t base_of(const struct frame *frame)
 {
-    const struct gecko_opcodes *opcodes = &gecko->opcodes;
-    const uint32_t leaf = stack < opcodes->leaf_of_room ? opcodes->leaf_of[stack] : 0;
-    return leaf ? (uint32_t)gecko->tables->stacks_count + leaf - 1 : stack;
+    return frame->base ? frame->base : frame->instruction;
 }
 
-static size_t quoted_name(struct gecko *gecko, uint32_t instruction)
+static size_t add_label(struct gecko *gecko, uint32_t instruction, uint32_t subcategory)
 {
     struct bytes name = { 0 };
     const struct text text = tables_string(gecko->tables, instruction);
@@ -54,7 +32,8 @@ static size_t quoted_name(struct gecko *gecko, uint32_t instruction)
     put_bytes(&name, "]", 1);
     const size_t string = gecko_tables_string(gecko, (struct text){ (const char *)name.at, name.size });
     bytes_free(&name);
-    return string;
+    return gecko_leaves_add_label(
+        gecko, (struct gecko_label){ .name = string, .category = CATEGORY_INSTRUCTION, .subcategory = subcategory });
 }
 
 /* The index of the base among the subcategories; 0, "Other", when there are too many. No Python version has so many
@@ -70,12 +49,40 @@ static uint32_t subcategory_of(struct gecko_opcodes *opcodes, uint32_t base)
     return opcodes->bases_count;
 }
 
-void gecko_opcodes_settle(struct gecko *gecko)
+static void add_opcode(struct gecko *gecko, const struct frame *frame)
 {
     struct gecko_opcodes *opcodes = &gecko->opcodes;
-    for (size_t i = 0; i < opcodes->numbers.count; i++) {
-        opcodes->rows[i].name = quoted_name(gecko, opcodes->rows[i].instruction);
-        opcodes->rows[i].subcategory = subcategory_of(opcodes, opcodes->rows[i].base);
+    bool added;
+    const uint32_t base = base_of(frame);
+    const uint32_t number = intern_pairs_number(&opcodes->numbers, frame->instruction, base, &added);
+    if (!added)
+        return;
+    opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
+    opcodes->rows[number - 1] = (struct gecko_opcode){
+        frame->instruction, base, add_label(gecko, frame->instruction, subcategory_of(opcodes, base))
+    };
+}
+
+void gecko_opcodes_settle(struct gecko *gecko)
+{
+    const struct gecko_leaves *leaves = &gecko->leaves;
+    for (size_t stack = 0; stack < leaves->kinds_room; stack++)
+        if (leaves->kinds[stack] & 1u << LEAF_INSTRUCTION)
+            add_opcode(gecko, leaf_of(gecko, (uint32_t)stack));
+}
+
+size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack)
+{
+    const struct frame *frame = leaf_of(gecko, stack);
+    const uint32_t number = intern_pairs_find(&gecko->opcodes.numbers, frame->instruction, base_of(frame));
+    return gecko->opcodes.rows[number - 1].label;
+}
+
+void gecko_opcodes_add_bases(const struct gecko *gecko, json_t *subcategories)
+{
+    for (uint32_t i = 0; i < gecko->opcodes.bases_count; i++) {
+        const struct text name = tables_string(gecko->tables, gecko->opcodes.bases[i]);
+        json_array_append_new(subcategories, json_stringn(name.size ? name.bytes : "", name.size));
     }
 }
 
@@ -83,14 +90,13 @@ void gecko_opcodes_free(struct gecko_opcodes *opcodes)
 {
     intern_pairs_free(&opcodes->numbers);
     free(opcodes->rows);
-    free(opcodes->leaf_of);
-    free(opcodes->leaves);
 }
 
 /* ---- markers ---- */
 
-static uint32_t leaf_frame(const struct gecko *gecko, uint32_t stack)
+static uint32_t leaf_frame(const struct gecko *gecko, uint32_t code)
 {
+    const uint32_t stack = gecko_leaves_stack(code);
     return stack ? gecko->tables->stacks[stack].frame : 0;
 }
 

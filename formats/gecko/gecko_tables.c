@@ -2,7 +2,6 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,72 +21,64 @@ struct table {
     size_t (*rows)(const struct gecko *gecko);
 };
 
-/* The number of rows. The profile's tables have a row 0 even when the recording has no definition. */
-static size_t with_entry_0(size_t count)
-{
-    return count ? count : 1;
-}
-
 static int64_t or_nothing(uint32_t number)
 {
     return number ? (int64_t)number : NOTHING;
 }
 
-/* The rows of instructions follow the rows of a table. Returns whether `row` is one of them; *index is its index among
- * them. */
-static bool behind(size_t count, size_t row, size_t *index)
+/* The number of rows of a table: entry 0 has none. Row 0 is the entry with number 1. */
+static size_t rows_of(size_t count)
 {
-    *index = row - with_entry_0(count);
-    return row >= with_entry_0(count);
+    return count ? count - 1 : 0;
 }
 
 static size_t stack_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->stacks_count) + gecko->opcodes.leaves_count;
-}
-
-static int64_t stack_frame(const struct gecko *gecko, size_t row)
-{
-    size_t leaf;
-    if (behind(gecko->tables->stacks_count, row, &leaf))
-        return (int64_t)(with_entry_0(gecko->tables->frames_count) + gecko->opcodes.leaves[leaf].opcode);
-    return row ? gecko->tables->stacks[row].frame : 0;
-}
-
-static int64_t stack_prefix(const struct gecko *gecko, size_t row)
-{
-    size_t leaf;
-    if (behind(gecko->tables->stacks_count, row, &leaf))
-        return gecko->opcodes.leaves[leaf].stack;
-    return row ? or_nothing(gecko->tables->stacks[row].caller) : NOTHING;
+    return rows_of(gecko->tables->stacks_count) + gecko_leaves_rows(gecko);
 }
 
 static size_t frame_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->frames_count) + gecko->opcodes.numbers.count;
+    return rows_of(gecko->tables->frames_count) + gecko->leaves.labels_count;
 }
 
-/* The instruction of a row; NULL for a row of a real frame. */
-static const struct gecko_opcode *opcode_at(const struct gecko *gecko, size_t count, size_t row)
+static size_t function_rows(const struct gecko *gecko)
 {
-    size_t index;
-    return behind(count, row, &index) ? &gecko->opcodes.rows[index] : NULL;
+    return rows_of(gecko->tables->functions_count) + gecko->leaves.labels_count;
 }
 
-/* The frame of a row; an unknown frame for row 0, for an instruction, and for a lost definition. */
+static int64_t stack_frame(const struct gecko *gecko, size_t row)
+{
+    const struct tables *tables = gecko->tables;
+    const size_t count = rows_of(tables->stacks_count);
+    if (row >= count)
+        return (int64_t)(rows_of(tables->frames_count) + gecko_leaves_label(gecko, row - count));
+    return (int64_t)tables->stacks[row + 1].frame - 1;
+}
+
+static int64_t stack_prefix(const struct gecko *gecko, size_t row)
+{
+    const size_t count = rows_of(gecko->tables->stacks_count);
+    const int64_t caller = row >= count ? gecko_leaves_caller(gecko, row - count)
+                                        : (int64_t)gecko->tables->stacks[row + 1].caller - 1;
+    return caller < 0 ? NOTHING : caller;
+}
+
+/* The frame of a row; an unknown frame for a label. */
 static const struct frame *frame_at(const struct gecko *gecko, size_t row)
 {
-    static const struct frame unknown = { .column = -1 };
-    const bool known = row && row < gecko->tables->frames_count && gecko->tables->frames[row].number;
-    return known ? &gecko->tables->frames[row] : &unknown;
+    static const struct frame label = { .column = -1 };
+    return row < rows_of(gecko->tables->frames_count) ? &gecko->tables->frames[row + 1] : &label;
 }
 
+/* Returns the function. A lost definition has the function of the first label, "<no Python frames>". */
 static int64_t frame_function(const struct gecko *gecko, size_t row)
 {
-    size_t opcode;
-    if (behind(gecko->tables->frames_count, row, &opcode))
-        return (int64_t)(with_entry_0(gecko->tables->functions_count) + opcode);
-    return frame_at(gecko, row)->function;
+    const size_t frames = rows_of(gecko->tables->frames_count), functions = rows_of(gecko->tables->functions_count);
+    if (row >= frames)
+        return (int64_t)(functions + row - frames);
+    const uint32_t function = frame_at(gecko, row)->function;
+    return function ? (int64_t)function - 1 : (int64_t)functions;
 }
 
 static int64_t frame_line(const struct gecko *gecko, size_t row)
@@ -98,86 +89,61 @@ static int64_t frame_line(const struct gecko *gecko, size_t row)
 /* The viewer counts columns from 1. */
 static int64_t frame_column(const struct gecko *gecko, size_t row)
 {
-    const int32_t column = frame_at(gecko, row)->column;
-    return column < 0 ? NOTHING : (int64_t)column + 1;
+    const struct frame *frame = frame_at(gecko, row);
+    return frame->number && frame->column >= 0 ? (int64_t)frame->column + 1 : NOTHING;
 }
 
-static size_t function_rows(const struct gecko *gecko)
+/* The label of a row of functions; NULL for a function of the tables. */
+static const struct gecko_label *label_at(const struct gecko *gecko, size_t row)
 {
-    return with_entry_0(gecko->tables->functions_count) + gecko->opcodes.numbers.count;
+    const size_t count = rows_of(gecko->tables->functions_count);
+    return row >= count ? &gecko->leaves.labels[row - count] : NULL;
 }
 
-/* The index of a function's file in the sources + 1; 0: the function has no file. */
-static uint32_t source_of(const struct gecko *gecko, size_t function)
+/* The category of a frame. A sample counts for the category of its leaf. */
+static int64_t frame_category(const struct gecko *gecko, size_t row)
 {
-    const bool known = function && function < gecko->tables->functions_count;
-    const uint32_t file = known ? gecko->tables->functions[function].file : 0;
-    return file ? gecko->sources.by_file[file] : 0;
+    const size_t function = (size_t)frame_function(gecko, row);
+    const struct gecko_label *label = label_at(gecko, function);
+    return label ? label->category : gecko_categories_of(gecko, (uint32_t)function + 1);
+}
+
+static int64_t frame_subcategory(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_label *label = label_at(gecko, (size_t)frame_function(gecko, row));
+    return label ? label->subcategory : 0;
 }
 
 static int64_t function_name(const struct gecko *gecko, size_t row)
 {
-    const struct gecko_opcode *opcode = opcode_at(gecko, gecko->tables->functions_count, row);
-    if (opcode)
-        return (int64_t)opcode->name;
-    return row ? gecko->tables->functions[row].name : 0;
+    const struct gecko_label *label = label_at(gecko, row);
+    return label ? (int64_t)label->name : gecko->tables->functions[row + 1].name;
+}
+
+/* The source of a function; NULL when the function has no file. */
+static const struct gecko_source *source_of(const struct gecko *gecko, size_t row)
+{
+    const uint32_t file = label_at(gecko, row) ? 0 : gecko->tables->functions[row + 1].file;
+    return file ? &gecko->sources.rows[gecko->sources.by_file[file] - 1] : NULL;
 }
 
 static int64_t function_source(const struct gecko *gecko, size_t row)
 {
-    const uint32_t source = source_of(gecko, row);
-    return source ? (int64_t)source - 1 : NOTHING;
+    const struct gecko_source *source = source_of(gecko, row);
+    return source ? source - gecko->sources.rows : NOTHING;
 }
 
 /* The resource (package) of a function. The viewer prints a function with a resource as "package!function". Functions
  * of the program itself have none. */
 static int64_t function_resource(const struct gecko *gecko, size_t row)
 {
-    const uint32_t source = source_of(gecko, row);
-    return source ? (int64_t)gecko->sources.rows[source - 1].package - 1 : -1;
+    const struct gecko_source *source = source_of(gecko, row);
+    return source ? (int64_t)source->package - 1 : -1;
 }
 
 static int64_t function_line(const struct gecko *gecko, size_t row)
 {
-    const bool known = row && row < gecko->tables->functions_count;
-    return known ? or_nothing(gecko->tables->functions[row].first_line) : NOTHING;
-}
-
-/* Synthetic frames of the recorder, and their categories. */
-static const struct synthetic {
-    struct text name;
-    enum gecko_category category;
-} synthetic_frames[] = {
-    { { "<native>", 8 }, CATEGORY_NATIVE },
-    { { "<GC>", 4 }, CATEGORY_GC },
-};
-
-/* The category of a frame. A sample counts for the category of its leaf. A stack without frames has the grey category
- * "Other": the thread may have waited or run C code. */
-static int64_t frame_category(const struct gecko *gecko, size_t row)
-{
-    if (opcode_at(gecko, gecko->tables->frames_count, row))
-        return CATEGORY_INSTRUCTION;
-    const size_t function = (size_t)frame_function(gecko, row);
-    if (function == 0)
-        return CATEGORY_OTHER;
-    const struct text name = tables_function_name(gecko->tables, (uint32_t)function);
-    for (size_t i = 0; i < countof(synthetic_frames); i++)
-        if (text_equal(name, synthetic_frames[i].name))
-            return synthetic_frames[i].category;
-    if (gecko->tables->functions[function].file == 0 && task_frame_is_name(name))
-        return CATEGORY_TASK;
-    return CATEGORY_PYTHON;
-}
-
-static int64_t frame_subcategory(const struct gecko *gecko, size_t row)
-{
-    const struct gecko_opcode *opcode = opcode_at(gecko, gecko->tables->frames_count, row);
-    if (opcode)
-        return opcode->subcategory;
-    const uint32_t source = source_of(gecko, (size_t)frame_function(gecko, row));
-    const bool python = frame_category(gecko, row) == CATEGORY_PYTHON;
-    return source && python ? (int64_t)gecko->sources.rows[source - 1].origin : 0;
+    return label_at(gecko, row) ? NOTHING : or_nothing(gecko->tables->functions[row + 1].first_line);
 }
 
 static size_t package_rows(const struct gecko *gecko)
@@ -185,9 +151,10 @@ static size_t package_rows(const struct gecko *gecko)
     return gecko->sources.package_numbers.count;
 }
 
+/* Row 0 is "<no Python frames>", so other strings have the numbers of the tables. */
 static size_t string_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->strings_count);
+    return gecko->tables->strings_count ? gecko->tables->strings_count : 1;
 }
 
 /* The packages' names follow the strings of the tables. */

@@ -147,7 +147,7 @@ static void emit_stacks(struct gecko *gecko, uint32_t thread, struct spool_reade
 {
     struct spool_sample sample;
     for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_again(&gecko->json, gecko_opcodes_leaf(gecko, sample.stack), 1 + spool_pass_same(reader));
+        emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
 }
 
 static void emit_times(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)

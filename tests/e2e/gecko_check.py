@@ -19,6 +19,8 @@ import sys
 
 from gecko_rules import Rules
 
+LEAVES = ("[idle]", "[waiting for GIL]")
+
 
 class Profile(dict):
     """`size`: bytes of the file without compression."""
@@ -126,13 +128,16 @@ def frame_labels(profile, label):
     return labels
 
 
-def stacks(profile, thread, label=lambda name, file, line: name):
+def stacks(profile, thread, label=lambda name, file, line: name, leaves=False):
     """The samples of a thread per stack, {(root, ..., leaf): samples}. `label` makes a frame of name, file and line."""
     labels = frame_labels(profile, label)
+    waits = [name in LEAVES and file is None for name, file in frame_labels(profile, lambda name, file, line: (name, file))]
     table = profile["shared"]["stackTable"]
     folded = collections.Counter()
     for stack, weight in stack_weights(thread).items():
         frames = []
+        if stack is not None and not leaves and waits[table["frame"][stack]]:
+            stack = table["prefix"][stack]
         while stack is not None:
             frames.append(labels[table["frame"][stack]])
             stack = table["prefix"][stack]
@@ -140,10 +145,10 @@ def stacks(profile, thread, label=lambda name, file, line: name):
     return folded
 
 
-def function_times(profile, thread):
+def function_times(profile, thread, leaves=False):
     """{function: [self, total]} in samples; a function counts once for a sample however often it is in its stack."""
     times = collections.defaultdict(lambda: [0, 0])
-    for stack, weight in stacks(profile, thread).items():
+    for stack, weight in stacks(profile, thread, leaves=leaves).items():
         times[stack[-1]][0] += weight
         for name in set(stack):
             times[name][1] += weight

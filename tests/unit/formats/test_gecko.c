@@ -315,6 +315,61 @@ static void states_are_markers(void **state)
     json_decref(profile);
 }
 
+/* A thread that waits is at its function, and the wait is a frame below it. */
+static void waiting_is_a_leaf(void **state)
+{
+    (void)state;
+    json_t *profile = write_profile_of(status_story, countof(status_story), 0);
+    assert_thread(profile, 0,
+                  "4242 4242, 0: <module>:3 f:8, 10: <module>:3 f:8 [idle]:0, 20: <module>:3 [waiting for GIL]:0, "
+                  "50: <module>:3 [waiting for GIL]:0, 60: <module>:3 f:8, 80: <module>:3 f:8, "
+                  "90: <no Python frames>:0 [idle]:0");
+    assert_thread(profile, 2, "4242 4244, 10: <module>:3, 50: <module>:3");
+    assert_thread(profile, 3,
+                  "4242 4245, 0: <module>:3, 10: <module>:3, 20: <module>:3 f:8, 30: <module>:3 f:8, "
+                  "50: <module>:3 f:8");
+    json_decref(profile);
+}
+
+/* The category of the first function with this name. */
+static const char *category_of(const json_t *profile, const char *name)
+{
+    const json_t *functions = json_object_get(json_object_get(json_object_get(profile, "shared"), "frameTable"),
+                                              "func");
+    for (size_t i = 0; i < json_array_size(functions); i++) {
+        if (strcmp(string(profile, cell(profile, "funcTable", "name", number(json_array_get(functions, i)))), name))
+            continue;
+        const json_t *categories = json_object_get(json_object_get(profile, "meta"), "categories");
+        const json_t *category = json_array_get(categories, number(cell(profile, "frameTable", "category", i)));
+        return json_string_value(json_object_get(category, "name"));
+    }
+    return "none";
+}
+
+static void waits_have_their_categories(void **state)
+{
+    (void)state;
+    json_t *profile = write_profile_of(status_story, countof(status_story), 0);
+    assert_string_equal(category_of(profile, "[idle]"), "Idle");
+    assert_string_equal(category_of(profile, "[waiting for GIL]"), "Waiting for GIL");
+    assert_string_equal(category_of(profile, "<no Python frames>"), "Other");
+    assert_string_equal(category_of(profile, "f"), "Your code");
+    json_decref(profile);
+}
+
+/* Rows exist only when they are used. */
+static void no_row_is_unused(void **state)
+{
+    (void)state;
+    json_t *profile = write_profile_of(gil_story, countof(gil_story), 0);
+    const char *const tables[] = { "stackTable", "frameTable", "funcTable" };
+    for (size_t i = 0; i < countof(tables); i++) {
+        const json_t *table = json_object_get(json_object_get(profile, "shared"), tables[i]);
+        assert_int_equal(json_integer_value(json_object_get(table, "length")), 1);
+    }
+    json_decref(profile);
+}
+
 /* A row about the recording as the viewer has it under "show more"; -1 if there is none. */
 static json_int_t extra(const json_t *profile, const char *label)
 {
@@ -398,6 +453,9 @@ int main(void)
         cmocka_unit_test(tables_have_rows_of_one_length),
         cmocka_unit_test(cpu_times_are_what_the_samples_say),
         cmocka_unit_test(states_are_markers),
+        cmocka_unit_test(waiting_is_a_leaf),
+        cmocka_unit_test(waits_have_their_categories),
+        cmocka_unit_test(no_row_is_unused),
         cmocka_unit_test(totals_are_told),
         cmocka_unit_test(the_lock_alone_says_nothing_of_the_cpu),
         cmocka_unit_test(without_status_there_is_nothing_of_it),

@@ -119,7 +119,7 @@ __attribute__((format(printf, 2, 3))) static void put_format(struct bytes *to, c
     free(line);
 }
 
-/* " f{Python/Program} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}", root first. */
+/* " f{Your code/Other} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}", root first. */
 static void put_stack(struct bytes *to, const json_t *profile, const json_t *stack)
 {
     if (json_is_null(stack))
@@ -179,7 +179,7 @@ static void what_a_thread_runs_is_markers(void **state)
                                         "Task 80-90: Task-2 in f\n");
     assert_non_null(schema_of(profile, "Task"));
     assert_null(schema_of(profile, "Opcode"));
-    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Python/Program}");
+    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other}");
     const json_t *data = at(json_object_get(at(profile, "threads", 0), "markers"), "data", 1);
     assert_int_equal(json_integer_value(json_object_get(data, "number")), 2);
     json_decref(profile);
@@ -213,10 +213,10 @@ static void instructions_are_leaves(void **state)
 {
     (void)state;
     json_t *profile = profile_of(running, countof(running), true);
-    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Python/Program} "
+    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other} "
                                          "[LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
-    assert_told(stack_of(profile, 0, 2), " f{Python/Program} [RESUME]{Instructions/RESUME}");
-    assert_told(stack_of(profile, 0, 3), " g{Python/Program} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
+    assert_told(stack_of(profile, 0, 2), " f{Your code/Other} [RESUME]{Instructions/RESUME}");
+    assert_told(stack_of(profile, 0, 3), " g{Your code/Other} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
     /* Those that more than one sample in a row found; a tick that failed is no end. */
     assert_told(markers_of(profile, 0), "Task 0-20: fetch in f\n"
                                         "Task 20-30: Task-2 in f\n"
@@ -235,7 +235,7 @@ static void without_the_option_they_are_not_shown(void **state)
     const size_t more = json_array_size(json_object_get(json_object_get(with, "meta"), "categories")),
                  fewer = json_array_size(json_object_get(json_object_get(without, "meta"), "categories"));
     assert_int_equal(more, fewer + 1);
-    assert_told(stack_of(without, 0, 2), " f{Python/Program}");
+    assert_told(stack_of(without, 0, 2), " f{Your code/Other}");
     json_decref(with);
     json_decref(without);
 }

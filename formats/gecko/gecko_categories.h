@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Categories: where the code of a frame comes from, or what its thread waits for. The category decides the colour in
+ * each of the viewer's drawings, and the viewer can leave the frames of all other categories out of its stacks ("focus
+ * on category"). A function always has one category, because the viewer greys a call tree node that has several. So
+ * what a thread does at a moment, such as waiting, is a frame of its own at the leaf of the stack (gecko_leaves.h). */
+#ifndef PYREEL_FORMATS_GECKO_GECKO_CATEGORIES_H
+#define PYREEL_FORMATS_GECKO_GECKO_CATEGORIES_H
+
+#include "formats/base/json.h"
+#include "formats/base/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gecko;
+
+/* Rows of meta.categories. */
+enum gecko_category {
+    CATEGORY_OTHER,
+    CATEGORY_PROGRAM,     /* your code */
+    CATEGORY_PACKAGE,     /* installed packages */
+    CATEGORY_LIBRARY,     /* the standard library */
+    CATEGORY_IMPORT,      /* the import machinery */
+    CATEGORY_NATIVE,      /* C code between Python frames */
+    CATEGORY_GC,          /* garbage collection */
+    CATEGORY_ASYNCIO,     /* asyncio's own code, and the frames of tasks */
+    CATEGORY_WAITING,     /* waiting for the lock */
+    CATEGORY_IDLE,        /* waiting for anything else */
+    CATEGORY_INSTRUCTION, /* exists only when instructions are frames */
+    CATEGORIES
+};
+
+/* The category of a function of the tables. */
+enum gecko_category gecko_categories_of(const struct gecko *gecko, uint32_t function);
+
+/* The categories for the viewer. */
+json_t *gecko_categories_list(const struct gecko *gecko);
+
+#endif
