@@ -15,6 +15,8 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     gecko->tables = tables;
     gecko->json.to = output;
     gecko->opcodes.shown = style.opcodes;
+    gecko->style = style;
+    markers_begin(&gecko->markers, tables, style.gil_wait_ns ? style.gil_wait_ns : GIL_WAIT_LEAST_NS);
     return gecko;
 }
 
@@ -60,7 +62,11 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
     if (gecko->unit_ns == 0)
         choose_unit(gecko);
-    const uint32_t host = gecko_tasks_host(gecko, sample->thread);
+    const uint32_t host = gecko_tasks_host(gecko, sample->thread, sample->status);
+    gecko_totals_take(gecko, sample);
+    gecko_tasks_take_markers(gecko, sample);
+    if (!host)
+        return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread;
     struct spool_column *samples = &thread->samples;
@@ -93,6 +99,7 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
+    markers_take(&gecko->markers, event);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
@@ -112,6 +119,8 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
     gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko->end_ns = gecko_meta_end_ns(gecko);
+    gecko_markers_settle(gecko);
     gecko_lines_make(gecko);
     gecko_leaves_settle(gecko);
     emit_open(json, NULL, '{');
@@ -142,6 +151,7 @@ void gecko_drop(struct gecko *gecko)
     free(gecko->threads);
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
+    markers_free(&gecko->markers);
     gecko_opcodes_free(&gecko->opcodes);
     gecko_leaves_free(&gecko->leaves);
     intern_free(&gecko->strings);

@@ -27,8 +27,18 @@
 
 struct gecko;
 
+/* Which markers a profile has. */
+enum gecko_markers {
+    GECKO_MARKERS_FEW, /* what one looks for: waits for the lock, collections, exceptions, gaps, blocked loops, tasks */
+    GECKO_MARKERS_ALL, /* also each change of a thread's state */
+    GECKO_MARKERS_NONE,
+};
+
 struct gecko_style {
     bool opcodes; /* show instructions */
+    enum gecko_markers markers;
+    bool task_tracks;      /* entries of tasks have lines of their own */
+    uint64_t gil_wait_ns;  /* shorter waits for the lock have no marker; 0: the default */
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.

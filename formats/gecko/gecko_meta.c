@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_marker_kinds.h"
 #include "formats/model/exactness.h"
 
 #include <stdio.h>
@@ -25,8 +26,7 @@ static void emit_product(struct json_emitter *json, uint32_t version_hex)
     emit_value(json, "misc", json_string(misc));
 }
 
-/* The end of the window with which the viewer opens. The last samples and the markers need their full widths. */
-static uint64_t end_ns(const struct gecko *gecko)
+uint64_t gecko_meta_end_ns(const struct gecko *gecko)
 {
     uint64_t last_ns = gecko->tables->recording.interval_ns;
     for (size_t i = 0; i < gecko->threads_room; i++) {
@@ -52,7 +52,7 @@ static void emit_times(struct gecko *gecko)
     gecko_emit_ms(json, "startTime", recording->start_unix_ns);
     emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
     gecko_emit_ms(json, "profilingStartTime", recording->from_ns);
-    gecko_emit_ms(json, "profilingEndTime", end_ns(gecko));
+    gecko_emit_ms(json, "profilingEndTime", gecko->end_ns);
 }
 
 static void emit_platform(struct gecko *gecko)
@@ -113,14 +113,27 @@ static void add_exactness(json_t *rows, const struct tables *tables)
 /* Adds the total time of each state over all threads, as far as it is known. */
 static void add_states(json_t *rows, const struct gecko *gecko)
 {
-    for (enum gecko_state state = 0; state < STATES; state++)
-        if (gecko_state_markers_total(state) && gecko->seen & 1u << state)
-            add_duration(rows, gecko_state_markers_total(state), gecko->state_units[state] * gecko->unit_ns);
+    for (size_t i = 0; i < GECKO_TOTALS; i++)
+        if (gecko_totals_name(gecko, i))
+            add_duration(rows, gecko_totals_name(gecko, i), gecko->total_ns[i]);
     uint64_t cpu_ns = 0;
     for (size_t i = 1; i < gecko->tables->threads_count; i++)
         cpu_ns += gecko->tables->threads[i].cpu_ns;
     if (gecko->cpu_known)
         add_duration(rows, "CPU time", cpu_ns);
+}
+
+/* Adds what is known of markers that the profile does not have. */
+static void add_markers_left_out(json_t *rows, const struct gecko *gecko)
+{
+    json_t *texts = json_array(), *text;
+    size_t i;
+    gecko_marker_kinds_add_left_out(gecko, texts);
+    json_array_foreach(texts, i, text)
+    {
+        add_string(rows, i ? "" : "Markers left out", json_string_value(text));
+    }
+    json_decref(texts);
 }
 
 static json_t *ending(const struct tables *tables)
@@ -151,6 +164,7 @@ static json_t *extra_values(const struct gecko *gecko)
     if (tables->left_out)
         add_count(rows, "Left out by the mode", tables->left_out);
     add_states(rows, gecko);
+    add_markers_left_out(rows, gecko);
     if (tables->tasks_count > 1)
         add_count(rows, "Asyncio tasks", tables->tasks_count - 1);
     add_text(rows, "Host", recording->host);

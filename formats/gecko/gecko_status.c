@@ -43,7 +43,7 @@ static void take_cpu(struct gecko *gecko, struct gecko_thread *thread, const str
 
 static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t states)
 {
-    if (states == thread->states.last.stack)
+    if (states == thread->states.last.stack || gecko->style.markers != GECKO_MARKERS_ALL)
         return;
     spool_add(&gecko->spool, &thread->states, (struct spool_sample){ .time = time, .stack = states });
     thread->seen |= states;
@@ -70,7 +70,7 @@ void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left
 {
     const struct tables *tables = gecko->tables;
     if (left_out->thread < tables->threads_count && tables->threads[left_out->thread].thread.number)
-        add_cpu_ns(gecko_thread_make(gecko, gecko_tasks_host(gecko, left_out->thread)), left_out->cpu_ns);
+        add_cpu_ns(gecko_thread_make(gecko, gecko_tasks_host(gecko, left_out->thread, 0)), left_out->cpu_ns);
 }
 
 /* A tick in which the thread could not be read does not end its states. */

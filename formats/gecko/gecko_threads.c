@@ -113,16 +113,6 @@ static struct life life_of_line(const struct gecko *gecko, const struct gecko_li
     return life;
 }
 
-/* Whether the line's thread waited for the GIL: only these markers are shown in the timeline, see
- * gecko_state_markers.c. */
-static bool has_waited(const struct gecko *gecko, const struct gecko_line *line)
-{
-    bool waited = false;
-    for (size_t i = 0; i < line->count; i++)
-        waited |= gecko_thread(gecko, line->threads[i])->seen >> STATE_GIL_WAIT & 1;
-    return waited;
-}
-
 static void emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids)
 {
     struct json_emitter *json = &gecko->json;
@@ -138,7 +128,7 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_life(json, "processStartupTime", row->process.start_ns, "processShutdownTime", row->end_ns);
     emit_life(json, "registerTime", life.from_ns, "unregisterTime", life.until_ns);
     emit_literal(json, "pausedRanges", "[]");
-    emit_literal(json, "showMarkersInTimeline", has_waited(gecko, line) ? "true" : "false");
+    emit_literal(json, "showMarkersInTimeline", gecko_markers_overview(gecko, line) ? "true" : "false");
 }
 
 /* ---- samples ---- */
@@ -182,6 +172,12 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
         emit_open(json, columns[i].name, '[');
         for (size_t at = 0; at < line->count; at++)
             columns[i].emit(gecko, line->threads[at], reader);
+        emit_close(json, ']');
+    }
+    if (gecko_markers_have_delays(gecko, line)) {
+        emit_open(json, "eventDelay", '[');
+        for (size_t at = 0; at < line->count; at++)
+            gecko_markers_emit_delays(gecko, line->threads[at], reader);
         emit_close(json, ']');
     }
     for (size_t at = 0; at < line->count; at++)
