@@ -51,6 +51,9 @@ struct emitted_thread {
     struct expansion expansion;
     struct frames stack, emitted; /* with the labels of the task: the stack of this tick, of the last sample */
     uint64_t left_out_since_ns;   /* see watch.left_out */
+    uint32_t status;              /* with --async all: the status in this tick ... */
+    uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
+    uint64_t owed_ns;             /* with --async all: CPU time that no sample has yet */
 };
 
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */

@@ -36,6 +36,15 @@ static void emit_left_out(struct watched *w, struct emitted_thread *thread)
     *left_out = (struct left_out){ 0 };
 }
 
+/* Emits the CPU time that no sample has, at the end of a thread. */
+static void emit_owed(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
+    const struct left_out left_out = { .thread = thread->number, .time_ns = time_ns, .cpu_ns = thread->owed_ns };
+    if (thread->owed_ns)
+        emitter_note(w->emitter, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = left_out });
+    thread->owed_ns = 0;
+}
+
 static void leave_out(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
     struct left_out *left_out = &thread->watch.left_out;
@@ -54,6 +63,7 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     if (!thread->number)
         return;
     emit_left_out(w, thread);
+    emit_owed(w, thread, time_ns);
     thread_status_watch_close(&thread->watch);
     synthetic_frames_free(&thread->expansion);
     thread->emitted.count = 0;
@@ -130,8 +140,8 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     struct event event;
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
-    sample->cpu_ns = thread->watch.cpu_ns;
-    if (w->options->async == ASYNC_RUNNING) {
+    sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
+    if (w->options->async) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
     } else {
@@ -200,6 +210,8 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
             return true;
         }
         emit_left_out(w, thread);
+        if (w->options->async == ASYNC_ALL && !watched_tasks_owns_sample(w, thread, index, status))
+            return true;
         return emit_stack(w, index, status, time_ns, why);
     }
     return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
@@ -252,8 +264,6 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     w->list = thread_list->list;
     if (changed)
         end_unlisted(w, time_ns);
-    if (w->options->async == ASYNC_ALL)
-        return watched_tasks_emit(w, time_ns, why);
     if (changed || w->unborn)
         begin_new_threads(w, time_ns);
     if (w->options->with_status && !w->options->freezes)
@@ -261,7 +271,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     for (size_t i = 0; i < thread_list->asked_count; i++)
         if (!emit_thread(w, thread_list->asked[i], time_ns, why))
             return false;
-    return true;
+    return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
 }
 
 /* ---- the end ---- */

@@ -61,6 +61,7 @@ enum stream_note {
     NOTE_TOTALS, /* in SUMMARY, as the next two */
     NOTE_THREAD_TOTALS,
     NOTE_TASK_TOTALS,
+    NOTE_TASK_WAITER = 22,
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the
