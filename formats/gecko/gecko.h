@@ -37,8 +37,8 @@ enum gecko_markers {
 struct gecko_style {
     bool opcodes; /* show instructions */
     enum gecko_markers markers;
-    bool task_tracks;      /* entries of tasks have lines of their own */
-    uint64_t gil_wait_ns;  /* shorter waits for the lock have no marker; 0: the default */
+    bool task_tracks;     /* entries of tasks have lines of their own */
+    uint64_t gil_wait_ns; /* shorter waits for the lock have no marker; 0: the default */
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/gecko/gecko_marker_kinds.h"
 
+#include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/frames/plain_name.h"
 #include "formats/gecko/gecko_internal.h"
@@ -12,9 +13,9 @@
 
 #define FIELDS 5
 
-static const struct field {
+struct field {
     const char *key, *label, *format;
-} held = { "held", "Held by", "unique-string" }, function = { "function", "Began in", "unique-string" };
+};
 
 static const struct kind {
     const char *name;   /* also the type; MARKER_TASK: only the type */
@@ -26,29 +27,61 @@ static const struct kind {
     const char *description;
     struct field fields[FIELDS];
 } kinds[MARKER_KINDS] = {
-    [MARKER_GIL_WAIT] = { "Waits for GIL", "waits for the GIL", "red", CATEGORY_WAITING, "timeline-overview",
+    [MARKER_GIL_WAIT] = { "Waits for GIL",
+                          "waits for the GIL",
+                          "red",
+                          CATEGORY_WAITING,
+                          "timeline-overview",
                           "held by {marker.data.held}",
-                          "The thread wanted its interpreter's lock, and another thread held it: the one that most looks "
+                          "The thread wanted its interpreter's lock, and another thread held it: the one that most "
+                          "looks "
                           "during the wait found. The stack is that of the waiting thread.",
-                          { held } },
-    [MARKER_GC] = { "GC", "garbage collections", "orange", CATEGORY_GC, "timeline-memory", "in {marker.data.function}",
+                          { { "held", "Held by", "unique-string" } } },
+    [MARKER_GC] = { "GC",
+                    "garbage collections",
+                    "orange",
+                    CATEGORY_GC,
+                    "timeline-memory",
+                    "in {marker.data.function}",
                     "A garbage collection, as long as looks found it on the thread's stack. The function is the one in "
                     "which the collection began.",
-                    { function, { "generation", "Generation", "integer" } } },
-    [MARKER_EXCEPTION] = { "Handles exception", "exceptions", "magenta", CATEGORY_OTHER, NULL,
+                    { { "function", "Began in", "unique-string" }, { "generation", "Generation", "integer" } } },
+    [MARKER_EXCEPTION] = { "Handles exception",
+                           "exceptions",
+                           "magenta",
+                           CATEGORY_OTHER,
+                           NULL,
                            "in {marker.data.function}",
                            "An exception was raised, or being handled. Looks that are close together are one marker.",
-                           { function, { "time", "With an exception", "duration" } } },
-    [MARKER_GAP] = { "No samples", "gaps", "grey", CATEGORY_OTHER, NULL, "{marker.data.why}",
-                     "The process has no samples in this time, because the recorder did not look, or could not read it.",
+                           { { "function", "Began in", "unique-string" },
+                             { "time", "With an exception", "duration" } } },
+    [MARKER_GAP] = { "No samples",
+                     "gaps",
+                     "grey",
+                     CATEGORY_OTHER,
+                     NULL,
+                     "{marker.data.why}",
+                     "The process has no samples in this time, because the recorder did not look, or could not read "
+                     "it.",
                      { { "why", "Why", "string" }, { "ticks", "Ticks", "integer" } } },
-    [MARKER_BLOCKED] = { "Loop blocked", "blocked event loops", "purple", CATEGORY_ASYNCIO, NULL,
+    [MARKER_BLOCKED] = { "Loop blocked",
+                         "blocked event loops",
+                         "purple",
+                         CATEGORY_ASYNCIO,
+                         NULL,
                          "by {marker.data.function}",
-                         "Each look in this time found the event loop in the same callback, or in the same task, and none "
-                         "found it waiting for events: whatever else wanted to run had to wait. Looks do not see whether "
+                         "Each look in this time found the event loop in the same callback, or in the same task, and "
+                         "none "
+                         "found it waiting for events: whatever else wanted to run had to wait. Looks do not see "
+                         "whether "
                          "one call took so long, or many calls in a row did.",
                          { { "function", "Callback", "unique-string" }, { "task", "Task", "unique-string" } } },
-    [MARKER_TASK] = { "Task", "asyncio tasks", NULL, CATEGORY_ASYNCIO, NULL, "{marker.data.label}",
+    [MARKER_TASK] = { "Task",
+                      "asyncio tasks",
+                      NULL,
+                      CATEGORY_ASYNCIO,
+                      NULL,
+                      "{marker.data.label}",
                       "The life of an asyncio task, as far as looks saw it. Tasks whose names differ only by numbers "
                       "share a row of the marker chart.",
                       { { "label", "Task", "unique-string" },
@@ -72,7 +105,7 @@ static size_t string_of(struct gecko *gecko, struct bytes *bytes)
     return string;
 }
 
-static void put_text(struct bytes *bytes, struct text text)
+static void append(struct bytes *bytes, struct text text)
 {
     if (text.size)
         put_bytes(bytes, text.bytes, text.size);
@@ -107,11 +140,11 @@ static size_t stem_of(struct gecko *gecko, const struct marker *marker)
     const struct text name = task_name(gecko, marker->subject);
     struct bytes stem = { 0 };
     if (marker->function && (name.size == 0 || task_frame_is_automatic(name)))
-        put_text(&stem, short_name(gecko, marker->function));
+        append(&stem, short_name(gecko, marker->function));
     else
         put_plain_name(&stem, name);
     if (stem.size == 0)
-        put_text(&stem, TEXT("Task"));
+        append(&stem, TEXT("Task"));
     return string_of(gecko, &stem);
 }
 
@@ -160,12 +193,12 @@ static void emit_holder(struct gecko *gecko, const struct marker *marker)
     struct bytes text = { 0 };
     if (!marker->subject)
         return;
-    put_text(&text, thread_name(gecko, marker->subject));
+    append(&text, thread_name(gecko, marker->subject));
     if (marker->function) {
-        put_text(&text, TEXT(" in "));
-        put_text(&text, tables_function_name(gecko->tables, marker->function));
+        append(&text, TEXT(" in "));
+        append(&text, tables_function_name(gecko->tables, marker->function));
     }
-    emit_integer(&gecko->json, held.key, (int64_t)string_of(gecko, &text));
+    emit_integer(&gecko->json, "held", (int64_t)string_of(gecko, &text));
 }
 
 static void emit_why(struct gecko *gecko, const struct marker *marker)
@@ -273,7 +306,7 @@ void gecko_marker_kinds_add_left_out(const struct gecko *gecko, json_t *texts)
         char length[40];
         snprintf(length, sizeof(length), ms < 1000 ? "%.1f ms" : "%.0f ms", ms + .05);
         if (left_out->count)
-            json_array_append_new(texts, json_sprintf("%" PRIu64 " %s of at most %s", left_out->count,
-                                                      kinds[kind].plural, length));
+            json_array_append_new(
+                texts, json_sprintf("%" PRIu64 " %s of at most %s", left_out->count, kinds[kind].plural, length));
     }
 }

@@ -48,12 +48,13 @@ struct identity {
     uint32_t process, tid;
 };
 
-static uint32_t number_of(struct gecko_tasks *tasks, struct identity identity)
+/* The thread that is noted for an identity; 0: none. Valid until the next call. */
+static uint32_t *noted(struct gecko_tasks *tasks, struct identity identity)
 {
     bool added;
     const uint32_t number = intern_number(&tasks->threads, &identity, sizeof(identity), &added);
     tasks->numbers = alloc_grow(tasks->numbers, &tasks->numbers_room, (size_t)number + 1, sizeof(*tasks->numbers));
-    return number;
+    return &tasks->numbers[number];
 }
 
 /* Notes the threads that were defined since the last call. A main thread also stands for the unknown one. */
@@ -65,9 +66,9 @@ static void look_at_threads(struct gecko *gecko)
         if (thread->number == 0 || thread->task)
             continue;
         const struct identity identity = { thread->interpreter, thread->process, thread->tid };
-        tasks->numbers[number_of(tasks, identity)] = thread->number;
+        *noted(tasks, identity) = thread->number;
         if (thread->main && thread->interpreter == 0)
-            tasks->numbers[number_of(tasks, (struct identity){ 0, thread->process, 0 })] = thread->number;
+            *noted(tasks, (struct identity){ 0, thread->process, 0 }) = thread->number;
     }
 }
 
@@ -81,7 +82,7 @@ static uint32_t loop_of(struct gecko *gecko, uint32_t entry)
         return tasks->loops[entry];
     look_at_threads(gecko);
     const struct identity identity = { thread->tid ? thread->interpreter : 0, thread->process, thread->tid };
-    tasks->loops[entry] = tasks->numbers[number_of(tasks, identity)];
+    tasks->loops[entry] = *noted(tasks, identity);
     return tasks->loops[entry];
 }
 
@@ -203,8 +204,8 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     gecko_markers_add_field(fields, "task", "Task", "unique-string");
     gecko_markers_add_field(fields, "number", "Number", "integer");
     gecko_markers_add_beginning_field(fields);
-    json_array_append_new(schemas, gecko_markers_schema("Runs task", "The thread's event loop ran this asyncio task.",
-                                                        "task", fields));
+    json_array_append_new(
+        schemas, gecko_markers_schema("Runs task", "The thread's event loop ran this asyncio task.", "task", fields));
 }
 
 const struct gecko_marker_kind gecko_run_markers = { begin, next, name, emit_data, add_schemas };

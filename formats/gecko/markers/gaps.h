@@ -16,7 +16,7 @@ struct gaps {
         uint64_t last_ns; /* the latest tick with samples; 0: none */
         uint64_t missed, failed;
         uint32_t thread; /* the first main thread; 0: not known */
-    } *processes;
+    } * processes;
     size_t room;
 };
 

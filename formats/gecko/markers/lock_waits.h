@@ -32,7 +32,7 @@ struct lock_tick {
     size_t waiters_count, waiters_room;
     struct lock_held {
         uint32_t thread, function;
-    } *held;
+    } * held;
     size_t held_count, held_room;
 };
 

@@ -35,7 +35,7 @@ struct loop_counts {
     struct loop_count {
         uint64_t looks;   /* in a callback of the function */
         uint64_t between; /* between two of its callbacks */
-    } *by_function;
+    } * by_function;
     size_t room;
 };
 

@@ -7,12 +7,12 @@
 
 /* Bytes of one marker, as the profile has it: about what recordings show, rather more. */
 static const uint32_t each_bytes[MARKER_KINDS] = {
-    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,     [MARKER_EXCEPTION] = 110,
+    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,      [MARKER_EXCEPTION] = 110,
     [MARKER_GAP] = 70,       [MARKER_BLOCKED] = 130, [MARKER_TASK] = 110,
 };
 
-#define SHARE       20          /* markers take one part of so many of a profile's bytes */
-#define SMALL_BYTES (16u << 10) /* a profile may have so many bytes of markers in any case, ... */
+#define SHARE       20           /* markers take one part of so many of a profile's bytes */
+#define SMALL_BYTES (16u << 10)  /* a profile may have so many bytes of markers in any case, ... */
 #define TASKS_BYTES (384u << 10) /* ... and of tasks: some thousands, whose tracks they replace */
 
 void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns)

@@ -52,8 +52,8 @@ struct markers {
  */
 void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns);
 
-/* Takes a sample. `thread`: on whose line the sample is. Below: a sample of a task that waits, on the line of its loop's
- * thread. */
+/* Takes a sample. `thread`: on whose line the sample is. Below: a sample of a task that waits, on the line of its
+ * loop's thread. */
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t thread);
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t thread);
 

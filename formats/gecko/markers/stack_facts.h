@@ -21,10 +21,10 @@ enum loop_place {
 };
 
 struct stack_fact {
-    uint32_t gc;    /* the stack that ends with the first <GC>; 0: none */
-    uint32_t step;  /* function: the callback that the loop called, or the coroutine of the task */
-    uint32_t task;  /* function: the last task frame; 0: none */
-    uint32_t above; /* function: the task frame before the last; 0: none */
+    uint32_t gc;        /* the stack that ends with the first <GC>; 0: none */
+    uint32_t step;      /* function: the callback that the loop called, or the coroutine of the task */
+    uint32_t task;      /* function: the last task frame; 0: none */
+    uint32_t above;     /* function: the task frame before the last; 0: none */
     uint32_t coroutine; /* function: the first function behind the last task frame */
     enum loop_place loop;
 };

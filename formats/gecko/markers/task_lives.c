@@ -41,7 +41,7 @@ void task_lives_take(struct task_lives *lives, const struct look *look, const st
     note_code(life, look->fact);
     if (!runs)
         return;
-    life->run_ns += look->width_ns;
+    life->run_ns += sample->wall_ns;
     life->steps += number + 1 - life->tick > 1;
     life->tick = number + 1;
 }
