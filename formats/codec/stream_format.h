@@ -61,6 +61,8 @@ enum stream_note {
     NOTE_TOTALS, /* in SUMMARY, as the next two */
     NOTE_THREAD_TOTALS,
     NOTE_TASK_TOTALS,
+    NOTE_MEASURE,
+    NOTE_PROCESS_TOTALS, /* in SUMMARY */
     NOTE_TASK_WAITER = 22,
 };
 
