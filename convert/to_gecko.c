@@ -3,17 +3,25 @@
 #include "convert/viewer/links.h"
 #include "formats/gecko/gecko.h"
 
+#include <string.h>
+
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_MARKERS,
+    OPTION_MIN_GIL_WAIT,
+    OPTION_TASKS,
 };
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
     { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
     { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
+    { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
+    { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
     { 0 },
 };
@@ -23,7 +31,46 @@ struct wanted {
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
+    enum gecko_markers markers;
+    uint64_t gil_wait_ns; /* 0: the default */
+    bool task_tracks;
 };
+
+/* The place of a value in a list of words that ends in NULL; -1: the list does not have it. */
+static int place_of(const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool apply_markers(struct wanted *wanted, const char *value)
+{
+    static const char *const words[] = {
+        [GECKO_MARKERS_FEW] = "few", [GECKO_MARKERS_ALL] = "all", [GECKO_MARKERS_NONE] = "none", NULL
+    };
+    const int place = place_of(value, words);
+    wanted->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
+    return place >= 0;
+}
+
+static bool apply_tasks(struct wanted *wanted, const char *value)
+{
+    static const char *const words[] = { "lives", "tracks", NULL };
+    const int place = place_of(value, words);
+    wanted->task_tracks = place == 1;
+    return place >= 0;
+}
+
+/* 0 stands for the default, so the shortest minimum is a nanosecond: it leaves no wait out. */
+static bool apply_gil_wait(struct wanted *wanted, const char *value)
+{
+    if (!arguments_parse_time(value, &wanted->gil_wait_ns))
+        return false;
+    wanted->gil_wait_ns += wanted->gil_wait_ns == 0;
+    return true;
+}
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
@@ -38,6 +85,12 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_MARKERS:
+        return apply_markers(wanted, value);
+    case OPTION_MIN_GIL_WAIT:
+        return apply_gil_wait(wanted, value);
+    case OPTION_TASKS:
+        return apply_tasks(wanted, value);
     }
     return false;
 }
@@ -57,7 +110,11 @@ static const char *problem(const struct settings *settings)
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
+    const struct wanted *wanted = conversion->settings.wanted;
+    const struct gecko_style style = { .opcodes = conversion->settings.opcodes,
+                                       .markers = wanted->markers,
+                                       .task_tracks = wanted->task_tracks,
+                                       .gil_wait_ns = wanted->gil_wait_ns };
     return gecko_start(&conversion->tables, &conversion->output, style);
 }
 
