@@ -9,14 +9,16 @@
 #define GAP_LEAST_NS        10000000
 #define GAP_LEAST_INTERVALS 3
 
+struct gap_process {
+    uint64_t last_ns;        /* the latest tick with samples; 0: none */
+    uint64_t missed, failed; /* ticks of all processes until then */
+    uint32_t thread;         /* the main thread; 0: not known */
+};
+
 /* `= {0}` is empty. */
 struct gaps {
     uint64_t missed, failed; /* ticks so far */
-    struct gap_process {
-        uint64_t last_ns; /* the latest tick with samples; 0: none */
-        uint64_t missed, failed;
-        uint32_t thread; /* the first main thread; 0: not known */
-    } * processes;
+    struct gap_process *processes;
     size_t room;
 };
 

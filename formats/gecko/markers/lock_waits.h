@@ -26,13 +26,16 @@ struct lock_wait {
     struct lock_holder holders[LOCK_HOLDERS];
 };
 
+/* A thread that held a lock at a tick, and the function at its leaf. */
+struct lock_held {
+    uint32_t thread, function;
+};
+
 /* The waiters and holders of the open tick. `= {0}` is empty. */
 struct lock_tick {
     uint32_t *waiters; /* threads */
     size_t waiters_count, waiters_room;
-    struct lock_held {
-        uint32_t thread, function;
-    } * held;
+    struct lock_held *held;
     size_t held_count, held_room;
 };
 

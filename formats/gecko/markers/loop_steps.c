@@ -6,11 +6,14 @@
 
 #include <stdlib.h>
 
-#define TURN_CPU_NS  50000 /* the CPU time of a turn of the loop whose callback sleeps, at least */
+#define TURN_CPU_NS  30000    /* the CPU time of a turn of the loop whose callback sleeps, at least */
+#define TURN_NS      10000    /* the time that a turn takes beside its callback, at least */
+#define SURE_NS      20000000 /* callbacks of this length each would have taken more CPU time */
+#define SHORT_NS     12000000 /* shorter callbacks do not block */
 #define LOOKS_LEAST  3
-#define BETWEEN_MOST 2   /* looks between two callbacks; more of them are a pause */
-#define LOOKS_RATIO  500 /* a turn takes some 25 us, so with fewer looks for each one between, callbacks take 12 ms */
-#define LOOKS_FEW    50  /* for a single look between */
+#define BETWEEN_MOST 2          /* looks between two callbacks; more of them are a pause */
+#define LOOKS_ENOUGH 300        /* to find the loop between two callbacks of a millisecond */
+#define ONCE_NS      1000000000 /* a single series is this long at most, or has LOOKS_ENOUGH */
 
 enum sureness { MAY_BE_SHORT, SURE };
 
@@ -21,10 +24,10 @@ static struct loop_count *count_of(struct loop_counts *counts, uint32_t function
     return &counts->by_function[function];
 }
 
-/* Whether the looks prove that the loop had no more turns than fit: each turn would have taken CPU time. */
-static bool is_sure(const struct loop_step *step, uint64_t seen_ns)
+/* Whether the CPU time says that the callback was not called again and again. */
+static bool is_sure(const struct loop_step *step, uint64_t seen_ns, uint64_t cpu_unit_ns)
 {
-    return step->cpu_known && seen_ns / (1 + step->cpu_ns / TURN_CPU_NS) >= BLOCKED_LEAST_NS;
+    return step->cpu_known && seen_ns / (1 + (step->cpu_ns + cpu_unit_ns) / TURN_CPU_NS) >= SURE_NS;
 }
 
 void loop_steps_close(struct loop_step *step, struct loop_counts *counts, uint32_t thread, uint64_t ns,
@@ -33,7 +36,11 @@ void loop_steps_close(struct loop_step *step, struct loop_counts *counts, uint32
     if (!step->open)
         return;
     const uint64_t seen_ns = step->last_ns - step->start_ns, end_ns = ns > step->last_ns ? ns : step->last_ns;
-    count_of(counts, step->function)->looks += step->looks;
+    struct loop_count *count = count_of(counts, step->function);
+    count->looks += step->looks;
+    count->series++;
+    count->seen_ns += seen_ns;
+    count->cpu_ns += step->cpu_known ? step->cpu_ns : seen_ns;
     const struct marker marker = { .kind = MARKER_BLOCKED,
                                    .thread = thread,
                                    .start_ns = step->start_ns,
@@ -42,7 +49,7 @@ void loop_steps_close(struct loop_step *step, struct loop_counts *counts, uint32
                                    .stack = step->stack,
                                    .subject = step->task,
                                    .function = step->function,
-                                   .count = is_sure(step, seen_ns) ? SURE : MAY_BE_SHORT };
+                                   .count = is_sure(step, seen_ns, counts->cpu_unit_ns) ? SURE : MAY_BE_SHORT };
     if (seen_ns >= BLOCKED_LEAST_NS && step->looks >= LOOKS_LEAST)
         marker_store_add(store, &marker);
     *step = (struct loop_step){ .before = step->function, .before_task = step->task };
@@ -110,9 +117,11 @@ bool loop_steps_stands(const struct loop_counts *counts, const struct marker *ma
     if (marker->count == SURE || marker->function >= counts->room)
         return true;
     const struct loop_count *count = &counts->by_function[marker->function];
-    if (count->between < 2)
-        return count->between == 0 || count->looks >= LOOKS_FEW;
-    return count->looks / count->between >= LOOKS_RATIO;
+    if (count->seen_ns / (count->series + count->cpu_ns / TURN_CPU_NS) >= SHORT_NS)
+        return true;
+    if (count->between)
+        return count->looks / count->between * TURN_NS >= SHORT_NS;
+    return count->series > 1 || count->looks >= LOOKS_ENOUGH || marker->weight <= ONCE_NS;
 }
 
 void loop_steps_free(struct loop_counts *counts)

@@ -2,15 +2,16 @@
 /* Event loops that were blocked: one callback, or one step of a task, that took BLOCKED_LEAST_NS and more.
  *
  * Looks see the same callback again and again, and never the loop between. One long callback looks so, and so do many
- * short ones of the same function, when no look falls between two of them. What tells them apart:
+ * short ones of the same function, when no look falls between two of them. Other callbacks of the loop between two
+ * looks of the same kind are seen as such. What tells the rest apart:
  *
- *  - CPU time. A turn of the loop takes some. A thread that used almost none between its looks had no turn: the
- *    callback slept. This is sure.
+ *  - CPU time. A turn of the loop takes some. A callback that used almost none slept, and was not called many times.
  *  - The looks between two callbacks of the same function, over the whole recording. Where the loop takes so many turns
- *    that looks find it there, its callbacks are short. A function whose looks say so has no markers but sure ones.
+ *    that looks find it there, its callbacks are short.
  *
- * So a marker says what looks have seen, and a series of equal short callbacks in one turn of the loop counts as one:
- * whoever waits for the loop waits for all of them. */
+ * So a marker says what looks have seen. A function whose looks say that it is called often and shortly has no markers.
+ * A series of short callbacks in one turn of the loop counts as one: whoever waits for the loop waits for all of them.
+ */
 #ifndef PYREEL_FORMATS_GECKO_MARKERS_LOOP_STEPS_H
 #define PYREEL_FORMATS_GECKO_MARKERS_LOOP_STEPS_H
 
@@ -30,13 +31,20 @@ struct loop_step {
     uint32_t between;             /* looks since then that found the loop itself at work */
 };
 
-/* How often looks found the callbacks of each function. `= {0}` is empty. */
+/* How often looks found the callbacks of a function. */
+struct loop_count {
+    uint64_t looks;   /* in a callback of the function */
+    uint64_t between; /* between two of its callbacks */
+    uint64_t series;  /* series of looks in a callback, ... */
+    uint64_t seen_ns; /* ... from the first to the last look of each, ... */
+    uint64_t cpu_ns;  /* ... and the CPU time of its thread meanwhile */
+};
+
+/* `= {0}` is empty. */
 struct loop_counts {
-    struct loop_count {
-        uint64_t looks;   /* in a callback of the function */
-        uint64_t between; /* between two of its callbacks */
-    } * by_function;
+    struct loop_count *by_function;
     size_t room;
+    uint64_t cpu_unit_ns; /* set by the owner: CPU times are multiples of this */
 };
 
 /* Takes a look at a thread. */

@@ -12,7 +12,7 @@ static const uint32_t each_bytes[MARKER_KINDS] = {
 };
 
 #define SHARE       20           /* markers take one part of so many of a profile's bytes */
-#define SMALL_BYTES (16u << 10)  /* a profile may have so many bytes of markers in any case, ... */
+#define SMALL_BYTES (8u << 10)   /* a profile may have so many bytes of markers in any case, ... */
 #define TASKS_BYTES (384u << 10) /* ... and of tasks: some thousands, whose tracks they replace */
 
 void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns)
@@ -127,7 +127,9 @@ static void take_thread_end(struct markers *markers, const struct change *change
 
 void markers_take(struct markers *markers, const struct event *event)
 {
-    if (event->kind == EVENT_TICK)
+    if (event->kind == EVENT_RECORDING)
+        markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
+    else if (event->kind == EVENT_TICK)
         end_tick(markers);
     else if (event->kind == EVENT_FAILED)
         take_failed(markers, &event->failed);
