@@ -219,8 +219,10 @@ static void emit_task(struct gecko *gecko, const struct marker *marker)
 {
     const uint32_t waiter = tables_task(gecko->tables, marker->subject)->waiter;
     emit_string(gecko, "label", task_name(gecko, marker->subject));
-    emit_duration(gecko, "run", marker->amount_ns);
-    emit_integer(&gecko->json, "steps", marker->count);
+    if (marker->count) {
+        emit_duration(gecko, "run", marker->amount_ns);
+        emit_integer(&gecko->json, "steps", marker->count);
+    }
     if (waiter)
         emit_string(gecko, "by", task_name(gecko, waiter));
     else if (marker->other)

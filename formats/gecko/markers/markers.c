@@ -67,11 +67,13 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
     lock_waits_take(&markers->lock, &thread->wait, &look, markers->tables, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
-    task_lives_take(&markers->tasks, &look, markers->tables, true, markers->tick);
+    const bool goes_on = look.after && thread->task == sample->task;
+    task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
     gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
     thread->last_ns = sample->time_ns;
     thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
     thread->tick = markers->tick;
+    thread->task = sample->task;
 }
 
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -82,7 +84,7 @@ void markers_take_waiting(struct markers *markers, const struct sample *sample, 
                                .ns = sample->time_ns,
                                .width_ns = sample->stands_ns };
     if (is_known(markers->tables, number))
-        task_lives_take(&markers->tasks, &look, markers->tables, false, markers->tick);
+        task_lives_take(&markers->tasks, &look, markers->tables, TASK_WAITS);
 }
 
 /* The looks of the tick are complete: notes who held the lock for which the others waited. */

@@ -27,6 +27,7 @@
 struct marker_thread {
     uint64_t last_ns, width_ns; /* the latest look and how long it stands for; width_ns 0: no look yet */
     uint64_t tick;              /* the tick of that look */
+    uint32_t task;              /* the task that the thread ran then; 0: none */
     struct lock_wait wait;
     struct spans spans;
     struct loop_step step;

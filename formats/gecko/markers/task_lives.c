@@ -28,8 +28,8 @@ static void note_code(struct task_life *life, const struct stack_fact *fact)
         life->above = fact->above;
 }
 
-void task_lives_take(struct task_lives *lives, const struct look *look, const struct tables *tables, bool runs,
-                     uint64_t number)
+void task_lives_take(struct task_lives *lives, const struct look *look, const struct tables *tables,
+                     enum task_doing doing)
 {
     const struct sample *sample = look->sample;
     if (sample->task == 0 || sample->task >= tables->tasks_count)
@@ -39,11 +39,10 @@ void task_lives_take(struct task_lives *lives, const struct look *look, const st
     life->end_ns = end_ns > life->end_ns ? end_ns : life->end_ns;
     life->thread = look->thread;
     note_code(life, look->fact);
-    if (!runs)
+    if (doing == TASK_WAITS)
         return;
     life->run_ns += sample->wall_ns;
-    life->steps += number + 1 - life->tick > 1;
-    life->tick = number + 1;
+    life->steps += doing == TASK_BEGINS;
 }
 
 void task_lives_end(struct task_lives *lives, uint32_t task, uint64_t ns)

@@ -10,7 +10,6 @@
 struct task_life {
     uint64_t start_ns, end_ns; /* end_ns 0: no look yet */
     uint64_t run_ns;
-    uint64_t tick;      /* of the latest look that found the task running, + 1 */
     uint32_t steps;     /* series of looks that found the task running */
     uint32_t thread;    /* on whose line the task ran or lived last */
     uint32_t stack;     /* of the first look */
@@ -24,9 +23,16 @@ struct task_lives {
     size_t room;
 };
 
-/* Takes a look at a thread that runs a task, or at the entry of a task. `number` is the tick's number. */
-void task_lives_take(struct task_lives *lives, const struct look *look, const struct tables *tables, bool runs,
-                     uint64_t number);
+/* What a look says of a task. */
+enum task_doing {
+    TASK_RUNS,
+    TASK_BEGINS, /* it runs, and the look before found something else */
+    TASK_WAITS,  /* or nobody knows */
+};
+
+/* Takes a look at a thread that runs a task, or at the entry of a task. */
+void task_lives_take(struct task_lives *lives, const struct look *look, const struct tables *tables,
+                     enum task_doing doing);
 
 /* Notes the end of an entry's life. */
 void task_lives_end(struct task_lives *lives, uint32_t task, uint64_t ns);
