@@ -131,7 +131,8 @@ static bool take_kept(void *self, struct event *event, struct fault *why)
 /* Gives an event to the output, after the tables of the output have accepted it. */
 static bool give(struct run *run, struct event *event, struct fault *why)
 {
-    const bool lost = event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST;
+    const bool lost = (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST) ||
+                      (event->kind == EVENT_MEASURE && event->measure.process == 0);
     return lost || !run->output.take || sink_take(&run->output, event, why);
 }
 

@@ -281,6 +281,18 @@ pid_t watched_host_thread(struct watched *w, uint32_t native_id)
     return tid ? (pid_t)tid : (pid_t)native_id;
 }
 
+void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
+{
+    const struct metered metered = meter_read(&w->meter);
+    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
+                                             .measure = { .process = w->number,
+                                                          .time_ns = time_ns,
+                                                          .resident_bytes = metered.resident_bytes,
+                                                          .cpu_ns = metered.cpu_ns,
+                                                          .recorder_cpu_ns = recorder_cpu_ns } });
+}
+
 /* ---- counters ---- */
 
 uint64_t watched_taken_ns(const struct watched *w)
@@ -354,6 +366,7 @@ void watched_attach(struct watched *w)
     idle_open(&w->idle, w->pid);
     thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
     w->program_name = procfs_thread_name(w->pid, w->pid);
+    meter_open(&w->meter, w->pid);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
@@ -369,6 +382,7 @@ void watched_detach(struct watched *w)
     if (!w->attached)
         return;
     exact_cancel(&w->exact);
+    watched_measure(w, meter_own_cpu_ns());
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
@@ -381,6 +395,7 @@ void watched_detach(struct watched *w)
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);
     idle_close(&w->idle);
+    meter_close(&w->meter);
     target_close(&w->target);
     w->attached = false;
 }

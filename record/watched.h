@@ -19,6 +19,7 @@
 #include "record/exact/freeze.h"
 #include "record/names/thread_names.h"
 #include "record/process/idle.h"
+#include "record/process/meter.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
@@ -92,6 +93,7 @@ struct watched {
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;
+    struct meter meter;
     struct statuses statuses;
     struct asyncio asyncio;
     struct thread_names names;
@@ -184,6 +186,10 @@ bool watched_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
 /* Emits the samples of the last look again, for a tick whose moment was while that look waited. False when the sink
  * refused. */
 bool watched_emit_again(struct watched *watched, uint64_t time_ns, struct fault *why);
+
+/* Emits a measure of the attached process: what it uses now. `recorder_cpu_ns` is meter_own_cpu_ns(). Call this between
+ * ticks, while no look is appointed: a look may emit, too. */
+void watched_measure(struct watched *watched, uint64_t recorder_cpu_ns);
 
 /* The time that looks have taken from the process so far, in nanoseconds. */
 uint64_t watched_taken_ns(const struct watched *watched);

@@ -220,6 +220,18 @@ static bool take_left_out(struct merge *merge, struct event *event, struct fault
            (!left_out->thread || emit(merge, event, why));
 }
 
+/* Emits a measure of a process that has samples in the output. */
+static bool take_measure(struct merge *merge, struct event *event, struct fault *why)
+{
+    struct measure *measure = &event->measure;
+    const uint32_t number = process_number(merge, measure->process);
+    if (!number || !is_wanted(merge, measure->time_ns))
+        return true;
+    measure->process = number;
+    measure->time_ns += merge->offset_ns;
+    return emit(merge, event, why);
+}
+
 /* ---- changes of threads and processes ---- */
 
 static bool take_change(struct merge *merge, struct event *event, uint32_t number, struct fault *why)
@@ -256,6 +268,8 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
         return take_failed(merge, event, why);
     case EVENT_LEFT_OUT:
         return take_left_out(merge, event, why);
+    case EVENT_MEASURE:
+        return take_measure(merge, event, why);
     case EVENT_MISSED:
         return !is_wanted(merge, merge->from->last_ns) || emit(merge, event, why);
     case EVENT_TICK:

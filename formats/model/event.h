@@ -32,6 +32,7 @@ enum event_kind {
     EVENT_MISSED,   /* ticks without a look */
     EVENT_LEFT_OUT, /* ticks in which a thread was read but not sampled, because of the mode */
     EVENT_TICK,     /* ends a tick: all samples of the tick came before */
+    EVENT_MEASURE,  /* memory and CPU time of a process at a moment. Samples of earlier moments may follow */
     EVENT_COUNTER,  /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
     EVENT_LATE_CPU, /* CPU time of a thread that is known only behind its latest sample; never in a file. The event has
@@ -196,6 +197,20 @@ struct left_out {
     uint64_t cpu_ns;  /* CPU time that the thread used in these ticks */
 };
 
+/* What a process uses at a moment. The recorder measures by the clock, about every 100 ms, whatever the process does.
+ * Each amount may be MEASURE_UNKNOWN. After tables_take(), the CPU times of a process never go back: the difference of
+ * two measures is what the process used between the two. */
+struct measure {
+    uint32_t process; /* tables_take() sets 0 when the definition of the process was lost */
+    uint64_t time_ns;
+    uint64_t resident_bytes;  /* memory of the process that is in RAM */
+    uint64_t cpu_ns;          /* CPU time of all threads of the process since it began, also before the recording */
+    uint64_t recorder_cpu_ns; /* CPU time of all threads of the recorder since it began: the same for all processes of
+                               * the recording */
+};
+
+#define MEASURE_UNKNOWN UINT64_MAX
+
 /* EVENT_PROCESS_END, EVENT_THREAD_END, EVENT_THREAD_NAME (the only one with a name): a change of the process or thread
  * `number`. */
 struct change {
@@ -248,6 +263,7 @@ struct event {
         struct sample sample;
         struct failed failed;
         struct left_out left_out;
+        struct measure measure;
         uint64_t missed; /* EVENT_MISSED: number of missed ticks before the next tick */
         struct {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */

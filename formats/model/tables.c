@@ -359,6 +359,50 @@ static bool take_left_out(struct tables *tables, const struct left_out *given, s
     return true;
 }
 
+/* Takes an amount that grows. A smaller one becomes the latest one: the CPU time of a process may be read in another
+ * order than the clock's, by a few microseconds. */
+static void take_growing(uint64_t *amount, uint64_t *latest, uint64_t *first)
+{
+    if (*amount == MEASURE_UNKNOWN)
+        return;
+    if (*latest == MEASURE_UNKNOWN)
+        *first = *amount;
+    else if (*amount < *latest)
+        *amount = *latest;
+    *latest = *amount;
+}
+
+static void add_measure(struct measures *sums, struct measure *measure)
+{
+    if (sums->count++ == 0)
+        *sums = (struct measures){ .count = 1,
+                                   .latest = { 0, 0, MEASURE_UNKNOWN, MEASURE_UNKNOWN, MEASURE_UNKNOWN },
+                                   .most_resident_bytes = MEASURE_UNKNOWN,
+                                   .first_cpu_ns = MEASURE_UNKNOWN,
+                                   .first_recorder_cpu_ns = MEASURE_UNKNOWN };
+    struct measure *latest = &sums->latest;
+    latest->process = measure->process;
+    latest->time_ns = measure->time_ns;
+    take_growing(&measure->cpu_ns, &latest->cpu_ns, &sums->first_cpu_ns);
+    take_growing(&measure->recorder_cpu_ns, &latest->recorder_cpu_ns, &sums->first_recorder_cpu_ns);
+    if (measure->resident_bytes == MEASURE_UNKNOWN)
+        return;
+    latest->resident_bytes = measure->resident_bytes;
+    if (sums->most_resident_bytes == MEASURE_UNKNOWN || measure->resident_bytes > sums->most_resident_bytes)
+        sums->most_resident_bytes = measure->resident_bytes;
+}
+
+static bool take_measure(struct tables *tables, struct measure *measure, struct fault *why)
+{
+    const uint32_t process = measure->process;
+    if (known_process(tables, process)) {
+        add_measure(&tables->processes[process].measures, measure);
+        return true;
+    }
+    measure->process = 0;
+    return is_loss(tables, "a measure of process", process, why);
+}
+
 static void count_failure(struct tables *tables, const struct failed *failed)
 {
     tables->failed++;
@@ -395,6 +439,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return take_sample(tables, &event->sample, why);
     case EVENT_LEFT_OUT:
         return take_left_out(tables, &event->left_out, why);
+    case EVENT_MEASURE:
+        return take_measure(tables, &event->measure, why);
     case EVENT_FAILED:
         count_failure(tables, &event->failed);
         return true;

@@ -254,6 +254,67 @@ static void take_left_out(struct reading *r, struct event *event)
     left_out->cpu_ns = take_time(r);
 }
 
+/* ---- measures ---- */
+
+/* An amount as the block has it, and back. */
+static uint64_t amount_to_code(uint64_t amount, uint64_t unit)
+{
+    return amount == MEASURE_UNKNOWN ? 0 : amount / unit + 1;
+}
+
+static uint64_t amount_of_code(uint64_t code, uint64_t unit)
+{
+    return code == 0 ? MEASURE_UNKNOWN : (code - 1) * unit;
+}
+
+/* What the block has of the process. Nothing when `last` is of an earlier block. */
+static struct stream_measured measured_now(const struct stream_measured *last, uint64_t block)
+{
+    return last->block == block ? *last : (struct stream_measured){ .block = block };
+}
+
+void stream_notes_put_measure(struct bytes *to, const struct measure *measure, uint64_t tick_units, uint64_t unit_ns,
+                              struct stream_measured *last, uint64_t block)
+{
+    const struct stream_measured before = measured_now(last, block);
+    const struct stream_measured now = {
+        .block = block,
+        .resident = amount_to_code(measure->resident_bytes, MEASURE_PAGE),
+        .cpu = amount_to_code(measure->cpu_ns, unit_ns),
+        .recorder_cpu = amount_to_code(measure->recorder_cpu_ns, unit_ns),
+    };
+    const uint64_t time_units = measure->time_ns / unit_ns;
+    put_number(to, measure->process);
+    put_number(to, time_units > tick_units ? time_units - tick_units : 0);
+    put_signed(to, (int64_t)(now.resident - before.resident));
+    put_signed(to, (int64_t)(now.cpu - before.cpu));
+    put_signed(to, (int64_t)(now.recorder_cpu - before.recorder_cpu));
+    *last = now;
+}
+
+bool stream_notes_take_measure(struct cursor fields, uint64_t tick_units, uint64_t unit_ns,
+                               struct stream_measured *last, uint64_t block, struct measure *measure)
+{
+    const struct stream_measured before = measured_now(last, block);
+    const uint64_t since_units = take_number(&fields);
+    struct stream_measured now = { .block = block };
+    now.resident = before.resident + (uint64_t)take_signed(&fields);
+    now.cpu = before.cpu + (uint64_t)take_signed(&fields);
+    now.recorder_cpu = before.recorder_cpu + (uint64_t)take_signed(&fields);
+    const uint64_t most_units = UINT64_MAX / unit_ns;
+    if (fields.bad || since_units > most_units - tick_units || now.resident > UINT64_MAX / MEASURE_PAGE ||
+        now.cpu > most_units || now.recorder_cpu > most_units)
+        return false;
+    measure->time_ns = (tick_units + since_units) * unit_ns;
+    measure->resident_bytes = amount_of_code(now.resident, MEASURE_PAGE);
+    measure->cpu_ns = amount_of_code(now.cpu, unit_ns);
+    measure->recorder_cpu_ns = amount_of_code(now.recorder_cpu, unit_ns);
+    *last = now;
+    return true;
+}
+
+/* ---- notes without a state ---- */
+
 static const struct {
     enum event_kind kind;
     void (*put)(struct writing *, const struct event *);

@@ -4,7 +4,6 @@
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_due.h"
 #include "formats/stream/stream_fields.h"
-#include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_records.h"
 #include "formats/stream/stream_summary.h"
 
@@ -51,6 +50,7 @@ void stream_writer_close(struct stream_writer *writer)
     for (size_t i = 0; i < writer->threads_room; i++)
         free(writer->threads[i].stack);
     free(writer->threads);
+    free(writer->measured);
     free(writer->expected);
     bytes_free(&writer->open);
     bytes_free(&writer->note);
@@ -367,17 +367,36 @@ static void forget_thread(struct stream_writer *writer, uint32_t number)
 
 /* ---- notes ---- */
 
-static void put_note(struct stream_writer *writer, const struct event *event)
+/* Begins a note. Returns the buffer for its fields. */
+static struct bytes *begin_note(struct stream_writer *writer)
 {
     begin_block(writer);
     if (!writer->tick_open)
         write_idle_ticks(writer); /* the idle ticks came before the note */
-    struct bytes *fields = &writer->note;
-    fields->size = 0;
-    stream_notes_put_fields(fields, event, writer->unit_ns);
-    stream_records_put_tag(&writer->open, RECORD_NOTE, stream_notes_of(event->kind));
-    put_number(&writer->open, fields->size);
-    put_bytes(&writer->open, fields->at, fields->size);
+    writer->note.size = 0;
+    return &writer->note;
+}
+
+static void end_note(struct stream_writer *writer, enum stream_note note)
+{
+    stream_records_put_tag(&writer->open, RECORD_NOTE, note);
+    put_number(&writer->open, writer->note.size);
+    put_bytes(&writer->open, writer->note.at, writer->note.size);
+}
+
+static void put_note(struct stream_writer *writer, const struct event *event)
+{
+    stream_notes_put_fields(begin_note(writer), event, writer->unit_ns);
+    end_note(writer, stream_notes_of(event->kind));
+}
+
+static void put_measure(struct stream_writer *writer, const struct measure *measure)
+{
+    writer->measured = alloc_grow(writer->measured, &writer->measured_room, (size_t)measure->process + 1,
+                                  sizeof(*writer->measured));
+    stream_notes_put_measure(begin_note(writer), measure, writer->last_units, writer->unit_ns,
+                             &writer->measured[measure->process], writer->block);
+    end_note(writer, NOTE_MEASURE);
 }
 
 /* ---- the two ends ---- */
@@ -462,6 +481,9 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
         return true;
     case EVENT_TICK:
         return end_tick(writer, event->tick_ns, why);
+    case EVENT_MEASURE:
+        put_measure(writer, &event->measure);
+        return true;
     case EVENT_END:
         return write_end(writer, &event->end, why);
     default:

@@ -11,6 +11,7 @@
 #include "formats/model/sink.h"
 #include "formats/stream/block_write.h"
 #include "formats/stream/stream_held.h"
+#include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_status.h"
 #include "formats/stream/stream_sums.h"
 
@@ -52,6 +53,8 @@ struct stream_writer {
 
     struct stream_thread *threads; /* by number */
     size_t threads_room;
+    struct stream_measured *measured; /* by number of the process */
+    size_t measured_room;
     uint32_t *expected; /* threads that the next tick is expected to sample */
     size_t expected_room;
     uint32_t expected_count;

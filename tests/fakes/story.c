@@ -131,6 +131,12 @@ static void note_tick(struct journal *journal, uint64_t time_ns)
     journal->tick_at = ticks->count;
 }
 
+static void note_measure(struct lines *notes, const struct measure *measure)
+{
+    add_line(notes, "process %" PRIu32 " at %" PRIu64 ": resident %" PRIu64 " cpu %" PRIu64 " recorder %" PRIu64,
+             measure->process, measure->time_ns, measure->resident_bytes, measure->cpu_ns, measure->recorder_cpu_ns);
+}
+
 static void note_event(struct journal *journal, const struct event *event)
 {
     struct lines *notes = &journal->notes;
@@ -179,6 +185,9 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_LEFT_OUT:
         add_line(notes, "thread %" PRIu32 " left out %" PRIu64 " until %" PRIu64 " cpu %" PRIu64,
                  event->left_out.thread, event->left_out.ticks, event->left_out.time_ns, event->left_out.cpu_ns);
+        break;
+    case EVENT_MEASURE:
+        note_measure(notes, &event->measure);
         break;
     case EVENT_COUNTER:
         add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->counter.name), event->counter.value);

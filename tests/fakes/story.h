@@ -46,6 +46,8 @@
 #define LEFT_OUT(ns, thread, ticks, cpu) { EVENT_LEFT_OUT, .left_out = { thread, ticks, ns, cpu } }
 #define SAME(ns, thread, depth) TASK_SAME(ns, thread, 0, depth)
 #define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns } }
+#define MEASURE(ns, process, resident, cpu, recorder_cpu) \
+    { EVENT_MEASURE, .measure = { process, ns, resident, cpu, recorder_cpu } }
 #define MISSED(count) { EVENT_MISSED, .missed = count }
 #define TICK(ns) { EVENT_TICK, .tick_ns = ns }
 #define COUNTER(name, value) { EVENT_COUNTER, .counter = { T(name), value } }
