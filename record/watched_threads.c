@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_OUT_NS       500000000 /* ticks that were left out are emitted after this time at the latest */
-#define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
-#define NAME_WAIT_MOST_NS 8000000000u
+#define LEFT_OUT_NS       500000000   /* ticks that were left out are emitted after this time at the latest */
+#define NAME_WAIT_NS      10000000u   /* a new thread's name is looked up again after this, then after twice as long */
+#define NAME_WAIT_MOST_NS 1000000000u /* longest wait, ... */
+#define NAME_WAIT_MANY_NS 8000000000u /* ... and with more threads than this: */
+#define FEW_THREADS       64
+#define NAME_TRIES        8  /* ticks in a row in which a name that Python does not have yet is looked up */
+#define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
 
 /* ---- threads ---- */
 
@@ -74,6 +78,43 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     thread->name = (struct text){ 0 };
 }
 
+/* Whether Python itself made the name: "Thread-7 (work)"; "Dummy-8" for a thread that Python did not start. */
+static bool is_automatic(struct text name)
+{
+    static const struct text beginnings[] = { { "Thread-", 7 }, { "Dummy-", 6 } };
+    for (size_t i = 0; i < countof(beginnings); i++)
+        if (name.size > beginnings[i].size && memcmp(name.bytes, beginnings[i].bytes, beginnings[i].size) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the program gave the thread a name of its own in the kernel. A new thread has the program's name there, and
+ * since CPython 3.14 the beginning of Python's name. */
+static bool is_own(const struct watched *w, struct text kernel, struct text python)
+{
+    const size_t beginning = kernel.size < SURE_BYTES ? kernel.size : SURE_BYTES;
+    return kernel.size > 0 && !text_equal(kernel, w->program_name) &&
+           (python.size < beginning || memcmp(kernel.bytes, python.bytes, beginning) != 0);
+}
+
+/* The name of a thread: Python's, or the kernel's where Python has none or an automatic one and the program gave the
+ * thread a name in the kernel. A main thread has the kernel's. */
+static struct text name_of(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                           uint64_t time_ns)
+{
+    const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
+    if (member->native_id == (uint32_t)w->target.ns_pid)
+        return kernel;
+    const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
+    const struct text python = thread_names_find(&w->names, interpreter, member->pointer,
+                                                 w->options->start_ns + time_ns);
+    const bool found = python.size > 0;
+    const bool takes_kernel = !found || (is_automatic(python) && is_own(w, kernel, python));
+    thread->name_tries = found ? 0 : thread->name_tries + 1;
+    text_free(takes_kernel ? python : kernel);
+    return takes_kernel ? kernel : python;
+}
+
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
                          uint64_t time_ns)
 {
@@ -81,9 +122,10 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->native_id = member->native_id;
     thread->interpreter_id = w->target.interpreters[member->interpreter].id;
     thread->tid = watched_host_thread(w, member->native_id);
-    thread->name = procfs_thread_name(w->target.pid, thread->tid);
+    thread->name_tries = 0;
+    thread->name = name_of(w, thread, member, time_ns);
     thread->name_wait_ns = NAME_WAIT_NS;
-    thread->name_due_ns = time_ns + NAME_WAIT_NS;
+    thread->name_due_ns = time_ns + (thread->name_tries ? 0 : NAME_WAIT_NS);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
                                              .thread = { .number = thread->number,
                                                          .process = w->number,
@@ -95,13 +137,18 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
 }
 
 /* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time. */
-static void refresh_name(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+static void refresh_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                         uint64_t time_ns)
 {
     if (time_ns < thread->name_due_ns)
         return;
-    thread->name_wait_ns = thread->name_wait_ns * 2 < NAME_WAIT_MOST_NS ? thread->name_wait_ns * 2 : NAME_WAIT_MOST_NS;
-    thread->name_due_ns = time_ns + thread->name_wait_ns;
-    const struct text name = procfs_thread_name(w->target.pid, thread->tid);
+    const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
+    const struct text name = name_of(w, thread, member, time_ns);
+    /* Python learns the name of a new thread a moment after the thread's first frame. */
+    if (thread->name_tries == 0 || thread->name_tries > NAME_TRIES) {
+        thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
+        thread->name_due_ns = time_ns + thread->name_wait_ns;
+    }
     if (name.size == 0 || text_equal(name, thread->name)) {
         text_free(name);
         return;
@@ -199,7 +246,7 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
     if (!is_known(w, member, thread_of(w, index)) && !begin_state(w, index, time_ns))
         return true;
     struct emitted_thread *thread = thread_of(w, index);
-    refresh_name(w, thread, time_ns);
+    refresh_name(w, thread, member, time_ns);
     if (member->state == UNWIND_DONE) {
         const uint32_t status = w->options->with_status
                                     ? thread_status_of(&w->statuses, &thread->watch, &w->thread_list, member,

@@ -63,7 +63,7 @@ enum stream_note {
     NOTE_TASK_TOTALS,
     NOTE_MEASURE,
     NOTE_PROCESS_TOTALS, /* in SUMMARY */
-    NOTE_TASK_WAITER = 22,
+    NOTE_TASK_WAITER,
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the

@@ -212,6 +212,7 @@ static bool take_note(struct taking *t, uint64_t note, struct cursor fields)
     case NOTE_PROCESS:
     case NOTE_PROCESS_END:
     case NOTE_TASK:
+    case NOTE_TASK_WAITER:
     case NOTE_THREAD:
     case NOTE_THREAD_END:
     case NOTE_COUNTER:
