@@ -365,6 +365,14 @@ static void check_sums(struct run *run)
         source_forgive(&run->source, "a summary that contradicts the samples");
 }
 
+/* Ends one of the recordings that are merged, or a part of a recording. */
+static void end_recording(struct run *run)
+{
+    merge_end_recording(&run->merge);
+    if (run->inputs.count > 1 && run->conversion.converter->take_recording)
+        run->conversion.converter->take_recording(run->self, &run->own, run->input->name);
+}
+
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
@@ -385,7 +393,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!good)
         return leave_out(run, why);
     if (run->merging)
-        merge_end_recording(&run->merge);
+        end_recording(run);
     end_progress(run);
     return true;
 }

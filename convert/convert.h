@@ -135,6 +135,10 @@ struct converter {
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
 
+    /* Takes the tables of one of several recordings that are merged, read to its end. `name` is unique among the
+     * recordings. NULL: the output shows nothing of single recordings. */
+    void (*take_recording)(void *self, const struct tables *recording, struct text name);
+
     /* The output was written to `path`, a file of so many bytes. Called before `drop`, for each file. NULL: nothing is
      * to do. */
     void (*closed)(void *self, const char *path, uint64_t bytes);

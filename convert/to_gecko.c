@@ -123,6 +123,11 @@ static bool take(void *self, struct event *event, struct fault *why)
     return gecko_take(self, event, why);
 }
 
+static void take_recording(void *self, const struct tables *recording, struct text name)
+{
+    gecko_take_recording(self, recording, name);
+}
+
 static bool finish(void *self, struct fault *why)
 {
     return gecko_finish(self, why);
@@ -153,6 +158,7 @@ static const struct converter to_gecko = {
     .problem = problem,
     .start = start,
     .take = take,
+    .take_recording = take_recording,
     .finish = finish,
     .drop = drop,
 };

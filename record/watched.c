@@ -339,6 +339,7 @@ static void emit_process(struct watched *w)
     const struct text executable = procfs_executable(w->pid);
     const struct text command = procfs_command(w->pid);
     const struct text folder = procfs_folder(w->pid);
+    const struct runtime_build *build = &w->target.runtime.build;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS,
                                              .process = { .number = w->number,
                                                           .pid = (uint32_t)w->pid,
@@ -346,7 +347,9 @@ static void emit_process(struct watched *w)
                                                           .python_version = w->target.runtime.layout.version,
                                                           .executable = executable,
                                                           .command = command,
-                                                          .folder = folder } });
+                                                          .folder = folder,
+                                                          .build = build->bits,
+                                                          .build_id = text_of(build->id) } });
     text_free(executable);
     text_free(command);
     text_free(folder);

@@ -4,8 +4,10 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
+#include "formats/gecko/gecko_overhead.h"
 #include "formats/gecko/markers/markers.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
@@ -110,6 +112,8 @@ struct gecko {
     struct gecko_tasks tasks;
     struct gecko_opcodes opcodes;
     struct gecko_leaves leaves;
+    struct gecko_overhead overhead;
+    struct gecko_extra extra;
 
     /* Made at the end. */
     uint64_t end_ns; /* of the window with which the viewer opens */

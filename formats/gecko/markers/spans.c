@@ -36,6 +36,7 @@ static void take_gc(struct spans *spans, const struct look *look, const struct t
         spans->gc.first_stack = look->sample->stack;
     }
     spans->gc.stack = stack;
+    spans->gc.collection = look->sample->collection;
 }
 
 /* ---- exceptions ---- */
