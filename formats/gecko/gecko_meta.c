@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *text_value(struct text text)
-{
-    return json_stringn(text.size ? text.bytes : "", text.size);
-}
-
 /* The programs of the profile: "app.py", "app.py and 2 more". */
 static char *programs(const struct gecko *gecko)
 {
