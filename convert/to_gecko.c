@@ -13,6 +13,7 @@ enum own_option {
     OPTION_MARKERS,
     OPTION_MIN_GIL_WAIT,
     OPTION_TASKS,
+    OPTION_OPCODES,
 };
 
 static const struct argument options[] = {
@@ -23,17 +24,18 @@ static const struct argument options[] = {
     { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
     { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
+      "show instructions: as subcategories, or with =frames\n"
+      "as a frame at the leaf of each stack" },
     { 0 },
 };
 
 /* The values of this program's own options. */
 struct wanted {
+    struct gecko_style style;
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
-    enum gecko_markers markers;
-    uint64_t gil_wait_ns; /* 0: the default */
-    bool task_tracks;
 };
 
 /* The place of a value in a list of words that ends in NULL; -1: the list does not have it. */
@@ -45,30 +47,30 @@ static int place_of(const char *value, const char *const *words)
     return -1;
 }
 
-static bool apply_markers(struct wanted *wanted, const char *value)
+static bool apply_markers(struct gecko_style *style, const char *value)
 {
     static const char *const words[] = {
         [GECKO_MARKERS_FEW] = "few", [GECKO_MARKERS_ALL] = "all", [GECKO_MARKERS_NONE] = "none", NULL
     };
     const int place = place_of(value, words);
-    wanted->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
+    style->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
     return place >= 0;
 }
 
-static bool apply_tasks(struct wanted *wanted, const char *value)
+static bool apply_tasks(struct gecko_style *style, const char *value)
 {
     static const char *const words[] = { "lives", "tracks", NULL };
     const int place = place_of(value, words);
-    wanted->task_tracks = place == 1;
+    style->task_tracks = place == 1;
     return place >= 0;
 }
 
 /* 0 stands for the default, so the shortest minimum is a nanosecond: it leaves no wait out. */
-static bool apply_gil_wait(struct wanted *wanted, const char *value)
+static bool apply_gil_wait(struct gecko_style *style, const char *value)
 {
-    if (!arguments_parse_time(value, &wanted->gil_wait_ns))
+    if (!arguments_parse_time(value, &style->gil_wait_ns))
         return false;
-    wanted->gil_wait_ns += wanted->gil_wait_ns == 0;
+    style->gil_wait_ns += style->gil_wait_ns == 0;
     return true;
 }
 
@@ -86,11 +88,15 @@ static bool apply(struct settings *settings, int number, const char *value)
         wanted->viewer = value;
         return link_viewer_fits(value);
     case OPTION_MARKERS:
-        return apply_markers(wanted, value);
+        return apply_markers(&wanted->style, value);
     case OPTION_MIN_GIL_WAIT:
-        return apply_gil_wait(wanted, value);
+        return apply_gil_wait(&wanted->style, value);
     case OPTION_TASKS:
-        return apply_tasks(wanted, value);
+        return apply_tasks(&wanted->style, value);
+    case OPTION_OPCODES:
+        settings->opcodes = true;
+        wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
+        return !value || strcmp(value, "frames") == 0;
     }
     return false;
 }
@@ -111,11 +117,7 @@ static const char *problem(const struct settings *settings)
 static void *start(struct conversion *conversion)
 {
     const struct wanted *wanted = conversion->settings.wanted;
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes,
-                                       .markers = wanted->markers,
-                                       .task_tracks = wanted->task_tracks,
-                                       .gil_wait_ns = wanted->gil_wait_ns };
-    return gecko_start(&conversion->tables, &conversion->output, style);
+    return gecko_start(&conversion->tables, &conversion->output, wanted->style);
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -150,7 +152,7 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .recognises = recognises,
     .packing = PACKING_BY_NAME,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),

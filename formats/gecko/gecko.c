@@ -131,9 +131,10 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
-    gecko_sources_find(&gecko->sources, gecko->tables);
     gecko->end_ns = gecko_meta_end_ns(gecko);
     gecko_markers_settle(gecko);
+    gecko_rows_make(gecko);
+    gecko_sources_find(gecko);
     gecko_lines_make(gecko);
     gecko_leaves_settle(gecko);
     emit_open(json, NULL, '{');
@@ -168,6 +169,8 @@ void gecko_drop(struct gecko *gecko)
     markers_free(&gecko->markers);
     gecko_opcodes_free(&gecko->opcodes);
     gecko_leaves_free(&gecko->leaves);
+    gecko_categories_free(&gecko->categories);
+    gecko_rows_free(&gecko->rows);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
     gecko_lines_free(&gecko->lines);

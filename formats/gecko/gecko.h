@@ -27,6 +27,13 @@
 
 struct gecko;
 
+/* How instructions are shown. */
+enum gecko_opcodes_shown {
+    GECKO_OPCODES_NONE,
+    GECKO_OPCODES_SUBCATEGORIES, /* as subcategories of their functions' categories */
+    GECKO_OPCODES_FRAMES,        /* as a frame at the leaf of each stack */
+};
+
 /* Which markers a profile has. */
 enum gecko_markers {
     GECKO_MARKERS_FEW, /* what one looks for: waits for the lock, collections, exceptions, gaps, blocked loops, tasks */
@@ -35,7 +42,7 @@ enum gecko_markers {
 };
 
 struct gecko_style {
-    bool opcodes; /* show instructions */
+    enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
     bool task_tracks;     /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns; /* shorter waits for the lock have no marker; 0: the default */
@@ -55,6 +62,9 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+/* The index of the category of the user's own code. */
+unsigned gecko_own_code_category(void);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);

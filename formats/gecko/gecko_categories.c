@@ -4,6 +4,8 @@
 #include "formats/gecko/gecko_internal.h"
 #include "formats/model/task_frame.h"
 
+#define SUBCATEGORIES_LIMIT 255 /* the viewer keeps the number of a subcategory in a byte; 0 is "Other" */
+
 /* The viewer needs a grey category. It takes samples of the transparent category that is named Idle out of the call
  * tree, unless the user wants to see them. */
 static const struct category {
@@ -33,7 +35,7 @@ static bool is_import(struct text file, struct text rest)
     return text_begins(rest, TEXT("importlib/")) || text_equal(rest, TEXT("zipimport.py"));
 }
 
-static enum gecko_category category_of_file(struct text file)
+enum gecko_category gecko_categories_of_file(struct text file)
 {
     struct text rest;
     const enum origin origin = paths_origin(file, &rest);
@@ -48,28 +50,51 @@ static enum gecko_category category_of_file(struct text file)
 
 enum gecko_category gecko_categories_of(const struct gecko *gecko, uint32_t function)
 {
-    const struct text file = tables_function_file(gecko->tables, function);
     const struct text name = tables_function_name(gecko->tables, function);
     if (text_equal(name, TEXT("<native>")))
         return CATEGORY_NATIVE;
     if (text_equal(name, TEXT("<GC>")))
         return CATEGORY_GC;
-    if (file.size == 0)
-        return task_frame_is_name(name) ? CATEGORY_ASYNCIO : CATEGORY_OTHER;
-    return category_of_file(file);
+    const struct gecko_source *source = gecko_sources_of(gecko, function);
+    if (source)
+        return source->category;
+    return task_frame_is_name(name) ? CATEGORY_ASYNCIO : CATEGORY_OTHER;
+}
+
+unsigned gecko_own_code_category(void)
+{
+    return CATEGORY_PROGRAM;
+}
+
+uint32_t gecko_categories_subcategory(struct gecko *gecko, enum gecko_category category, struct text name)
+{
+    bool added;
+    const char *bytes = name.size ? name.bytes : "";
+    const uint32_t number = intern_number(&gecko->categories.names[category], bytes, name.size, &added);
+    return number <= SUBCATEGORIES_LIMIT ? number : 0;
+}
+
+static json_t *subcategories_of(const struct intern *names)
+{
+    json_t *list = json_pack("[s]", "Other");
+    for (uint32_t i = 1; i <= names->count && i <= SUBCATEGORIES_LIMIT; i++)
+        json_array_append_new(list, json_stringn(names->texts[i].bytes, names->texts[i].size));
+    return list;
 }
 
 json_t *gecko_categories_list(const struct gecko *gecko)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < CATEGORIES; i++) {
-        if (i == CATEGORY_INSTRUCTION && !gecko->opcodes.shown)
-            continue;
-        json_t *subcategories = json_pack("[s]", "Other");
-        if (i == CATEGORY_INSTRUCTION)
-            gecko_opcodes_add_bases(gecko, subcategories);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:o}", "name", categories[i].name, "color",
-                                             categories[i].color, "subcategories", subcategories));
-    }
+    for (size_t i = 0; i < CATEGORIES; i++)
+        if (i != CATEGORY_INSTRUCTION || gecko->opcodes.shown == GECKO_OPCODES_FRAMES)
+            json_array_append_new(all,
+                                  json_pack("{s:s, s:s, s:o}", "name", categories[i].name, "color", categories[i].color,
+                                            "subcategories", subcategories_of(&gecko->categories.names[i])));
     return all;
+}
+
+void gecko_categories_free(struct gecko_categories *of)
+{
+    for (size_t i = 0; i < CATEGORIES; i++)
+        intern_free(&of->names[i]);
 }

@@ -8,6 +8,7 @@
 
 #include "formats/base/json.h"
 #include "formats/base/text.h"
+#include "formats/intern/intern.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,10 +31,24 @@ enum gecko_category {
     CATEGORIES
 };
 
+/* The subcategories behind "Other", by category: their names have the numbers 1, 2, 3, ... `= {0}` is empty. */
+struct gecko_categories {
+    struct intern names[CATEGORIES];
+};
+
 /* The category of a function of the tables. */
 enum gecko_category gecko_categories_of(const struct gecko *gecko, uint32_t function);
 
+/* The category of the code in a file. */
+enum gecko_category gecko_categories_of_file(struct text file);
+
+/* The number of a subcategory; adds the subcategory if absent. Returns 0, "Other", when the category has as many as the
+ * viewer takes. */
+uint32_t gecko_categories_subcategory(struct gecko *gecko, enum gecko_category category, struct text name);
+
 /* The categories for the viewer. */
 json_t *gecko_categories_list(const struct gecko *gecko);
+
+void gecko_categories_free(struct gecko_categories *categories);
 
 #endif

@@ -8,30 +8,10 @@
 #include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/gecko/gecko_overhead.h"
+#include "formats/gecko/gecko_rows.h"
+#include "formats/gecko/gecko_sources.h"
 #include "formats/gecko/markers/markers.h"
 #include "formats/intern/intern.h"
-#include "formats/model/paths.h"
-
-/* A source file. */
-struct gecko_source {
-    uint32_t file; /* string */
-    enum origin origin;
-    uint32_t package; /* package of the file, from 1; 0: the program itself */
-};
-
-/* The files of all functions, and their packages. `= {0}` is empty. */
-struct gecko_sources {
-    uint32_t *by_file; /* by string: index of the source in `rows` + 1 */
-    struct gecko_source *rows;
-    size_t count, room;
-    struct text *packages; /* names by number, [0] unused; they point into strings of the tables */
-    size_t packages_room;
-    struct intern package_numbers;
-};
-
-/* Collects the files of all functions. */
-void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
-void gecko_sources_free(struct gecko_sources *sources);
 
 /* The states of a thread that markers show with GECKO_MARKERS_ALL. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_CPU, STATE_NO_CPU, STATES };
@@ -78,16 +58,13 @@ struct gecko_opcode {
     size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
-#define GECKO_BASES 250 /* number of subcategories; the viewer allows 256 */
-
-/* `= {0}` is empty and shows no instructions. */
+/* `= {0}` shows no instructions. */
 struct gecko_opcodes {
-    bool shown;
-    struct intern_pairs numbers; /* (instruction, base) -> row + 1 */
+    enum gecko_opcodes_shown shown;
+    struct intern_pairs numbers; /* (instruction, base) -> row + 1, of instructions that are frames */
     struct gecko_opcode *rows;
     size_t rows_room;
-    uint32_t bases[GECKO_BASES]; /* strings, in the order of the subcategories behind "Other" */
-    uint32_t bases_count;
+    uint8_t *subcategories; /* by frame, when instructions are subcategories */
 };
 
 struct gecko {
@@ -114,11 +91,13 @@ struct gecko {
     struct gecko_leaves leaves;
     struct gecko_overhead overhead;
     struct gecko_extra extra;
+    struct gecko_categories categories;
 
     /* Made at the end. */
     uint64_t end_ns; /* of the window with which the viewer opens */
+    struct gecko_tables rows;
     struct gecko_sources sources;
-    struct intern strings; /* further strings, behind the strings of the tables and the packages' names */
+    struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
 };
 
@@ -190,8 +169,8 @@ bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack);
 void gecko_opcodes_settle(struct gecko *gecko);
 /* The label of the instruction at the leaf of a stack. */
 size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack);
-/* Adds the base instructions to a list of subcategories. */
-void gecko_opcodes_add_bases(const struct gecko *gecko, json_t *subcategories);
+/* The subcategory of a frame by its instruction; 0 when instructions are no subcategories. */
+uint32_t gecko_opcodes_subcategory(const struct gecko *gecko, uint32_t frame);
 void gecko_opcodes_free(struct gecko_opcodes *opcodes);
 
 /* A marker: an interval on a thread's line, and the stack of the sample with which it begins. */
@@ -260,7 +239,7 @@ uint32_t gecko_state_markers_of(uint32_t status);
 void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
 /* The name of a total; NULL: no sample says anything of it. */
 const char *gecko_totals_name(const struct gecko *gecko, size_t total);
-/* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
+/* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
 /* Writes the list of threads with their samples. */

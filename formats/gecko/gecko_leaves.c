@@ -28,8 +28,6 @@ static void note(struct gecko *gecko, uint32_t stack, enum gecko_leaf_kind kind)
         fault(&gecko->spool.failure, "the recording has too many different stacks for this format");
         return;
     }
-    if (stack && kind == LEAF_NONE)
-        return;
     leaves->kinds = alloc_grow(leaves->kinds, &leaves->kinds_room, (size_t)stack + 1, sizeof(*leaves->kinds));
     leaves->kinds[stack] |= (uint8_t)(1u << kind);
 }
@@ -43,12 +41,12 @@ uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *threa
     return code;
 }
 
-/* ---- at the end ---- */
-
-static size_t table_stacks(const struct gecko *gecko)
+void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)
 {
-    return gecko->tables->stacks_count ? gecko->tables->stacks_count - 1 : 0;
+    note(gecko, stack, LEAF_NONE);
 }
+
+/* ---- at the end ---- */
 
 /* Whether a sample has no Python frames. */
 static bool has_empty_stack(const struct gecko *gecko)
@@ -88,7 +86,6 @@ static void add_label(struct gecko *gecko, enum gecko_leaf_kind kind, size_t nam
     gecko->leaves.label_of[kind] = gecko_leaves_add_label(gecko, label);
 }
 
-/* Makes the labels that are used. The frame of a stack without frames also stands for lost definitions. */
 void gecko_leaves_settle(struct gecko *gecko)
 {
     struct gecko_leaves *leaves = &gecko->leaves;
@@ -96,7 +93,7 @@ void gecko_leaves_settle(struct gecko *gecko)
     uint32_t used = 0;
     for (size_t i = 0; i < leaves->count; i++)
         used |= 1u << (leaves->codes[i] & ((1u << GECKO_LEAF_BITS) - 1));
-    if (has_empty_stack(gecko) || gecko->tables->forgiving)
+    if (has_empty_stack(gecko))
         add_label(gecko, LEAF_NONE, 0, CATEGORY_OTHER); /* string 0 is its name */
     if (used & 1u << LEAF_IDLE)
         add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT("[idle]")), CATEGORY_IDLE);
@@ -109,9 +106,9 @@ uint32_t gecko_leaves_row(const struct gecko *gecko, uint32_t code)
 {
     const struct gecko_leaves *leaves = &gecko->leaves;
     const uint32_t stack = gecko_leaves_stack(code), kind = code & ((1u << GECKO_LEAF_BITS) - 1);
-    const size_t behind = table_stacks(gecko);
+    const size_t behind = gecko->rows.stacks.count;
     if (kind == LEAF_NONE)
-        return stack ? stack - 1 : (uint32_t)behind;
+        return stack ? gecko->rows.stacks.of[stack] - 1 : (uint32_t)behind;
     const unsigned before = leaves->kinds[stack] & ((1u << kind) - 1) & ~(1u << LEAF_NONE);
     return (uint32_t)(behind + has_empty_stack(gecko) + leaves->first[stack] + (unsigned)__builtin_popcount(before));
 }

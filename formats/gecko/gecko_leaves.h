@@ -8,8 +8,8 @@
  *     main > work                          anything else, or nobody knows
  *
  * The code of a sample is its stack and the kind of its leaf. Rows of the profile's table of stacks: the stacks of the
- * tables, then the stack without Python frames when it is used, then a row for each pair of stack and leaf that a
- * sample has. Rows of frames and functions: those of the tables, then the labels. */
+ * tables that are used (gecko_rows.h), then the stack without Python frames when it is used, then a row for each pair
+ * of stack and leaf that a sample has. Rows of frames and functions: those of the tables, then the labels. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_LEAVES_H
 #define PYREEL_FORMATS_GECKO_GECKO_LEAVES_H
 
@@ -33,7 +33,7 @@ struct gecko_label {
 
 /* `= {0}` is empty. */
 struct gecko_leaves {
-    uint8_t *kinds; /* by stack: set of the kinds that samples have, bits 1 << kind. Only stack 0 notes LEAF_NONE */
+    uint8_t *kinds; /* by stack: set of the kinds that samples have, bits 1 << kind */
     size_t kinds_room;
 
     /* Made by gecko_leaves_settle(). */
@@ -57,11 +57,14 @@ static inline uint32_t gecko_leaves_bare(uint32_t code)
     return code >> GECKO_LEAF_BITS << GECKO_LEAF_BITS;
 }
 
-/* The code of a sample. Notes a pair of stack and leaf when the code differs from that of the latest sample in
+/* The code of a sample. Notes the pair of stack and leaf when the code differs from that of the latest sample in
  * thread->samples. */
 uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample);
 
-/* Decides on the rows and makes the labels. Call it after the last sample, and after gecko_sources_find(). */
+/* Notes that a marker shows a stack. Call it before the rows are made. */
+void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack);
+
+/* Decides on the rows and makes the labels. Call it after gecko_sources_find(). */
 void gecko_leaves_settle(struct gecko *gecko);
 
 /* Adds a label. Returns its index. Only for gecko_leaves_settle() and what it calls. */

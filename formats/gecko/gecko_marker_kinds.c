@@ -169,7 +169,8 @@ static void emit_string(struct gecko *gecko, const char *key, struct text text)
 
 static void emit_function(struct gecko *gecko, const char *key, uint32_t number)
 {
-    emit_string(gecko, key, number ? tables_function_name(gecko->tables, number) : (struct text){ 0 });
+    if (number)
+        emit_integer(&gecko->json, key, (int64_t)gecko_sources_function_name(gecko, number));
 }
 
 /* Writes a duration in ms, to the microsecond. */
@@ -261,6 +262,11 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
     }
 }
 
+bool gecko_marker_kinds_has_cause(const struct marker *marker)
+{
+    return marker->kind != MARKER_TASK && marker->stack != 0;
+}
+
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)
 {
     struct json_emitter *json = &gecko->json;
@@ -268,7 +274,7 @@ void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, u
     const size_t color = marker->kind == MARKER_TASK ? stem_of(gecko, marker) % countof(task_colors) : 0;
     gecko_markers_emit_type(gecko, kind->name, kind->color ? kind->color : task_colors[color]);
     emit_own(gecko, marker);
-    if (marker->kind == MARKER_TASK || marker->stack == 0)
+    if (!gecko_marker_kinds_has_cause(marker))
         return;
     emit_open(json, "cause", '{');
     emit_decimal(json, "time", start, gecko->digits);

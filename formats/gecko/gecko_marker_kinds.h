@@ -13,6 +13,9 @@ struct gecko;
 size_t gecko_marker_kinds_name(struct gecko *gecko, const struct marker *marker);
 int64_t gecko_marker_kinds_category(const struct marker *marker);
 
+/* Whether the viewer shows the stack with which the marker begins. */
+bool gecko_marker_kinds_has_cause(const struct marker *marker);
+
 /* Writes the members of a marker's data. `start`: its start in the profile's units. */
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start);
 

@@ -39,15 +39,16 @@ void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *
 }
 
 /* The name (a string) of the innermost function of a stack; string 0 is "no Python frames" in the profile. */
-static uint32_t leaf_name(const struct tables *tables, uint32_t code)
+static size_t leaf_name(const struct gecko *gecko, uint32_t code)
 {
-    return tables->functions_count ? tables->functions[look_leaf(tables, gecko_leaves_stack(code))].name : 0;
+    const uint32_t function = look_leaf(gecko->tables, gecko_leaves_stack(code));
+    return function ? gecko_sources_function_name(gecko, function) : 0;
 }
 
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
 {
     struct json_emitter *json = &gecko->json;
-    emit_integer(json, "function", leaf_name(gecko->tables, marker->stack));
+    emit_integer(json, "function", (int64_t)leaf_name(gecko, marker->stack));
     emit_open(json, "cause", '{');
     emit_decimal(json, "time", marker->start, gecko->digits);
     emit_integer(json, "stack", gecko_leaves_row(gecko, gecko_leaves_bare(marker->stack)));
@@ -306,7 +307,7 @@ static uint64_t sample_bytes(const struct gecko *gecko, const struct gecko_threa
 static uint64_t profile_bytes(const struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
-    uint64_t bytes = 5000 + 500 * gecko->lines.count;
+    uint64_t bytes = 5000;
     for (size_t i = 0; i < gecko->threads_room; i++)
         bytes += sample_bytes(gecko, &gecko->threads[i]);
     for (size_t i = 1; i < tables->strings_count; i++)
@@ -319,4 +320,7 @@ void gecko_markers_settle(struct gecko *gecko)
     if (gecko->style.markers == GECKO_MARKERS_NONE)
         return;
     markers_settle(&gecko->markers, profile_bytes(gecko));
+    for (size_t i = 0; i < gecko->markers.store.settled_count; i++)
+        if (gecko_marker_kinds_has_cause(&gecko->markers.store.settled[i]))
+            gecko_leaves_note_bare(gecko, gecko->markers.store.settled[i].stack);
 }

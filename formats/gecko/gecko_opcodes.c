@@ -14,7 +14,7 @@ static const struct frame *leaf_of(const struct gecko *gecko, uint32_t stack)
 
 bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack)
 {
-    return gecko->opcodes.shown && stack && leaf_of(gecko, stack)->instruction;
+    return gecko->opcodes.shown == GECKO_OPCODES_FRAMES && stack && leaf_of(gecko, stack)->instruction;
 }
 
 /* The instruction that a specialised one stands for, or the instruction itself. */
@@ -23,7 +23,8 @@ static uint32_t base_of(const struct frame *frame)
     return frame->base ? frame->base : frame->instruction;
 }
 
-static size_t add_label(struct gecko *gecko, uint32_t instruction, uint32_t subcategory)
+/* Adds a label. The base is the subcategory, so the viewer can group instructions by the one that they specialise. */
+static size_t add_label(struct gecko *gecko, uint32_t instruction, uint32_t base)
 {
     struct bytes name = { 0 };
     const struct text text = tables_string(gecko->tables, instruction);
@@ -32,21 +33,12 @@ static size_t add_label(struct gecko *gecko, uint32_t instruction, uint32_t subc
     put_bytes(&name, "]", 1);
     const size_t string = gecko_tables_string(gecko, (struct text){ (const char *)name.at, name.size });
     bytes_free(&name);
-    return gecko_leaves_add_label(
-        gecko, (struct gecko_label){ .name = string, .category = CATEGORY_INSTRUCTION, .subcategory = subcategory });
-}
-
-/* The index of the base among the subcategories; 0, "Other", when there are too many. No Python version has so many
- * opcodes. */
-static uint32_t subcategory_of(struct gecko_opcodes *opcodes, uint32_t base)
-{
-    for (uint32_t i = 0; i < opcodes->bases_count; i++)
-        if (opcodes->bases[i] == base)
-            return i + 1;
-    if (opcodes->bases_count == GECKO_BASES)
-        return 0;
-    opcodes->bases[opcodes->bases_count++] = base;
-    return opcodes->bases_count;
+    const struct text base_name = tables_string(gecko->tables, base);
+    const struct gecko_label label = { .name = string,
+                                       .category = CATEGORY_INSTRUCTION,
+                                       .subcategory = gecko_categories_subcategory(gecko, CATEGORY_INSTRUCTION,
+                                                                                   base_name) };
+    return gecko_leaves_add_label(gecko, label);
 }
 
 static void add_opcode(struct gecko *gecko, const struct frame *frame)
@@ -58,17 +50,42 @@ static void add_opcode(struct gecko *gecko, const struct frame *frame)
     if (!added)
         return;
     opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
-    opcodes->rows[number - 1] = (struct gecko_opcode){
-        frame->instruction, base, add_label(gecko, frame->instruction, subcategory_of(opcodes, base))
-    };
+    opcodes->rows[number - 1] = (struct gecko_opcode){ .instruction = frame->instruction,
+                                                       .base = base,
+                                                       .label = add_label(gecko, frame->instruction, base) };
+}
+
+/* Makes the instruction of each frame a subcategory of its function's category. */
+static void divide_categories(struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    struct gecko_opcodes *opcodes = &gecko->opcodes;
+    opcodes->subcategories = alloc_zeroed(tables->frames_count, sizeof(*opcodes->subcategories));
+    for (size_t row = 0; row < gecko->rows.frames.count; row++) {
+        const uint32_t i = gecko->rows.frames.number[row];
+        const struct frame *frame = &tables->frames[i];
+        if (!frame->instruction)
+            continue;
+        const enum gecko_category category = gecko_categories_of(gecko, frame->function);
+        const struct text name = tables_string(tables, frame->instruction);
+        opcodes->subcategories[i] = (uint8_t)gecko_categories_subcategory(gecko, category, name);
+    }
 }
 
 void gecko_opcodes_settle(struct gecko *gecko)
 {
     const struct gecko_leaves *leaves = &gecko->leaves;
+    if (gecko->opcodes.shown == GECKO_OPCODES_SUBCATEGORIES)
+        divide_categories(gecko);
     for (size_t stack = 0; stack < leaves->kinds_room; stack++)
         if (leaves->kinds[stack] & 1u << LEAF_INSTRUCTION)
             add_opcode(gecko, leaf_of(gecko, (uint32_t)stack));
+}
+
+uint32_t gecko_opcodes_subcategory(const struct gecko *gecko, uint32_t frame)
+{
+    const uint8_t *subcategories = gecko->opcodes.subcategories;
+    return subcategories ? subcategories[frame] : 0;
 }
 
 size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack)
@@ -78,18 +95,11 @@ size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack)
     return gecko->opcodes.rows[number - 1].label;
 }
 
-void gecko_opcodes_add_bases(const struct gecko *gecko, json_t *subcategories)
-{
-    for (uint32_t i = 0; i < gecko->opcodes.bases_count; i++) {
-        const struct text name = tables_string(gecko->tables, gecko->opcodes.bases[i]);
-        json_array_append_new(subcategories, json_stringn(name.size ? name.bytes : "", name.size));
-    }
-}
-
 void gecko_opcodes_free(struct gecko_opcodes *opcodes)
 {
     intern_pairs_free(&opcodes->numbers);
     free(opcodes->rows);
+    free(opcodes->subcategories);
 }
 
 /* ---- markers ---- */
@@ -175,7 +185,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
 {
-    if (gecko->opcodes.numbers.count == 0)
+    if (!gecko->opcodes.shown || !tables_have_instructions(gecko->tables))
         return;
     json_t *fields = json_array();
     gecko_markers_add_field(fields, "opcode", "Instruction", "unique-string");

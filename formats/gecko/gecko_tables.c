@@ -26,59 +26,65 @@ static int64_t or_nothing(uint32_t number)
     return number ? (int64_t)number : NOTHING;
 }
 
-/* The number of rows of a table: entry 0 has none. Row 0 is the entry with number 1. */
-static size_t rows_of(size_t count)
-{
-    return count ? count - 1 : 0;
-}
-
 static size_t stack_rows(const struct gecko *gecko)
 {
-    return rows_of(gecko->tables->stacks_count) + gecko_leaves_rows(gecko);
+    return gecko->rows.stacks.count + gecko_leaves_rows(gecko);
 }
 
 static size_t frame_rows(const struct gecko *gecko)
 {
-    return rows_of(gecko->tables->frames_count) + gecko->leaves.labels_count;
+    return gecko->rows.frames.count + gecko->leaves.labels_count;
 }
 
 static size_t function_rows(const struct gecko *gecko)
 {
-    return rows_of(gecko->tables->functions_count) + gecko->leaves.labels_count;
+    return gecko->rows.functions.count + gecko->leaves.labels_count;
+}
+
+/* The stack of a row; NULL for a row of the leaves. */
+static const struct stack *stack_at(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_rows *stacks = &gecko->rows.stacks;
+    return row < stacks->count ? &gecko->tables->stacks[stacks->number[row]] : NULL;
 }
 
 static int64_t stack_frame(const struct gecko *gecko, size_t row)
 {
-    const struct tables *tables = gecko->tables;
-    const size_t count = rows_of(tables->stacks_count);
-    if (row >= count)
-        return (int64_t)(rows_of(tables->frames_count) + gecko_leaves_label(gecko, row - count));
-    return (int64_t)tables->stacks[row + 1].frame - 1;
+    const struct gecko_rows *frames = &gecko->rows.frames;
+    const struct stack *stack = stack_at(gecko, row);
+    return stack ? (int64_t)frames->of[stack->frame] - 1
+                 : (int64_t)(frames->count + gecko_leaves_label(gecko, row - gecko->rows.stacks.count));
 }
 
 static int64_t stack_prefix(const struct gecko *gecko, size_t row)
 {
-    const size_t count = rows_of(gecko->tables->stacks_count);
-    const int64_t caller = row >= count ? gecko_leaves_caller(gecko, row - count)
-                                        : (int64_t)gecko->tables->stacks[row + 1].caller - 1;
+    const struct gecko_rows *stacks = &gecko->rows.stacks;
+    const struct stack *stack = stack_at(gecko, row);
+    const int64_t caller = stack ? (int64_t)stacks->of[stack->caller] - 1
+                                 : gecko_leaves_caller(gecko, row - stacks->count);
     return caller < 0 ? NOTHING : caller;
+}
+
+/* The number of a row's frame; 0 for a label. */
+static uint32_t frame_number(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_rows *frames = &gecko->rows.frames;
+    return row < frames->count ? frames->number[row] : 0;
 }
 
 /* The frame of a row; an unknown frame for a label. */
 static const struct frame *frame_at(const struct gecko *gecko, size_t row)
 {
     static const struct frame label = { .column = -1 };
-    return row < rows_of(gecko->tables->frames_count) ? &gecko->tables->frames[row + 1] : &label;
+    const uint32_t number = frame_number(gecko, row);
+    return number ? &gecko->tables->frames[number] : &label;
 }
 
-/* Returns the function. A lost definition has the function of the first label, "<no Python frames>". */
 static int64_t frame_function(const struct gecko *gecko, size_t row)
 {
-    const size_t frames = rows_of(gecko->tables->frames_count), functions = rows_of(gecko->tables->functions_count);
-    if (row >= frames)
-        return (int64_t)(functions + row - frames);
-    const uint32_t function = frame_at(gecko, row)->function;
-    return function ? (int64_t)function - 1 : (int64_t)functions;
+    const struct gecko_rows *frames = &gecko->rows.frames, *functions = &gecko->rows.functions;
+    return row < frames->count ? (int64_t)functions->of[frame_at(gecko, row)->function] - 1
+                               : (int64_t)(functions->count + row - frames->count);
 }
 
 static int64_t frame_line(const struct gecko *gecko, size_t row)
@@ -93,38 +99,50 @@ static int64_t frame_column(const struct gecko *gecko, size_t row)
     return frame->number && frame->column >= 0 ? (int64_t)frame->column + 1 : NOTHING;
 }
 
-/* The label of a row of functions; NULL for a function of the tables. */
-static const struct gecko_label *label_at(const struct gecko *gecko, size_t row)
+/* The number of a row's function; 0 for a label. */
+static uint32_t function_number(const struct gecko *gecko, size_t row)
 {
-    const size_t count = rows_of(gecko->tables->functions_count);
-    return row >= count ? &gecko->leaves.labels[row - count] : NULL;
+    const struct gecko_rows *functions = &gecko->rows.functions;
+    return row < functions->count ? functions->number[row] : 0;
+}
+
+/* The label of a row of frames or functions, which is so many rows behind those of the tables. */
+static const struct gecko_label *label_at(const struct gecko *gecko, size_t index)
+{
+    return &gecko->leaves.labels[index];
 }
 
 /* The category of a frame. A sample counts for the category of its leaf. */
 static int64_t frame_category(const struct gecko *gecko, size_t row)
 {
-    const size_t function = (size_t)frame_function(gecko, row);
-    const struct gecko_label *label = label_at(gecko, function);
-    return label ? label->category : gecko_categories_of(gecko, (uint32_t)function + 1);
+    const size_t frames = gecko->rows.frames.count;
+    return row < frames ? gecko_categories_of(gecko, frame_at(gecko, row)->function)
+                        : label_at(gecko, row - frames)->category;
 }
 
 static int64_t frame_subcategory(const struct gecko *gecko, size_t row)
 {
-    const struct gecko_label *label = label_at(gecko, (size_t)frame_function(gecko, row));
-    return label ? label->subcategory : 0;
+    const size_t frames = gecko->rows.frames.count;
+    if (row >= frames)
+        return label_at(gecko, row - frames)->subcategory;
+    const uint32_t instruction = gecko_opcodes_subcategory(gecko, frame_number(gecko, row));
+    const struct gecko_source *source = gecko_sources_of(gecko, frame_at(gecko, row)->function);
+    const bool same = source && frame_category(gecko, row) == (int64_t)source->category;
+    return instruction || !same ? instruction : source->subcategory;
 }
 
 static int64_t function_name(const struct gecko *gecko, size_t row)
 {
-    const struct gecko_label *label = label_at(gecko, row);
-    return label ? (int64_t)label->name : gecko->tables->functions[row + 1].name;
+    const size_t functions = gecko->rows.functions.count;
+    return (int64_t)(row < functions ? gecko_sources_function_name(gecko, function_number(gecko, row))
+                                     : label_at(gecko, row - functions)->name);
 }
 
-/* The source of a function; NULL when the function has no file. */
+/* The source of a row of functions; NULL when the function has no file. */
 static const struct gecko_source *source_of(const struct gecko *gecko, size_t row)
 {
-    const uint32_t file = label_at(gecko, row) ? 0 : gecko->tables->functions[row + 1].file;
-    return file ? &gecko->sources.rows[gecko->sources.by_file[file] - 1] : NULL;
+    const uint32_t function = function_number(gecko, row);
+    return function ? gecko_sources_of(gecko, function) : NULL;
 }
 
 static int64_t function_source(const struct gecko *gecko, size_t row)
@@ -133,42 +151,40 @@ static int64_t function_source(const struct gecko *gecko, size_t row)
     return source ? source - gecko->sources.rows : NOTHING;
 }
 
-/* The resource (package) of a function. The viewer prints a function with a resource as "package!function". Functions
- * of the program itself have none. */
 static int64_t function_resource(const struct gecko *gecko, size_t row)
 {
     const struct gecko_source *source = source_of(gecko, row);
-    return source ? (int64_t)source->package - 1 : -1;
+    return source ? (int64_t)source->resource : -1;
 }
 
 static int64_t function_line(const struct gecko *gecko, size_t row)
 {
-    return label_at(gecko, row) ? NOTHING : or_nothing(gecko->tables->functions[row + 1].first_line);
+    const uint32_t function = function_number(gecko, row);
+    return function ? or_nothing(gecko->tables->functions[function].first_line) : NOTHING;
 }
 
-static size_t package_rows(const struct gecko *gecko)
+static size_t resource_rows(const struct gecko *gecko)
 {
-    return gecko->sources.package_numbers.count;
+    return gecko->sources.resources.count;
 }
 
-/* Row 0 is "<no Python frames>", so other strings have the numbers of the tables. */
+static int64_t resource_name(const struct gecko *gecko, size_t row)
+{
+    return (int64_t)gecko->sources.resource_names[row];
+}
+
+/* Row 0 is "<no Python frames>", so the other strings of the tables have their numbers. */
 static size_t string_rows(const struct gecko *gecko)
 {
     return gecko->tables->strings_count ? gecko->tables->strings_count : 1;
 }
 
-/* The packages' names follow the strings of the tables. */
-static int64_t package_name(const struct gecko *gecko, size_t row)
-{
-    return (int64_t)(string_rows(gecko) + row);
-}
-
-/* Further strings follow the packages' names. */
+/* Further strings follow those of the tables. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text)
 {
     bool added;
     const char *bytes = text.size ? text.bytes : "";
-    return string_rows(gecko) + package_rows(gecko) + intern_number(&gecko->strings, bytes, text.size, &added) - 1;
+    return string_rows(gecko) + intern_number(&gecko->strings, bytes, text.size, &added) - 1;
 }
 
 static size_t source_rows(const struct gecko *gecko)
@@ -221,7 +237,7 @@ static const struct column function_columns[] = {
 
 /* Resources. Type 1 is a library. */
 static const struct column resource_columns[] = {
-    { "name", .cell = package_name },
+    { "name", .cell = resource_name },
     { "type", .always = "1" },
     { "lib", .always = "null" },
     { "host", .always = "null" },
@@ -255,7 +271,7 @@ static const struct column location_columns[] = {
 
 static const struct table tables_shared[] = {
     { "stackTable", stack_columns, stack_rows },          { "frameTable", frame_columns, frame_rows },
-    { "funcTable", function_columns, function_rows },     { "resourceTable", resource_columns, package_rows },
+    { "funcTable", function_columns, function_rows },     { "resourceTable", resource_columns, resource_rows },
     { "sources", source_columns, source_rows },           { "nativeSymbols", native_symbol_columns, no_rows },
     { "sourceLocationTable", location_columns, no_rows },
 };
@@ -299,8 +315,6 @@ static void emit_strings(struct gecko *gecko)
     emit_text(json, NULL, TEXT(NO_PYTHON_FRAMES));
     for (uint32_t i = 1; i < string_rows(gecko); i++)
         emit_text(json, NULL, tables_string(gecko->tables, i));
-    for (size_t i = 1; i <= package_rows(gecko); i++)
-        emit_text(json, NULL, gecko->sources.packages[i]);
     emit_own_strings(gecko);
     emit_close(json, ']');
 }

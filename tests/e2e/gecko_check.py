@@ -15,11 +15,13 @@ import collections
 import gzip
 import itertools
 import json
+import re
 import sys
 
 from gecko_rules import Rules
 
 LEAVES = ("[idle]", "[waiting for GIL]")
+OWNED = re.compile(r"^(<[a-z]+>) (?:in )?.+$", re.DOTALL)
 
 
 class Profile(dict):
@@ -104,6 +106,11 @@ def info_sums(info):
     return sums
 
 
+def own_name(name):
+    """The name that the program has for a function: <module> of `<module> app`."""
+    return OWNED.sub(r"\1", name)
+
+
 def weights(thread):
     samples = thread["samples"]
     return samples["weight"] or [1] * samples["length"]
@@ -117,14 +124,14 @@ def stack_weights(thread):
 
 
 def frame_labels(profile, label):
-    """Each frame's label; `label` gets name, file, line."""
+    """Each frame's label; `label` gets name, file, line. The name is the program's own, without the module."""
     shared = profile["shared"]
     strings, functions, sources = shared["stringArray"], shared["funcTable"], shared["sources"]
     labels = []
     for function, line in zip(shared["frameTable"]["func"], shared["frameTable"]["line"]):
         source = functions["source"][function]
         file = None if source is None else strings[sources["filename"][source]]
-        labels.append(label(strings[functions["name"][function]], file, line))
+        labels.append(label(own_name(strings[functions["name"][function]]), file, line))
     return labels
 
 

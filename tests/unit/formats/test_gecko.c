@@ -200,7 +200,7 @@ static void each_thread_has_its_samples(void **state)
     assert_int_equal(json_array_size(json_object_get(profile, "threads")), 2);
     assert_thread(
         profile, 0,
-        "4242 4242, 10: <module>:3 na\xC3\xAFve \"f\":8, 20: <module>:3, 30.4: <module>:3 na\xC3\xAFve \"f\":8");
+        "4242 4242, 10: <module> a:3 na\xC3\xAFve \"f\":8, 20: <module> a:3, 30.4: <module> a:3 na\xC3\xAFve \"f\":8");
     assert_thread(profile, 1, "4242 4243, 10: na\xC3\xAFve \"f\":8, 20: <no Python frames>:0");
     const json_t *worker = json_array_get(json_object_get(profile, "threads"), 1);
     assert_string_equal(json_string_value(json_object_get(worker, "name")), "worker");
@@ -304,19 +304,19 @@ static void states_are_markers(void **state)
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
     assert_markers(profile, 0,
-                   "Waits for GIL 20-60: <module>:3\n"
-                   "Handles exception 60-70: <module>:3 f:8\n"
-                   "On CPU 0-10: <module>:3 f:8\n"
-                   "Holds GIL 0-20: <module>:3 f:8\n"
-                   "Off CPU 10-60: <module>:3 f:8\n"
-                   "Holds GIL 60-70: <module>:3 f:8\n"
-                   "On CPU 60-70: <module>:3 f:8\n"
-                   "Holds GIL 80-90: <module>:3 f:8\n"
-                   "On CPU 80-90: <module>:3 f:8\n"
+                   "Waits for GIL 20-60: <module> a:3\n"
+                   "Handles exception 60-70: <module> a:3 f:8\n"
+                   "On CPU 0-10: <module> a:3 f:8\n"
+                   "Holds GIL 0-20: <module> a:3 f:8\n"
+                   "Off CPU 10-60: <module> a:3 f:8\n"
+                   "Holds GIL 60-70: <module> a:3 f:8\n"
+                   "On CPU 60-70: <module> a:3 f:8\n"
+                   "Holds GIL 80-90: <module> a:3 f:8\n"
+                   "On CPU 80-90: <module> a:3 f:8\n"
                    "Off CPU 90-100: <no Python frames>:0\n");
-    assert_markers(profile, 1, "Off CPU 0-100: <module>:3\n");
-    assert_markers(profile, 2, "On CPU 10-20: <module>:3\nOn CPU 50-60: <module>:3\n");
-    assert_markers(profile, 3, "On CPU 20-50: <module>:3 f:8\n");
+    assert_markers(profile, 1, "Off CPU 0-100: <module> a:3\n");
+    assert_markers(profile, 2, "On CPU 10-20: <module> a:3\nOn CPU 50-60: <module> a:3\n");
+    assert_markers(profile, 3, "On CPU 20-50: <module> a:3 f:8\n");
     assert_true(json_is_true(json_object_get(at(profile, "threads", 0), "showMarkersInTimeline")));
     assert_true(json_is_false(json_object_get(at(profile, "threads", 3), "showMarkersInTimeline")));
     json_decref(profile);
@@ -328,13 +328,13 @@ static void waiting_is_a_leaf(void **state)
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
     assert_thread(profile, 0,
-                  "4242 4242, 0: <module>:3 f:8, 10: <module>:3 f:8 [idle]:0, 20: <module>:3 [waiting for GIL]:0, "
-                  "50: <module>:3 [waiting for GIL]:0, 60: <module>:3 f:8, 80: <module>:3 f:8, "
+                  "4242 4242, 0: <module> a:3 f:8, 10: <module> a:3 f:8 [idle]:0, 20: <module> a:3 [waiting for GIL]:0, "
+                  "50: <module> a:3 [waiting for GIL]:0, 60: <module> a:3 f:8, 80: <module> a:3 f:8, "
                   "90: <no Python frames>:0 [idle]:0");
-    assert_thread(profile, 2, "4242 4244, 10: <module>:3, 50: <module>:3");
+    assert_thread(profile, 2, "4242 4244, 10: <module> a:3, 50: <module> a:3");
     assert_thread(profile, 3,
-                  "4242 4245, 0: <module>:3, 10: <module>:3, 20: <module>:3 f:8, 30: <module>:3 f:8, "
-                  "50: <module>:3 f:8");
+                  "4242 4245, 0: <module> a:3, 10: <module> a:3, 20: <module> a:3 f:8, 30: <module> a:3 f:8, "
+                  "50: <module> a:3 f:8");
     json_decref(profile);
 }
 
@@ -429,8 +429,8 @@ static void without_status_there_is_nothing_of_it(void **state)
     assert_int_equal(json_array_size(json_object_get(meta, "markerSchema")), 0);
     assert_null(json_object_get(meta, "sampleUnits"));
     assert_int_equal(extra(profile, "Left out by the mode"), -1);
-    /* The strings of the recording, and no names of markers. */
-    assert_int_equal(json_array_size(json_object_get(json_object_get(profile, "shared"), "stringArray")), 4);
+    /* The strings of the recording, the name of the resource, and <module> a: no names of markers. */
+    assert_int_equal(json_array_size(json_object_get(json_object_get(profile, "shared"), "stringArray")), 6);
     json_decref(profile);
 }
 

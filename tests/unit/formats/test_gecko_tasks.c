@@ -243,7 +243,7 @@ static void instructions_are_leaves(void **state)
 {
     (void)state;
     json_t *profile = profile_of(running, countof(running),
-                                 (struct gecko_style){ .opcodes = true, .markers = GECKO_MARKERS_ALL });
+                                 (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .markers = GECKO_MARKERS_ALL });
     assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other} "
                                          "[LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
     assert_told(stack_of(profile, 0, 2), " f{Your code/Other} [RESUME]{Instructions/RESUME}");
@@ -260,7 +260,7 @@ static void without_the_option_they_are_not_shown(void **state)
 {
     (void)state;
     json_t *with = profile_of(running, countof(running),
-                              (struct gecko_style){ .opcodes = true, .markers = GECKO_MARKERS_ALL }),
+                              (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .markers = GECKO_MARKERS_ALL }),
            *without = profile_of(running, countof(running), (struct gecko_style){ 0 });
     const size_t more = json_array_size(json_object_get(json_object_get(with, "meta"), "categories")),
                  fewer = json_array_size(json_object_get(json_object_get(without, "meta"), "categories"));
@@ -276,7 +276,7 @@ static void very_many_tasks_share_a_line(void **state)
     (void)state;
     const uint32_t tasks = 10000;
     struct writing w;
-    begin(&w, (struct gecko_style){ .opcodes = true, .task_tracks = true });
+    begin(&w, (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .task_tracks = true });
     static const struct event beginning[] = { BEGINNING };
     for (size_t i = 0; i < countof(beginning); i++)
         take(w.gecko, &w.tables, beginning[i]);
