@@ -68,7 +68,7 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     if (!host)
         return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
-    thread->shared |= host != sample->thread;
+    thread->shared |= host != sample->thread && gecko->tables->threads[host].thread.task != 0;
     struct spool_column *samples = &thread->samples;
     /* Times are rounded before differences are taken, so errors do not add up. The viewer draws nonsense of a time that
      * goes back, and nothing of a sample at the time of the one before: each sample is at least a unit later. Only

@@ -24,15 +24,23 @@ static void add_gap(const struct gaps *gaps, const struct gap_process *process, 
         marker_store_leave_out(store, MARKER_GAP, lasted_ns);
 }
 
+static struct gap_process *process_of(struct gaps *gaps, const struct thread *thread)
+{
+    gaps->processes = alloc_grow(gaps->processes, &gaps->room, (size_t)thread->process + 1, sizeof(*gaps->processes));
+    return &gaps->processes[thread->process];
+}
+
+void gaps_take_thread(struct gaps *gaps, const struct thread *thread)
+{
+    if (thread->main && thread->interpreter == 0 && !thread->task)
+        process_of(gaps, thread)->thread = thread->number;
+}
+
 void gaps_take(struct gaps *gaps, const struct look *look, const struct tables *tables, struct marker_store *store)
 {
-    const struct thread *thread = &tables->threads[look->thread].thread;
-    gaps->processes = alloc_grow(gaps->processes, &gaps->room, (size_t)thread->process + 1, sizeof(*gaps->processes));
-    struct gap_process *process = &gaps->processes[thread->process];
+    struct gap_process *process = process_of(gaps, &tables->threads[look->thread].thread);
     if (process->last_ns == look->ns)
         return;
-    if (thread->main && !process->thread)
-        process->thread = look->thread;
     if (process->last_ns && look->ns > process->last_ns)
         add_gap(gaps, process, look, store);
     process->last_ns = look->ns;

@@ -22,6 +22,9 @@ struct gaps {
     size_t room;
 };
 
+/* Takes the definition of a thread: gaps are on the line of the process's main thread. */
+void gaps_take_thread(struct gaps *gaps, const struct thread *thread);
+
 /* Takes a look at a thread of a process. */
 void gaps_take(struct gaps *gaps, const struct look *look, const struct tables *tables, struct marker_store *store);
 

@@ -87,6 +87,17 @@ void markers_take_waiting(struct markers *markers, const struct sample *sample, 
         task_lives_take(&markers->tasks, &look, markers->tables, TASK_WAITS);
 }
 
+static void end_thread(struct markers *markers, const struct marker_end *end)
+{
+    const struct marker_thread *thread = markers->threads[end->thread];
+    if (!thread)
+        return;
+    const uint64_t last_ns = thread->last_ns + thread->width_ns;
+    close_thread(markers, end->thread, end->ns < last_ns ? end->ns : last_ns);
+    free(markers->threads[end->thread]);
+    markers->threads[end->thread] = NULL;
+}
+
 /* The looks of the tick are complete: notes who held the lock for which the others waited. */
 static void end_tick(struct markers *markers)
 {
@@ -97,6 +108,9 @@ static void end_tick(struct markers *markers)
             lock_waits_note(&markers->threads[waiter]->wait, held);
     }
     markers->lock.waiters_count = markers->lock.held_count = 0;
+    for (size_t i = 0; i < markers->ended_count; i++)
+        end_thread(markers, &markers->ended[i]);
+    markers->ended_count = 0;
     markers->tick += !markers->blind;
     markers->blind = false;
 }
@@ -120,11 +134,9 @@ static void take_thread_end(struct markers *markers, const struct change *change
         task_lives_end(&markers->tasks, markers->tables->threads[number].thread.task, change->time_ns);
     if (number >= markers->threads_room || !markers->threads[number])
         return;
-    const struct marker_thread *thread = markers->threads[number];
-    const uint64_t end_ns = thread->last_ns + thread->width_ns;
-    close_thread(markers, number, change->time_ns < end_ns ? change->time_ns : end_ns);
-    free(markers->threads[number]);
-    markers->threads[number] = NULL;
+    markers->ended = alloc_grow(markers->ended, &markers->ended_room, markers->ended_count + 1,
+                                sizeof(*markers->ended));
+    markers->ended[markers->ended_count++] = (struct marker_end){ number, change->time_ns };
 }
 
 void markers_take(struct markers *markers, const struct event *event)
@@ -137,6 +149,8 @@ void markers_take(struct markers *markers, const struct event *event)
         take_failed(markers, &event->failed);
     else if (event->kind == EVENT_MISSED)
         markers->gaps.missed += event->missed;
+    else if (event->kind == EVENT_THREAD && is_known(markers->tables, event->thread.number))
+        gaps_take_thread(&markers->gaps, &event->thread);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(markers, &event->change);
 }
@@ -168,6 +182,7 @@ void markers_free(struct markers *markers)
     for (size_t i = 0; i < markers->threads_room; i++)
         free(markers->threads[i]);
     free(markers->threads);
+    free(markers->ended);
     marker_store_free(&markers->store);
     stack_facts_free(&markers->facts);
     lock_waits_free(&markers->lock);

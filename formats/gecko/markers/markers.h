@@ -33,6 +33,12 @@ struct marker_thread {
     struct loop_step step;
 };
 
+/* The end of a thread. */
+struct marker_end {
+    uint32_t thread;
+    uint64_t ns;
+};
+
 /* `= {0}` is empty. */
 struct markers {
     const struct tables *tables;
@@ -45,6 +51,8 @@ struct markers {
     struct gaps gaps;
     struct marker_thread **threads; /* by number; NULL: no look, or the thread has ended */
     size_t threads_room;
+    struct marker_end *ended; /* threads that ended since the last tick. Samples of the open tick may follow */
+    size_t ended_count, ended_room;
     uint64_t tick; /* number of the open tick; a tick in which no thread could be read gets no number */
     bool blind;    /* no thread could be read in the open tick */
 };
