@@ -367,9 +367,9 @@ void watched_attach(struct watched *w)
         exact_open(&w->exact, &w->thread_list, options->raise);
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
+    meter_open(&w->meter, w->pid);
     thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
     w->program_name = procfs_thread_name(w->pid, w->pid);
-    meter_open(&w->meter, w->pid);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;

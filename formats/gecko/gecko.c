@@ -14,9 +14,8 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
     gecko->tables = tables;
     gecko->json.to = output;
-    gecko->opcodes.shown = style.opcodes;
-    gecko->style = style;
     markers_begin(&gecko->markers, tables, style.gil_wait_ns ? style.gil_wait_ns : GIL_WAIT_LEAST_NS);
+    gecko->style = style;
     return gecko;
 }
 
@@ -137,6 +136,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_sources_find(gecko);
     gecko_lines_make(gecko);
     gecko_leaves_settle(gecko);
+    gecko_embedding_start(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
@@ -150,6 +150,11 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
+}
+
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
+{
+    return &gecko->embedding.done;
 }
 
 void gecko_drop(struct gecko *gecko)
@@ -173,6 +178,7 @@ void gecko_drop(struct gecko *gecko)
     gecko_rows_free(&gecko->rows);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
+    gecko_embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);

@@ -86,7 +86,7 @@ json_t *gecko_categories_list(const struct gecko *gecko)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < CATEGORIES; i++)
-        if (i != CATEGORY_INSTRUCTION || gecko->opcodes.shown == GECKO_OPCODES_FRAMES)
+        if (i != CATEGORY_INSTRUCTION || gecko->style.opcodes == GECKO_OPCODES_FRAMES)
             json_array_append_new(all,
                                   json_pack("{s:s, s:s, s:o}", "name", categories[i].name, "color", categories[i].color,
                                             "subcategories", subcategories_of(&gecko->categories.names[i])));

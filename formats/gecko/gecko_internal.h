@@ -58,9 +58,8 @@ struct gecko_opcode {
     size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
-/* `= {0}` shows no instructions. */
+/* `= {0}` is empty. */
 struct gecko_opcodes {
-    enum gecko_opcodes_shown shown;
     struct intern_pairs numbers; /* (instruction, base) -> row + 1, of instructions that are frames */
     struct gecko_opcode *rows;
     size_t rows_room;
@@ -69,8 +68,8 @@ struct gecko_opcodes {
 
 struct gecko {
     const struct tables *tables;
-    struct json_emitter json;
     struct gecko_style style;
+    struct json_emitter json;
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
@@ -88,15 +87,16 @@ struct gecko {
     struct markers markers;
     struct gecko_tasks tasks;
     struct gecko_opcodes opcodes;
-    struct gecko_leaves leaves;
     struct gecko_overhead overhead;
     struct gecko_extra extra;
+    struct gecko_leaves leaves;
     struct gecko_categories categories;
 
     /* Made at the end. */
     uint64_t end_ns; /* of the window with which the viewer opens */
     struct gecko_tables rows;
     struct gecko_sources sources;
+    struct gecko_embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
 };

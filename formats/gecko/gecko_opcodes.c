@@ -14,7 +14,7 @@ static const struct frame *leaf_of(const struct gecko *gecko, uint32_t stack)
 
 bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack)
 {
-    return gecko->opcodes.shown == GECKO_OPCODES_FRAMES && stack && leaf_of(gecko, stack)->instruction;
+    return gecko->style.opcodes == GECKO_OPCODES_FRAMES && stack && leaf_of(gecko, stack)->instruction;
 }
 
 /* The instruction that a specialised one stands for, or the instruction itself. */
@@ -75,7 +75,7 @@ static void divide_categories(struct gecko *gecko)
 void gecko_opcodes_settle(struct gecko *gecko)
 {
     const struct gecko_leaves *leaves = &gecko->leaves;
-    if (gecko->opcodes.shown == GECKO_OPCODES_SUBCATEGORIES)
+    if (gecko->style.opcodes == GECKO_OPCODES_SUBCATEGORIES)
         divide_categories(gecko);
     for (size_t stack = 0; stack < leaves->kinds_room; stack++)
         if (leaves->kinds[stack] & 1u << LEAF_INSTRUCTION)
@@ -124,7 +124,7 @@ static uint64_t take_width(struct gecko_marker_reader *reader)
 static void begin(struct gecko_marker_reader *reader)
 {
     const struct gecko_thread *thread = reader->thread;
-    reader->over = !reader->gecko->opcodes.shown || thread->shared || thread->samples.count == 0;
+    reader->over = !reader->gecko->style.opcodes || thread->shared || thread->samples.count == 0;
     if (reader->over)
         return;
     spool_rewind(&reader->changes, &reader->gecko->spool, &thread->weights);
@@ -185,7 +185,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
 {
-    if (!gecko->opcodes.shown || !tables_have_instructions(gecko->tables))
+    if (!gecko->style.opcodes || !tables_have_instructions(gecko->tables))
         return;
     json_t *fields = json_array();
     gecko_markers_add_field(fields, "opcode", "Instruction", "unique-string");

@@ -102,23 +102,44 @@ static char *common_title(const struct tables *tables)
 static uint32_t subcategory_of(struct gecko *gecko, enum gecko_category category, struct text resource)
 {
     const bool divided = category == CATEGORY_PACKAGE || category == CATEGORY_LIBRARY;
-    return divided && gecko->opcodes.shown != GECKO_OPCODES_SUBCATEGORIES
+    return divided && gecko->style.opcodes != GECKO_OPCODES_SUBCATEGORIES
                ? gecko_categories_subcategory(gecko, category, resource)
                : 0;
 }
 
+/* The name of a file in the viewer. */
+static size_t source_name(struct gecko *gecko, uint32_t file, bool *is_library)
+{
+    struct bytes name = { 0 };
+    const struct text path = tables_string(gecko->tables, file);
+    const bool in_repository = source_put_repository_name(&name, &gecko->style.repositories, path);
+    *is_library = !in_repository && !gecko->style.full_paths && source_put_library_name(&name, gecko->tables, path);
+    const struct text full = { (const char *)name.at, name.size };
+    const size_t string = in_repository || *is_library ? gecko_tables_string(gecko, full) : file;
+    bytes_free(&name);
+    return string;
+}
+
+/* Adds a source. Files with the same name are one source: <frozen os> and os.py have one text. */
 static void add_source(struct gecko *gecko, uint32_t file)
 {
     struct gecko_sources *sources = &gecko->sources;
     const struct text path = tables_string(gecko->tables, file);
+    bool added, is_library;
+    const size_t name = source_name(gecko, file, &is_library);
+    sources->by_file[file] = intern_pairs_number(&sources->by_name, (uint32_t)name, 0, &added);
+    if (!added)
+        return;
     const enum gecko_category category = gecko_categories_of_file(path);
     const struct text resource = resource_name(sources, path);
     sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
     sources->rows[sources->count] = (struct gecko_source){ .file = file,
+                                                           .name = name,
+                                                           .is_library = is_library,
                                                            .category = category,
                                                            .subcategory = subcategory_of(gecko, category, resource),
                                                            .resource = resource_of(gecko, resource) };
-    sources->by_file[file] = (uint32_t)++sources->count;
+    sources->count++;
 }
 
 /* ---- names of functions ---- */
@@ -183,6 +204,7 @@ const struct gecko_source *gecko_sources_of(const struct gecko *gecko, uint32_t 
 void gecko_sources_free(struct gecko_sources *sources)
 {
     free(sources->by_file);
+    intern_pairs_free(&sources->by_name);
     free(sources->rows);
     free(sources->resource_names);
     free(sources->names);

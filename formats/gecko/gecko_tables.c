@@ -8,11 +8,12 @@
 
 #define NOTHING INT64_MIN /* value of a cell that is null */
 
-/* A column of a table: a function that gives the cell of each row, or a constant for all rows. */
+/* A column of a table: a constant for all rows, or a function that gives the cell of a row or writes the cell. */
 struct column {
     const char *name;
     const char *always;
     int64_t (*cell)(const struct gecko *gecko, size_t row);
+    void (*emit)(struct gecko *gecko, size_t row);
 };
 
 struct table {
@@ -192,9 +193,9 @@ static size_t source_rows(const struct gecko *gecko)
     return gecko->sources.count;
 }
 
-static int64_t source_file(const struct gecko *gecko, size_t row)
+static int64_t source_name(const struct gecko *gecko, size_t row)
 {
-    return gecko->sources.rows[row].file;
+    return (int64_t)gecko->sources.rows[row].name;
 }
 
 static size_t no_rows(const struct gecko *gecko)
@@ -246,11 +247,11 @@ static const struct column resource_columns[] = {
 
 static const struct column source_columns[] = {
     { "id", .always = "null" },
-    { "filename", .cell = source_file },
+    { "filename", .cell = source_name },
     { "startLine", .always = "1" },
     { "startColumn", .always = "1" },
     { "sourceMapURL", .always = "null" },
-    { "content", .always = "null" },
+    { "content", .emit = gecko_embedding_emit },
     { 0 },
 };
 
@@ -281,6 +282,10 @@ static void emit_column(struct gecko *gecko, const struct column *column, size_t
     struct json_emitter *json = &gecko->json;
     emit_open(json, column->name, '[');
     for (size_t row = 0; row < rows; row++) {
+        if (column->emit) {
+            column->emit(gecko, row);
+            continue;
+        }
         const int64_t cell = column->cell ? column->cell(gecko, row) : NOTHING;
         if (cell == NOTHING)
             emit_literal(json, NULL, column->always ? column->always : "null");

@@ -150,7 +150,7 @@ def test_firefox_prints_the_call_tree(recorded, profiler):
     seen = stacks.of_thread(recorded.threads, stacks.MAIN)
     for function in ("plain", "Mill.grind", "inner", "numbers"):
         share = 100 * stacks.samples(seen, function) / sum(seen.values())
-        (shown,) = re.findall(rf" {re.escape(function)} \[total: ([\d.]+)%, self: [\d.]+%\]", text)
+        (shown,) = re.findall(rf"[ !]{re.escape(function)} \[total: ([\d.]+)%, self: [\d.]+%\]", text)
         assert abs(float(shown) - share) < 0.11, function
 
 

@@ -73,7 +73,7 @@ def tree_stacks(node, above=()):
     found = collections.Counter()
     for child in node["children"]:
         assert not child.get("childrenTruncated"), "the tree was cut"
-        name = stacks.bare(child["name"])[0]
+        name = gecko_check.own_name(stacks.bare(child["name"])[0])
         stack = above if name in gecko_check.LEAVES else above + (name,)
         found[stack] += child["selfSamples"]
         found.update(tree_stacks(child, stack))
