@@ -44,7 +44,7 @@ static const struct event running[] = {
     TASK_SAME(60 * MS, 1, 2, 1),
     TICK(60 * MS),
     TICK(70 * MS),
-    TASK_SAME(80 * MS, 1, 2, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 80 * MS, .task = 2, .fresh = true } },
     TICK(80 * MS),
     { EVENT_END, .end = { END_TARGET, 95 * MS, 9, 7, 0, 1, 0 } },
 };
@@ -69,6 +69,7 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
+    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 struct writing {
@@ -178,7 +179,7 @@ static void assert_told(char *told, const char *wanted)
 /* The lives of both tasks. */
 #define LIVES                                                                                                          \
     "fetch 0-20: label=fetch coroutine=f run=20 steps=1\n"                                                             \
-    "Task 20-90: label=Task-2 run=50 steps=3\n"
+    "Task 20-90: label=Task-2 run=40 steps=3\n"
 
 static void tasks_are_lives(void **state)
 {
