@@ -397,7 +397,7 @@ static void totals_are_told(void **state)
 {
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
-    assert_int_equal(extra(profile, "Time with the GIL"), 50);
+    assert_int_equal(extra(profile, "Time with the GIL"), 40);
     assert_int_equal(extra(profile, "Time waiting for the GIL"), 30);
     assert_int_equal(extra(profile, "Time handling exceptions"), 10);
     assert_int_equal(extra(profile, "CPU time"), 65);

@@ -179,7 +179,7 @@ static void assert_told(char *told, const char *wanted)
 /* The lives of both tasks. */
 #define LIVES                                                                                                          \
     "fetch 0-20: label=fetch coroutine=f run=20 steps=1\n"                                                             \
-    "Task 20-90: label=Task-2 run=50 steps=3\n"
+    "Task 20-90: label=Task-2 run=40 steps=3\n"
 
 static void tasks_are_lives(void **state)
 {
