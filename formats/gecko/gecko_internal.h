@@ -4,7 +4,9 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_lines.h"
+#include "formats/gecko/gecko_overhead.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 
@@ -120,6 +122,8 @@ struct gecko {
     uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
     struct gecko_tasks tasks;
     struct gecko_opcodes opcodes;
+    struct gecko_overhead overhead;
+    struct gecko_extra extra;
 
     /* Made at the end. */
     struct gecko_sources sources;

@@ -156,6 +156,11 @@ def cpu_ms(thread):
     return None if column is None else sum(cell or 0 for cell in column[1:]) / 1e6
 
 
+def first_cpu_ms(thread):
+    """CPU time of the first sample, which the viewer leaves out: it is before the first step."""
+    return ((thread["samples"].get("threadCPUDelta") or [0])[0] or 0) / 1e6
+
+
 def marker_times(profile, thread):
     """{name: [markers, milliseconds]}"""
     times = collections.defaultdict(lambda: [0, 0])
