@@ -103,6 +103,10 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
 
+/* The index of the thread of the profile on whose line the samples of a thread are; SIZE_MAX: there is none. Call it
+ * after gecko_finish(). */
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
+
 #define GECKO_SELECTED_MOST 64
 
 /* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
