@@ -58,7 +58,8 @@ enum gecko_markers {
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
-    bool task_tracks;                /* entries of tasks have lines of their own */
+    bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
     bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
