@@ -141,7 +141,7 @@ static void clean_process(struct process_row *row, uint32_t number)
 {
     struct process *process = &row->process;
     replace(&process->command, title_as_command(process));
-    forget(&process->executable);
+    replace(&process->executable, text_copy(last_parts(process->executable, 1)));
     forget(&process->folder);
     if (row->recording.size == 0)
         return;

@@ -3,7 +3,9 @@
  * made from the tables afterwards cannot hold what they no longer have.
  *
  *     command lines, the recorder's too         the title of the program: app.py, python3 -m http.server
- *     host, kernel, executables, working folders, names of recordings      nothing, or a number
+ *     host, kernel, working folders             nothing
+ *     names of recordings                       numbers
+ *     /home/ann/.venv/bin/python3               python3
  *     /home/ann/.venv/lib/python3.12/site-packages/six.py                  site-packages/six.py
  *     /usr/lib/python3.12/json/decoder.py                                  lib/python3.12/json/decoder.py
  *     /home/ann/secret/app/tools/make.py        relative to the deepest folder of a program or of a process:

@@ -54,6 +54,14 @@ static struct names command_lines(const struct tables *tables)
     return names;
 }
 
+static struct names executables(const struct tables *tables)
+{
+    struct names names = { 0 };
+    for (size_t i = 1; i < tables->processes_count; i++)
+        add(&names, tables->processes[i].process.executable);
+    return names;
+}
+
 /* The files of functions. The example is a file of the program, if there is one. */
 static struct names files(const struct tables *tables)
 {
@@ -99,12 +107,13 @@ static struct names tasks(const struct tables *tables)
 
 void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources)
 {
-    const struct names commands = command_lines(tables), paths = files(tables), lines = threads(tables),
-                       works = tasks(tables), texts = { sources.count, sources.example };
+    const struct names commands = command_lines(tables), programs = executables(tables), paths = files(tables),
+                       lines = threads(tables), works = tasks(tables), texts = { sources.count, sources.example };
     struct names hosts = { 0 };
     add(&hosts, tables->recording.host);
     print_names(to, &hosts, "host", "hosts");
     print_names(to, &commands, "command line", "command lines");
+    print_names(to, &programs, "executable", "executables");
     print_names(to, &paths, "file name", "file names");
     print_names(to, &lines, "thread name", "thread names");
     print_names(to, &works, "task name", "task names");

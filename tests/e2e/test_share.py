@@ -131,12 +131,13 @@ def test_what_is_shown_is_said_before_anything_is_sent(gecko, open_store, state)
     ended = gecko("--upload", "--server", store.url, RECORDING)
     lines = ended.messages.splitlines()
     assert lines[0] == f"pyreel-gecko: uploading to {store.url}; everybody who has the link will see"
-    said = dict(re.fullmatch(r" {4}(\d+ [a-z' ]+[a-z])  +(.*)", line).groups() for line in lines[1:5])
+    said = dict(re.fullmatch(r" {4}(\d+ [a-z' ]+[a-z])  +(.*)", line).groups() for line in lines[1:6])
     assert said["1 host"] == "box"
     assert said["2 command lines"] == "such as /usr/bin/python3.11 /srv/app/doing.py two"
     assert said["2 file names"] == "such as /srv/app/doing.py"
+    assert said["1 executable"] == "/usr/bin/python3.11"
     assert "2 thread names" in said
-    assert "--sanitize" in lines[5]
+    assert "--sanitize" in lines[6]
     assert "(answer 503)" in lines[-1]
     quiet = gecko("--upload", "--quiet", "--server", store.url, RECORDING)
     assert len(quiet.messages.splitlines()) == 1, quiet

@@ -37,6 +37,7 @@ static void each_kind_has_a_number_and_an_example(void **state)
     char *text = printed(&journal.tables, (struct disclosed_sources){ 2, TEXT("/srv/app.py") });
     assert_string_equal(text, "    1 host                   build?[7m\n"
                               "    3 command lines          such as python3 app.py\n"
+                              "    2 executables            such as /usr/bin/python3.15\n"
                               "    2 file names             such as /srv/app.py\n"
                               "    2 thread names           such as worker-1\n"
                               "    1 task name              fetch\n"

@@ -99,7 +99,7 @@ static void people_and_machines_are_gone(void **state)
     assert_is(tables->recording.command, "");
     assert_is(tables->recording.machine, "x86_64");
     assert_is(tables->processes[1].process.folder, "");
-    assert_is(tables->processes[1].process.executable, "");
+    assert_is(tables->processes[1].process.executable, "python3.15");
     assert_is(tables->processes[1].process.command, "app.py");
     assert_is(tables->threads[1].thread.name, "python3");
     assert_is(tables->threads[2].thread.name, "worker");
