@@ -26,8 +26,7 @@ OF_NETWORK = re.compile(r"(http|https|all|no)_proxy|CURL_CA_BUNDLE|SSL_CERT_(FIL
 
 
 def can_upload():
-    program = subprocess.run(["ldd", CONVERTERS["gecko"]], capture_output=True, text=True).stdout
-    return "libcurl" in program
+    return b"built without libcurl" not in recording.run(CONVERTERS["gecko"], "--delete", "x").errors
 
 
 @pytest.fixture(autouse=True)
@@ -321,7 +320,7 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     ({"text": "\x1b[31m" + "x" * 100}, "is not the token"),
     ({"text": "x" * 100_000}, "the answer is too large"),
     ({"closes": True}, "without an answer"),
-    ({"resets": True}, "cut the connection"),
+    ({"resets": True}, "the connection"),
     ({"silent": True}, "nothing has moved for 1 s"),
     ({"hangs": True}, "nothing has moved for 1 s"),
 ])
