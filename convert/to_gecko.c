@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
 #include "convert/filters/sanitize.h"
-#include "convert/viewer/links.h"
 #include "convert/sharing/share.h"
+#include "convert/viewer/links.h"
 #include "convert/viewer/show.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+#include "formats/model/aggregate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,12 @@ enum own_option {
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -29,9 +36,24 @@ enum own_option {
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
-    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
-    { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
-    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
+    { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
+      "use a viewer of your own: http://127.0.0.1:4242\n"
+      "(https://profiler.firefox.com)" },
+    { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
+      "show instructions: as subcategories, or with =frames\n"
+      "as a frame at the leaf of each stack" },
+    { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
+      "put the text of source files into the profile, to see\n"
+      "samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a public\n"
+      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
     { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
     { OPTION_UPLOAD, 0, "upload", NULL, 0,
       "send the profile to the profile store, where\n"
@@ -46,6 +68,7 @@ static const struct argument options[] = {
 
 /* The values of this program's own options. */
 struct wanted {
+    struct gecko_style style;
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
@@ -102,6 +125,20 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_TIMEOUT:
         wanted->limits = true;
         return arguments_parse_time(value, &wanted->share.timeout_ns) && wanted->share.timeout_ns > 0;
+    case OPTION_OPCODES:
+        settings->opcodes = true;
+        wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
+        return !value || strcmp(value, "frames") == 0;
+    case OPTION_EMBED_SOURCES:
+        return wanted->style.embed_sources = true;
+    case OPTION_PATH_MAP:
+        return source_folders_add_map(&wanted->style.path_maps, value);
+    case OPTION_SOURCE_REPO:
+        return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_FULL_PATHS:
+        return wanted->style.full_paths = true;
+    case OPTION_WEIGHT:
+        return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
     }
     return false;
 }
@@ -186,14 +223,19 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
+    uint32_t recordings; /* number of recordings that were read to their end, of several */
 };
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    struct gecko_style style = to->wanted->style;
+    style.embed_sources = style.embed_sources && !to->wanted->sanitize;
+    style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }
@@ -212,6 +254,13 @@ static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *
                                   .own_code = gecko_own_code_category() };
 }
 
+/* The files whose text may be in the profile: those of the program. */
+static struct disclosed_sources sources_of(const struct to_gecko *to)
+{
+    const bool embedded = to->wanted->style.embed_sources && !to->wanted->sanitize;
+    return embedded ? disclosed_texts_of(&to->conversion->tables) : (struct disclosed_sources){ 0 };
+}
+
 /* With --strict a recording that is not whole is not shared. */
 static bool check_sharing(const struct to_gecko *to, struct fault *why)
 {
@@ -227,8 +276,7 @@ static bool stream(struct to_gecko *to, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct share_wishes wishes = wishes_of(&conversion->settings);
     struct share *share = check_sharing(to, why)
-                              ? share_begin(&wishes, &conversion->tables, (struct disclosed_sources){ 0 },
-                                            &conversion->output, why)
+                              ? share_begin(&wishes, &conversion->tables, sources_of(to), &conversion->output, why)
                               : NULL;
     if (!share)
         return false;
@@ -241,16 +289,31 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
-static void take_recording(void *self, const struct tables *recording, struct text name)
+static bool take_placed(void *self, struct event *event, struct fault *why)
 {
-    gecko_take_recording(self, recording, name);
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
+}
+
+static void take_recording(void *self, struct tables *recording, struct text name)
+{
+    struct to_gecko *to = self;
+    char number[SANITIZE_NAME_ROOM];
+    if (to->wanted->sanitize) {
+        sanitize_description(recording);
+        name = sanitize_recording_name(number, ++to->recordings);
+    }
+    gecko_take_recording(to->gecko, recording, name);
 }
 
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
+    if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
+                     aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
-        sanitize_tables(&to->conversion->tables);
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
     return streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
 }
 
@@ -276,8 +339,10 @@ static bool send_file(const struct to_gecko *to, const char *path, struct fault 
     uint32_t threads[GECKO_SELECTED_MOST];
     const struct link_profile profile = link_profile_of(to, threads);
     const struct share_wishes wishes = wishes_of(&to->conversion->settings);
-    return check_sharing(to, why) &&
-           share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    const struct disclosed_sources sources = { .count = embedded->files[SOURCE_READ],
+                                               .example = embedded->first[SOURCE_READ] };
+    return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, sources, path, &profile, why);
 }
 
 static bool after(void *self, const char *path, struct fault *why)
@@ -315,7 +380,7 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .recognises = recognises,
     .packing = PACKING_BY_NAME,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
@@ -325,8 +390,10 @@ static const struct converter to_gecko = {
     .before = before,
     .splits = streams,
     .keeps = keeps,
+    .places_cpu = true,
     .start = start,
     .take = take,
+    .take_placed = take_placed,
     .take_recording = take_recording,
     .finish = finish,
     .after = after,

@@ -16,8 +16,18 @@
 #define PYREEL_CONVERT_FILTERS_SANITIZE_H
 
 #include "formats/model/tables.h"
+#include "formats/sources/source_name.h"
 
-/* Takes all of that out. Call it after the last event, before an output reads texts from the tables. */
-void sanitize_tables(struct tables *tables);
+/* Takes all of that out. A file in one of `repositories` gets its public name. Call it after the last event, before an
+ * output reads texts from the tables. */
+void sanitize_tables(struct tables *tables, const struct source_folders *repositories);
+
+/* Takes out what describes the recording and its processes. */
+void sanitize_description(struct tables *tables);
+
+#define SANITIZE_NAME_ROOM 40
+
+/* The name of a recording by its number, from 1 on: "recording 2". It lies in `room`, of SANITIZE_NAME_ROOM bytes. */
+struct text sanitize_recording_name(char *room, uint32_t number);
 
 #endif

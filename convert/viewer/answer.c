@@ -234,6 +234,15 @@ static struct answer give(const struct site *site, const struct request *request
     return answer;
 }
 
+/* Whether the page that asks may see what is at the place. A page that asks without an Origin cannot read the answer;
+ * but the profile is not given to such a page of another site, because it would then count as fetched. */
+static bool may_see(const struct site *site, const struct request *request, const struct place *place)
+{
+    if (request->origin.size)
+        return text_equal(request->origin, text_of(site->origin)) || is_ours(request->origin, "http://", site->port);
+    return !request->foreign || place->body != BODY_PROFILE;
+}
+
 struct answer answer_to(const struct site *site, enum request_state state, const struct request *request)
 {
     struct text below;
@@ -246,8 +255,7 @@ struct answer answer_to(const struct site *site, enum request_state state, const
         return refuse(405, words);
     if (!is_below_token(site, request->path, &below) || !place_at(below))
         return refuse(404, words);
-    if (request->origin.size && !text_equal(request->origin, text_of(site->origin)) &&
-        !is_ours(request->origin, "http://", site->port))
+    if (!may_see(site, request, place_at(below)))
         return refuse(403, words);
     if (request->body)
         return refuse(400, words);

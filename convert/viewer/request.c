@@ -92,6 +92,8 @@ static bool parse_header(struct text line, struct request *request)
         return note(&request->origin, value);
     if (is_named(name, "Access-Control-Request-Private-Network"))
         request->private_network = is_named(value, "true");
+    if (is_named(name, "Sec-Fetch-Site"))
+        request->foreign |= !is_named(value, "same-origin") && !is_named(value, "none");
     if (is_named(name, "Transfer-Encoding") || (is_named(name, "Content-Length") && !text_equal(value, TEXT("0"))))
         request->body = true;
     return true;

@@ -18,6 +18,7 @@ struct request {
     struct text path; /* without the query */
     struct text host, origin;
     bool private_network; /* asks whether a page of the internet may reach this machine */
+    bool foreign;         /* a browser says that a page of another origin asks */
     bool body;            /* a body follows */
 };
 

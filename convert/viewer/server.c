@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS 32
-#define GRACE_MS    1500        /* for a second visitor, when the profile was fetched */
+#define GRACE_MS    1000        /* for a second visitor, when the profile was fetched */
 #define QUIET_MS    60000       /* a connection that has sent nothing: browsers open some in advance */
 #define HEAD_MS     10000       /* from the first byte of a request to its last */
 #define STALL_MS    60000       /* in which a reader takes nothing of an answer */
@@ -92,21 +92,53 @@ static bool listen_here(struct server *server)
     return true;
 }
 
+static const int signals_taken[SERVER_SIGNALS] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
+
+/* Takes the signals, which then come only while the server waits. A signal that is ignored stays ignored. */
+static void take_signals(struct server *server)
+{
+    const struct sigaction action = { .sa_handler = note_signal };
+    sigset_t taken;
+    sigemptyset(&taken);
+    stopped = child_ended = 0;
+    for (size_t i = 0; i < SERVER_SIGNALS; i++)
+        if (signals_taken[i] != SIGPIPE) /* sendfile() makes it, and fails as well */
+            sigaddset(&taken, signals_taken[i]);
+    sigprocmask(SIG_BLOCK, &taken, &server->mask);
+    for (size_t i = 0; i < SERVER_SIGNALS; i++) {
+        sigaction(signals_taken[i], NULL, &server->actions[i]);
+        if (server->actions[i].sa_handler != SIG_IGN || signals_taken[i] == SIGCHLD)
+            sigaction(signals_taken[i], &action, NULL);
+    }
+}
+
+static void give_back_signals(const struct server *server)
+{
+    for (size_t i = 0; i < SERVER_SIGNALS; i++)
+        sigaction(signals_taken[i], &server->actions[i], NULL);
+    sigprocmask(SIG_SETMASK, &server->mask, NULL);
+}
+
+void server_close(struct server *server)
+{
+    if (!server->open)
+        return;
+    if (server->fd >= 0)
+        close(server->fd);
+    give_back_signals(server);
+    *server = (struct server){ 0 };
+}
+
 bool server_open(struct server *server, struct fault *why)
 {
     server->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    take_signals(server);
+    server->open = true;
     if (make_token(server->token, why) && listen_here(server))
         return true;
     fault(why, "cannot listen on 127.0.0.1: %s", strerror(errno));
     server_close(server);
     return false;
-}
-
-void server_close(struct server *server)
-{
-    if (server->fd >= 0)
-        close(server->fd);
-    server->fd = -1;
 }
 
 /* ---- connections ---- */
@@ -307,60 +339,24 @@ static bool wait_for_more(struct serving *serving, const sigset_t *signals)
     return true;
 }
 
-/* The signals that end the server, the one that says that the browser ended, and that of a reader who is gone. */
-static const int signals_taken[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
-
-struct signals {
-    sigset_t before; /* the signals that were blocked before, and are while the server waits */
-    struct sigaction actions[countof(signals_taken)];
-};
-
-/* Takes the signals, which then come only while the server waits. A signal that is ignored stays ignored. */
-static void take_signals(struct signals *signals)
-{
-    const struct sigaction action = { .sa_handler = note_signal };
-    sigset_t taken;
-    sigemptyset(&taken);
-    stopped = child_ended = 0;
-    for (size_t i = 0; i < countof(signals_taken); i++)
-        if (signals_taken[i] != SIGPIPE) /* sendfile() makes it, and fails as well */
-            sigaddset(&taken, signals_taken[i]);
-    sigprocmask(SIG_BLOCK, &taken, &signals->before);
-    for (size_t i = 0; i < countof(signals_taken); i++) {
-        sigaction(signals_taken[i], NULL, &signals->actions[i]);
-        if (signals->actions[i].sa_handler != SIG_IGN || signals_taken[i] == SIGCHLD)
-            sigaction(signals_taken[i], &action, NULL);
-    }
-}
-
-static void give_back_signals(const struct signals *signals)
-{
-    for (size_t i = 0; i < countof(signals_taken); i++)
-        sigaction(signals_taken[i], &signals->actions[i], NULL);
-    sigprocmask(SIG_SETMASK, &signals->before, NULL);
-}
-
 enum server_end server_run(struct server *server, const struct site *site, int profile_fd,
                            const struct server_hook *hook, int *number, struct fault *why)
 {
     struct serving *serving = alloc_zeroed(1, sizeof(*serving));
-    struct signals signals;
     bool good = true;
     serving->server = server;
     serving->site = site;
     serving->profile_fd = profile_fd;
-    take_signals(&signals);
     child_ended = 1; /* the child may have ended before */
     while (good && !stopped && !(serving->fetched && now_ms() >= serving->over_ms && !is_busy(serving))) {
         if (child_ended) {
             child_ended = 0;
             hook->child_ended(hook->self);
         }
-        good = wait_for_more(serving, &signals.before) || fault(why, "cannot wait for a browser: %s", strerror(errno));
+        good = wait_for_more(serving, &server->mask) || fault(why, "cannot wait for a browser: %s", strerror(errno));
     }
     const bool fetched = serving->fetched;
     *number = stopped;
-    give_back_signals(&signals);
     for (size_t i = 0; i < CONNECTIONS; i++)
         drop(&serving->connections[i]);
     free(serving);

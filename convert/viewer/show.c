@@ -98,32 +98,32 @@ static void child_ended(void *self)
         say_no_browser(showing);
 }
 
-static bool serve(struct showing *showing, struct fault *why)
+/* Serves the profile. Notes in *number the signal that ended that before the profile was fetched. */
+static bool serve(struct showing *showing, int *number, struct fault *why)
 {
     const struct shown *shown = showing->shown;
     const struct server_hook hook = { child_ended, showing };
-    int number = 0;
-    const enum server_end end = server_run(&showing->server, &showing->site, shown->fd, &hook, &number, why);
+    const enum server_end end = server_run(&showing->server, &showing->site, shown->fd, &hook, number, why);
     if (end == SERVER_FETCHED && !shown->quiet)
         fprintf(stderr, "%s: the profile was fetched\n", shown->program);
-    if (end != SERVER_INTERRUPTED)
-        return end == SERVER_FETCHED;
-    fprintf(stderr, "%s: ended before the profile was fetched\n", shown->program);
-    signal(number, SIG_DFL);
-    raise(number);
-    return fault(why, "ended by signal %d", number);
+    if (end == SERVER_INTERRUPTED)
+        fprintf(stderr, "%s: ended before the profile was fetched\n", shown->program);
+    return end == SERVER_FETCHED;
 }
 
 bool show_profile(const struct shown *shown, struct fault *why)
 {
-    struct showing showing = { .shown = shown, .server.fd = -1 };
+    struct showing showing = { .shown = shown };
+    int number = 0;
     bool good = open_showing(&showing, why);
     if (good) {
         print_address(&showing);
         if (shown->browser && !(showing.browser = browser_start(showing.by_url)))
             say_no_browser(&showing);
-        good = serve(&showing, why);
+        good = serve(&showing, &number, why);
     }
     close_showing(&showing);
-    return good;
+    if (!good && number)
+        raise(number);
+    return good || fault(why, "ended by signal %d", number);
 }

@@ -200,6 +200,24 @@ static void a_page_of_another_site_is_refused(void **state)
     }
 }
 
+/* A page can make a browser ask for an image or a script, without an Origin. */
+static void a_page_that_reads_nothing_gets_nothing(void **state)
+{
+    (void)state;
+    bool profile;
+    assert_refused("GET /" TOKEN "/profile.json HTTP/1.1\r\n" HERE "Sec-Fetch-Site: cross-site\r\n\r\n",
+                   "HTTP/1.1 403 ");
+    free(answer_of("GET /" TOKEN "/profile.json HTTP/1.1\r\n" HERE "Sec-Fetch-Site: same-origin\r\n\r\n", &profile));
+    assert_true(profile);
+    free(answer_of("GET /" TOKEN "/profile.json HTTP/1.1\r\n" HERE "Sec-Fetch-Site: cross-site\r\nOrigin: " VIEWER
+                   "\r\n\r\n",
+                   &profile));
+    assert_true(profile);
+    char *answer = answer_of("GET /" TOKEN "/ HTTP/1.1\r\n" HERE "Sec-Fetch-Site: cross-site\r\n\r\n", NULL);
+    assert_has(answer, "HTTP/1.1 200 OK\r\n"); /* somebody clicked on a link in another page */
+    free(answer);
+}
+
 static void other_methods_and_bodies_are_refused(void **state)
 {
     (void)state;
@@ -229,6 +247,7 @@ int main(void)
         cmocka_unit_test(who_lacks_the_token_learns_nothing),
         cmocka_unit_test(another_host_is_refused),
         cmocka_unit_test(a_page_of_another_site_is_refused),
+        cmocka_unit_test(a_page_that_reads_nothing_gets_nothing),
         cmocka_unit_test(other_methods_and_bodies_are_refused),
         cmocka_unit_test(a_large_request_is_refused),
     };

@@ -69,6 +69,28 @@ static void a_question_for_the_private_network_is_noticed(void **state)
     assert_false(request.private_network);
 }
 
+static void a_page_of_another_origin_is_noticed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        bool foreign;
+    } cases[] = {
+        { "GET / HTTP/1.1\r\n\r\n", false },
+        { "GET / HTTP/1.1\r\nSec-Fetch-Site: none\r\n\r\n", false },
+        { "GET / HTTP/1.1\r\nsec-fetch-site: same-origin\r\n\r\n", false },
+        { "GET / HTTP/1.1\r\nSec-Fetch-Site: same-site\r\n\r\n", true },
+        { "GET / HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", true },
+        { "GET / HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n\r\n", true },
+        { "GET / HTTP/1.1\r\nSec-Fetch-Site:\r\n\r\n", true },
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct request request;
+        assert_int_equal(parse(cases[i].head, &request), REQUEST_WHOLE);
+        assert_int_equal(request.foreign, cases[i].foreign);
+    }
+}
+
 static void what_breaks_a_rule_is_bad(void **state)
 {
     (void)state;
@@ -167,6 +189,7 @@ int main(void)
         cmocka_unit_test(methods_are_known_by_their_names),
         cmocka_unit_test(a_body_is_noticed),
         cmocka_unit_test(a_question_for_the_private_network_is_noticed),
+        cmocka_unit_test(a_page_of_another_origin_is_noticed),
         cmocka_unit_test(what_breaks_a_rule_is_bad),
         cmocka_unit_test(each_part_of_a_request_is_partial),
         cmocka_unit_test(a_large_head_is_refused),
