@@ -487,7 +487,8 @@ def test_sanitize(gecko, open_store, private, tmp_path):
     names = [profile["shared"]["stringArray"][name] for name in profile["shared"]["sources"]["filename"]]
     assert {"site-packages/pack/mod.py", "gen.py", "page.html", "up.py", "root.py"} <= set(names), names
     assert "tools/make.py" in names and "main.py" in names
-    assert any(re.fullmatch(r"lib/python3\.\d+t?/json/decoder\.py", name) for name in names), names
+    library = r"(lib/python3\.\d+t?/|git:github\.com/python/cpython:Lib/)json/decoder\.py(:v.*)?"
+    assert any(re.fullmatch(library, name) for name in names), names
     assert profile["meta"]["arguments"] == "main.py"
     assert profile["threads"][0]["processName"] == "main.py"
     assert len(profile["threads"]) == len(json.loads(whole.read_text())["threads"])
@@ -498,6 +499,36 @@ def test_sanitize(gecko, open_store, private, tmp_path):
     said = ended.messages.replace(store.url, "")
     assert "host" not in said and "--sanitize" not in said and MARK not in said, ended
     assert store.profile(LINK.fullmatch(ended.text)[1]) == profile
+
+
+def test_sanitize_leaves_out_texts_of_files(gecko, private, tmp_path):
+    contents = []
+    for options in (("--embed-sources",), ("--embed-sources", "--sanitize")):
+        path = tmp_path / f"{len(options)}.json"
+        assert gecko(*options, "-o", path, private).code == 0
+        contents.append([text for text in json.loads(path.read_text())["shared"]["sources"]["content"] if text])
+    assert any("def main(until)" in text for text in contents[0])
+    assert contents[1] == []
+    repository = f"github.com/me/app@v1={private.parent / 'app'}"
+    assert gecko("--sanitize", "--source-repo", repository, "-o", path, private).code == 0
+    assert MARK not in path.read_text()
+    assert "git:github.com/me/app:tools/make.py:v1" in json.loads(path.read_text())["shared"]["stringArray"]
+
+
+def test_sanitize_several(gecko, private, large, tmp_path):
+    copy, path = tmp_path / f"{MARK}.pyreel", tmp_path / "clean.json"
+    copy.write_bytes(large.read_bytes())
+    assert gecko("--sanitize", "-o", path, private, copy).code == 0
+    text = path.read_text()
+    assert MARK not in text and not [one for one in strings_of(json.loads(text)) if one.startswith("/")]
+    assert "recording 1" in text and "recording 2" in text
+
+
+def test_texts_of_files_are_said(gecko, open_store, private, tmp_path):
+    store, path = open_store(), tmp_path / "profile.json.gz"
+    for options, words in (((), r"up to \d+ texts of files +such as /"), (("-o", path), r" \d+ texts of files +such as /")):
+        ended = gecko("--upload", "--embed-sources", *options, "--server", store.url, private)
+        assert ended.code == 0 and re.search(words, ended.messages), ended
 
 
 def test_sanitized_origins_are_the_same(gecko, private, tmp_path):
