@@ -3,7 +3,9 @@
 
 import gzip
 import json
+import os
 import pathlib
+import pty
 import random
 import re
 import socket
@@ -353,6 +355,22 @@ def test_an_upload_that_is_killed_has_no_end(open_store, state, large):
     process.kill()
     process.communicate()
     assert uploads(state) == []
+
+
+def test_progress_on_a_terminal(open_store, state):
+    store = open_store(silent=True)
+    terminal, other = pty.openpty()
+    command = [CONVERTERS["gecko"], "--upload", "--server", store.url, str(RECORDING)]
+    process = subprocess.Popen(command, env=surroundings(state), stdout=subprocess.PIPE, stderr=other, stdin=other)
+    os.close(other)
+    said = recording.read_terminal(terminal, until=b"waiting for the answer")
+    assert b"pyreel-gecko: 0.0 MB sent, waiting for the answer" in said
+    store.released.set()
+    said = recording.read_terminal(terminal)
+    os.close(terminal)
+    assert process.wait(PATIENCE) == 1 and process.stdout.read() == b""
+    process.stdout.close()
+    assert b"\r\x1b[K" in said and b"without an answer" in said
 
 
 def test_a_damaged_recording(gecko, open_store, state):
