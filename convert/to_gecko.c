@@ -62,13 +62,15 @@ static const struct argument options[] = {
       "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
     { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
     { OPTION_UPLOAD, 0, "upload", NULL, 0,
-      "send the profile to the profile store, where\n"
-      "everybody who has the link sees it; print the link" },
+      "send the profile to the profile store; print the\n"
+      "link, with which everybody sees the profile" },
     { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
     { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
-    { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
+    { OPTION_SERVER, 0, "server", "URL", 0,
+      "use the store at URL\n"
+      "(https://api.profiler.firefox.com)" },
     { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
-    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
+    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "wait so long for a silent store: 90, 5m (1m)" },
     { 0 },
 };
 
