@@ -254,6 +254,7 @@ def test_the_link_of_somebody_else(gecko, link, words):
     assert ended.code == 1 and words in ended.messages, ended
 
 
+@pytest.mark.sanitized("files of the state folder")
 def test_damaged_receipts_are_no_receipts(gecko, open_store, state):
     store = open_store()
     link = gecko("--upload", "--server", store.url, RECORDING).text.strip()
@@ -312,6 +313,7 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
 
 
+@pytest.mark.sanitized("what a server answers to an upload")
 @pytest.mark.parametrize("answers, words", [
     ({"text": "not a token"}, "is not the token"),
     ({"text": ""}, "is not the token"),
@@ -354,7 +356,9 @@ def test_an_upload_that_is_killed_has_no_end(open_store, state, large):
     assert store.arrived.wait(PATIENCE)
     process.kill()
     process.communicate()
-    assert uploads(state) == []
+    store.released.set()
+    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
+    assert uploads(state) == [] and store.profiles == {}
 
 
 def test_progress_on_a_terminal(open_store, state):
