@@ -6,6 +6,9 @@
 #include "convert/viewer/show.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+#include "formats/model/aggregate.h"
+
+#include <stdlib.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +33,7 @@ enum own_option {
     OPTION_PATH_MAP,
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
 };
 
 static const struct argument options[] = {
@@ -59,6 +63,8 @@ static const struct argument options[] = {
       "let the viewer fetch sources of FOLDER from a public\n"
       "repository: github.com/me/app@v1.2=/srv/app" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
     { 0 },
 };
 
@@ -133,6 +139,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_repository(&wanted->style.repositories, value);
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
+    case OPTION_WEIGHT:
+        return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
     }
     return false;
 }
@@ -224,7 +232,11 @@ static void *start(struct conversion *conversion)
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
-    to->gecko = gecko_start(&conversion->tables, &conversion->output, to->wanted->style);
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    struct gecko_style style = to->wanted->style;
+    style.leaves_out = by_state || settings->selection.threads;
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }
 
@@ -271,6 +283,12 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
+}
+
 static void take_recording(void *self, const struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
@@ -280,6 +298,9 @@ static void take_recording(void *self, const struct tables *recording, struct te
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
+    if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
+                     aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
         sanitize_tables(&to->conversion->tables);
     return streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
@@ -356,8 +377,10 @@ static const struct converter to_gecko = {
     .before = before,
     .splits = streams,
     .keeps = keeps,
+    .places_cpu = true,
     .start = start,
     .take = take,
+    .take_placed = take_placed,
     .take_recording = take_recording,
     .finish = finish,
     .after = after,

@@ -4,6 +4,7 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
@@ -15,22 +16,30 @@
 /* The states of a thread that markers show. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
+struct gecko_sum {
+    uint64_t ns, units;
+};
+
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
     struct spool_column samples; /* .stack is a code (gecko_leaves.h) */
-    struct spool_column cpu;     /* per sample: CPU time so far; .stack is CPU_BLANK when it is unknown */
+    struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum cell_kind */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
-    struct spool_column weights; /* per sample: total time in ns that all samples so far stand for; .stack is unused */
+    struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
     uint64_t first;              /* time of the first sample */
-    uint64_t cpu_from;           /* number of samples before the first one with a CPU time */
-    uint64_t weights_from; /* number of samples before the first one that stands for a time other than the interval */
-    uint64_t stands_ns;    /* how long the latest sample stands for; 0: an interval */
-    uint64_t cpu_ns;       /* CPU time so far */
-    uint64_t tick;         /* tick of the last look at the thread */
-    uint32_t seen;         /* set of all states so far */
-    bool shared;           /* the thread has the samples of many tasks */
+    uint64_t cpu_from;           /* number of placements before the first one in the column */
+    uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
+    uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
+    struct gecko_sum cpu_sum;    /* CPU time that was placed on samples so far */
+    struct gecko_sum late_sum;   /* ... and behind the last sample */
+    uint64_t placed;             /* number of placements */
+    struct gecko_late *late;     /* CPU time that was placed behind the last sample */
+    size_t late_count, late_room;
+    uint32_t seen; /* set of all states so far */
+    bool left_out; /* the mode left out ticks since the last sample */
+    bool shared;   /* the thread has the samples of many tasks */
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
@@ -65,8 +74,6 @@ struct gecko {
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
-    uint64_t tick;                /* number of the open tick; a tick in which no thread could be read gets no number */
-    bool blind;                   /* no thread could be read in the open tick */
     bool cpu_known;               /* some samples have CPU times */
     bool weighted;                /* some samples stand for a time other than the interval */
     uint32_t seen;                /* set of the states of all threads */
@@ -75,6 +82,7 @@ struct gecko {
     size_t threads_room;
     uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
     struct gecko_tasks tasks;
+    struct gecko_counters counters;
     struct gecko_opcodes opcodes;
     struct gecko_overhead overhead;
     struct gecko_extra extra;
@@ -89,6 +97,11 @@ struct gecko {
     struct gecko_lines lines;
 };
 
+/* A time in units, rounded. */
+static inline uint64_t gecko_in_units(const struct gecko *gecko, uint64_t ns)
+{
+    return ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+}
 /* Counts how often each key was seen. `= {0}` is empty. */
 struct gecko_again {
     struct intern keys;
@@ -117,27 +130,19 @@ struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
  * thread->samples. */
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
 
-/* Takes ticks that the mode left out: their CPU time counts for the thread's next sample. */
+/* Takes ticks that the mode left out: the thread's states in them are unknown. */
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
 
-/* Takes a thread that could not be read: the tick does not end its states. */
-void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
-
-/* Ends a tick. */
-void gecko_status_take_tick(struct gecko *gecko);
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
-/* Whether some sample of the recording has a CPU time. */
-bool gecko_status_has_cpu(const struct gecko *gecko);
-/* Writes the CPU times of a thread's samples, as cells of the open column. */
-void gecko_status_emit_cpu(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
-/* Whether the samples of the profile stand for different times. */
+/* Whether the samples of the profile have weights, and weightType says what they are. */
 bool gecko_weights_differ(const struct gecko *gecko);
-/* Writes the times that the samples of a thread stand for, as cells of the open column. */
-void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
+/* Writes the weights of a thread's samples: the times that they stand for. For other weights than
+ * GECKO_WEIGHT_CPU. */
+void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* The thread or entry on whose line the samples of `thread` are: itself, or an entry whose line is shared. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);

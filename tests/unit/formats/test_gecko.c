@@ -90,7 +90,8 @@ static const struct event status_story[] = {
     TICK(60 * MS),
     STATUS_SAME(70 * MS, 2, 1, IDLE, 0),
     TICK(70 * MS),
-    STATUS_SAME(80 * MS, 1, 2, BUSY, 20 * MS),
+    { EVENT_SAMPLE,
+      .sample = { .thread = 1, .keep = 2, .time_ns = 80 * MS, .status = BUSY, .cpu_ns = 20 * MS, .fresh = true } },
     STATUS_SAME(80 * MS, 2, 1, IDLE, 0),
     TICK(80 * MS),
     STATUS_SAME(90 * MS, 1, 0, IDLE, 0),
@@ -123,6 +124,7 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
+    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 /* Takes a story, and then the main thread without frames, `flips` ticks long off and on the CPU in turn. */
@@ -287,7 +289,7 @@ static void cpu_times_are_what_the_samples_say(void **state)
     assert_string_equal(json_string_value(json_object_get(units, "threadCPUDelta")), "ns");
     assert_cpu(profile, 0, " 0 10 1 0 9 20 0");
     assert_cpu(profile, 1, " 0 0 0 0 0 0 0 0 0");
-    assert_cpu(profile, 2, " 0 25");
+    assert_cpu(profile, 2, " 0 10");
     assert_cpu(profile, 3, " - - 0 0.1 -"); /* Rounding does not add up. */
     json_decref(profile);
 }

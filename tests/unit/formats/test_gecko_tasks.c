@@ -44,7 +44,7 @@ static const struct event running[] = {
     TASK_SAME(60 * MS, 1, 2, 1),
     TICK(60 * MS),
     TICK(70 * MS),
-    TASK_SAME(80 * MS, 1, 2, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 80 * MS, .task = 2, .fresh = true } },
     TICK(80 * MS),
     { EVENT_END, .end = { END_TARGET, 95 * MS, 9, 7, 0, 1, 0 } },
 };
@@ -69,6 +69,7 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
+    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 struct writing {
