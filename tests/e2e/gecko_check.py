@@ -70,7 +70,10 @@ def problems(profile, all_markers=False):
 
 
 def compare(profile, info):
-    """Where the sums of a profile of a whole recording are not those of pyreel-info, in sentences."""
+    """Where the sums of a profile of a whole recording are not those of pyreel-info, in sentences. Entries of tasks share
+    the line of their thread, and pyreel-info has no row for them: such a recording has no sums to compare."""
+    if info["samples"] != sum(thread["samples"] for thread in info["threads"]):
+        return []
     shown, known = thread_sums(profile), info_sums(info)
     unit = 2 * profile["meta"]["interval"] / 20  # times are rounded to a unit of at most that
     found = []

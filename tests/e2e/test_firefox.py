@@ -10,7 +10,7 @@ import pytest
 import gecko_check
 import stacks
 from environment import CONVERTERS, TOOLS, as_root, need_viewer
-from recording import ALL_TICKS, collapsed, gecko, run_record, succeed, whole
+from recording import ALL_TICKS, collapsed, gecko, run, run_record, succeed, whole
 from viewers import handle, opened, tree_stacks
 
 pytestmark = pytest.mark.pythons("oldest and newest")
@@ -19,8 +19,8 @@ SECONDS = 0.8
 Shown = collections.namedtuple("Shown", "path output profile info viewer program said")
 
 
-def record(python, path, *command):
-    ended = run_record(*ALL_TICKS, "-o", path, "--", *python.command, *command, prefix=as_root() if python.root else ())
+def record(python, path, *command, options=()):
+    ended = run_record(*ALL_TICKS, *options, "-o", path, "--", *python.command, *command, prefix=as_root() if python.root else ())
     assert ended.code == 0, ended
     return ended
 
@@ -149,6 +149,56 @@ def test_each_call_tree_is_the_recording(roles):
                                   thread["threadHandle"])
         (mine,) = [seen for (_, tid), seen in known.items() if tid == thread["tid"]]
         assert tree_stacks(answer["regularCallTree"]) == stacks.functions(mine), thread
+
+
+# ---- sources ----
+
+def test_the_source_shows_samples_by_line(roles, tmp_path):
+    succeed(CONVERTERS["gecko"], "--embed-sources", "-o", tmp_path / "sources.json", roles.path)
+    text = open(roles.program).read().splitlines()
+    known = stacks.merged(stacks.of_collapsed(collapsed(roles.path, "--full-paths")))
+    on_line = collections.Counter()
+    for stack, count in known.items():
+        on_line.update(dict.fromkeys({frame[2] for frame in stack if frame[:2] == ("work_alone", roles.program)}, count))
+    (main,) = threads_that_call(roles, "work_alone")
+    with opened(tmp_path / "sources.json") as viewer:
+        viewer.say("thread", "select", f"t-{main}")
+        functions = viewer.ask("thread", "functions", "--limit", "0")["functions"]
+        (function,) = [one["functionHandle"] for one in functions if stacks.bare(one["name"])[0] == "work_alone"]
+        shown = viewer.ask("function", "annotate", function)["srcAnnotation"]
+    assert shown["filename"].endswith("roles.py")
+    assert shown["totalFileLines"] in (len(text), len(text) + 1)
+    lines = {line["lineNumber"]: line for line in shown["lines"]}
+    assert all(line["sourceText"] == text[number - 1] for number, line in lines.items() if number <= len(text))
+    hot, count = on_line.most_common(1)[0]
+    assert text[hot - 1].strip() == "while time.perf_counter() < until:"
+    assert lines[hot]["totalSamples"] == pytest.approx(count, abs=0.05 * count)  # it leaves idle samples out
+
+
+# ---- options ----
+
+OPTIONS = ["--opcodes", "--opcodes=frames", "--weight=cpu", "--weight=wall", "--sanitize", "--embed-sources", "--full-paths",
+           "--from=25%", "--to=50%", "--mode=cpu", "--mode=gil"]
+
+
+@pytest.fixture(scope="module")
+def with_instructions(python, program, tmp_path_factory):
+    path = tmp_path_factory.mktemp("options") / "roles.pyreel"
+    record(python, path, program("roles"), 0.2, options=["--opcodes", "--native"])
+    return path
+
+
+@pytest.mark.pythons("newest")
+@pytest.mark.parametrize("option", OPTIONS)
+def test_the_viewer_takes_the_profile_of_each_option(with_instructions, option, tmp_path):
+    """What the rules and the schema say of it: recording.run."""
+    output = tmp_path / "option.json.gz"
+    ended = run(CONVERTERS["gecko"], option, "-o", output, with_instructions)
+    assert ended.code == 0 and output.exists(), ended
+    with opened(output) as viewer:
+        samples = sum(thread["samples"]["length"] for thread in gecko_check.load(output)["threads"])
+        shown = [viewer.ask("thread", "info", "--thread", thread["threadHandle"])["sampleCount"] for thread in threads_of(viewer)]
+        assert sum(shown) == samples
 
 
 # ---- processes ----
