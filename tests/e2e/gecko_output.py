@@ -5,7 +5,7 @@ import os
 
 import gecko_check
 
-WITH_VALUE = {"-o", "--output", "--threads", "--from", "--to", "--mode"}  # options whose value is the next word
+WITH_VALUE = {"-o", "--output", "--threads", "--from", "--to", "--mode", "--weight", "--max-samples"}  # options whose value is the next word
 
 
 def output_of(arguments):
