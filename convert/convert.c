@@ -9,7 +9,10 @@
 #include "convert/source.h"
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
+#include "formats/base/tempfile.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +62,11 @@ static const struct tables *tables_of(const struct run *run)
 static bool splits(const struct run *run)
 {
     return run->conversion.converter->splits && run->conversion.converter->splits(&run->conversion.settings);
+}
+
+static bool keeps(const struct conversion *conversion)
+{
+    return conversion->converter->keeps && conversion->converter->keeps(&conversion->settings);
 }
 
 /* The number of samples read from the recording, with the samples that the output does not get. */
@@ -314,14 +322,30 @@ static void warn_of_no_opcodes(const struct run *run)
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
 {
     const struct settings *settings = &conversion->settings;
-    if (settings->quiet || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
+    if (settings->quiet || keeps(conversion) || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
         return;
     fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name, path,
             samples, written);
 }
 
+/* Opens the temporary file of a converter that keeps its output. */
+static bool open_kept(struct conversion *conversion, struct fault *why)
+{
+    conversion->kept_fd = tempfile_create(why);
+    if (conversion->kept_fd < 0)
+        return false;
+    const int written_fd = fcntl(conversion->kept_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (written_fd < 0)
+        return fault(why, "cannot open a temporary file twice: %s", strerror(errno));
+    output_open_fd(&conversion->output, written_fd, "a temporary file (set TMPDIR to choose another folder)",
+                   conversion->converter->packing != PACKING_NEVER);
+    return true;
+}
+
 bool conversion_open(struct conversion *conversion, const char *path, struct fault *why)
 {
+    if (keeps(conversion))
+        return open_kept(conversion, why);
     return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
 }
 
@@ -482,6 +506,8 @@ static void drop(struct run *run)
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
+    if (run->conversion.kept_fd >= 0)
+        close(run->conversion.kept_fd);
 }
 
 static bool open_and_read(struct run *run, const char *output, struct fault *why)
@@ -511,9 +537,11 @@ static int convert(struct run *run)
         warn_of_unknown(run);
         warn_of_rates(run);
         warn_of_no_opcodes(run);
-    } else {
-        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
+        if (conversion->converter->after)
+            good = conversion->converter->after(run->self, keeps(conversion) ? NULL : path, &why);
     }
+    if (!good)
+        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
     const bool fine = (run->whole || !settings->strict) && !conversion->refused;
     drop(run);
     free(path);
@@ -524,6 +552,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
 {
     *run = (struct run){ .conversion.converter = converter, .conversion.settings = *settings, .whole = true };
     run->conversion.inputs = &run->inputs;
+    run->conversion.kept_fd = -1;
     run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
     run->merge.selection = &run->conversion.settings.selection;
@@ -592,7 +621,11 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct run run;
     int exit_code;
     startup(EXIT_FAILURE);
-    if (options_read(&settings, converter, argc, argv, &exit_code)) {
+    const bool good = options_read(&settings, converter, argc, argv, &exit_code);
+    const int done = good && converter->before ? converter->before(&settings) : -1;
+    if (done >= 0) {
+        exit_code = done;
+    } else if (good) {
         begin(&run, converter, &settings);
         const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);

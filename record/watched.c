@@ -368,6 +368,8 @@ void watched_attach(struct watched *w)
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
     meter_open(&w->meter, w->pid);
+    thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
+    w->program_name = procfs_thread_name(w->pid, w->pid);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
@@ -391,6 +393,8 @@ void watched_detach(struct watched *w)
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);
+    thread_names_close(&w->names);
+    text_free(w->program_name);
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);
     idle_close(&w->idle);

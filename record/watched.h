@@ -17,6 +17,7 @@
 #include "record/emit/emitter.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
+#include "record/names/thread_names.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
 #include "record/unwind/synthetic_frames.h"
@@ -46,12 +47,16 @@ struct emitted_thread {
     pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
+    uint32_t name_tries;   /* lookups that did not find Python's name */
     struct text name;
     struct watch watch;
     bool shown; /* a sample was emitted, and `expansion` is of the last one */
     struct expansion expansion;
     struct frames stack, emitted; /* with the labels of the task: the stack of this tick, of the last sample */
     uint64_t left_out_since_ns;   /* see watch.left_out */
+    uint32_t status;              /* with --async all: the status in this tick ... */
+    uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
+    uint64_t owed_ns;             /* with --async all: CPU time that no sample has yet */
 };
 
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */
@@ -91,6 +96,8 @@ struct watched {
     struct meter meter;
     struct statuses statuses;
     struct asyncio asyncio;
+    struct thread_names names;
+    struct text program_name; /* the kernel's name of the main thread, which new threads inherit */
 
     struct emitted_thread *threads;
     size_t threads_count, threads_room;

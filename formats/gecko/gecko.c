@@ -15,9 +15,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
     gecko->tables = tables;
     gecko->json.to = output;
-    gecko->opcodes.shown = style.opcodes;
-    gecko->weight = style.weight;
-    gecko->leaves_out = style.leaves_out;
+    gecko->style = style;
     return gecko;
 }
 
@@ -76,8 +74,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
         thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
-    gecko_opcodes_take(gecko, sample->stack);
-    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
+    const uint32_t code = gecko_leaves_code(gecko, thread, sample);
+    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
@@ -132,9 +130,11 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
-    gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko_rows_make(gecko);
+    gecko_sources_find(gecko);
     gecko_lines_make(gecko);
-    gecko_opcodes_settle(gecko);
+    gecko_leaves_settle(gecko);
+    gecko_embedding_start(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
@@ -148,6 +148,11 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
+}
+
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
+{
+    return &gecko->embedding.done;
 }
 
 void gecko_drop(struct gecko *gecko)
@@ -165,9 +170,13 @@ void gecko_drop(struct gecko *gecko)
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
     gecko_opcodes_free(&gecko->opcodes);
+    gecko_leaves_free(&gecko->leaves);
+    gecko_categories_free(&gecko->categories);
+    gecko_rows_free(&gecko->rows);
     gecko_counters_free(&gecko->counters);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
+    gecko_embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);

@@ -25,8 +25,17 @@
 #include "formats/base/json.h"
 #include "formats/base/spool.h"
 #include "formats/model/tables.h"
+#include "formats/sources/source_name.h"
+#include "formats/sources/source_text.h"
 
 struct gecko;
+
+/* How instructions are shown. */
+enum gecko_opcodes_shown {
+    GECKO_OPCODES_NONE,
+    GECKO_OPCODES_SUBCATEGORIES, /* as subcategories of their functions' categories */
+    GECKO_OPCODES_FRAMES,        /* as a frame at the leaf of each stack */
+};
 
 /* What a sample adds to the trees of the viewer. */
 enum gecko_weight {
@@ -40,10 +49,21 @@ enum gecko_weight {
 enum gecko_weight gecko_weight_named(const char *name);
 
 struct gecko_style {
-    bool opcodes; /* show instructions */
+    enum gecko_opcodes_shown opcodes;
+    bool embed_sources;              /* put the text of source files into the profile */
+    bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
+    struct source_folders path_maps; /* where files are on this machine */
+    struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
                       * the locks, so it has no counters of the locks */
+};
+
+/* What became of source files whose text was wanted: their number, by outcome, and the first of them. The texts belong
+ * to the tables. */
+struct gecko_embedded {
+    size_t files[SOURCE_OUTCOMES];
+    struct text first[SOURCE_OUTCOMES];
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
@@ -67,6 +87,17 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+#define GECKO_SELECTED_MOST 64
+
+/* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
+ * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
+size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+/* What became of the source files. Call it after gecko_finish(). */
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
+
+/* The index of the category of the user's own code. */
+unsigned gecko_own_code_category(void);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);

@@ -329,7 +329,8 @@ static bool has_lock(const struct gecko *gecko, uint32_t process, const struct g
 static bool shows_locks(const struct gecko *gecko)
 {
     const struct text mode = gecko->tables->recording.mode;
-    return !gecko->leaves_out && (mode.size == 0 || text_equal(mode, TEXT("wall")) || text_equal(mode, TEXT("gil")));
+    return !gecko->style.leaves_out &&
+           (mode.size == 0 || text_equal(mode, TEXT("wall")) || text_equal(mode, TEXT("gil")));
 }
 
 static void emit_process(struct gecko *gecko, uint32_t process, size_t line, struct gecko_curves *curves)

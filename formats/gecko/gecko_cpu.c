@@ -44,7 +44,7 @@ static void take_late(struct gecko *gecko, struct gecko_thread *thread, const st
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
     const uint64_t before = thread->late_sum.units;
     add(gecko, &thread->late_sum, sample->cpu_ns);
-    thread->late[thread->late_count++] = (struct gecko_late){ .stack = sample->stack,
+    thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, sample),
                                                               .units = thread->late_sum.units - before };
 }
 

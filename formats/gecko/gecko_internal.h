@@ -6,43 +6,12 @@
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
+#include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/gecko/gecko_overhead.h"
+#include "formats/gecko/gecko_rows.h"
+#include "formats/gecko/gecko_sources.h"
 #include "formats/intern/intern.h"
-#include "formats/model/paths.h"
-
-/* Rows of meta.categories. The subcategory of a Python function is the origin of its file (formats/model/paths.h). A
- * function always has the same subcategory, because the viewer greys a call tree node whose samples differ. There is no
- * category "Idle": a stack is the same whether its thread waits or runs; CPU times and markers show the difference. */
-enum gecko_category {
-    CATEGORY_OTHER,
-    CATEGORY_PYTHON,
-    CATEGORY_NATIVE,
-    CATEGORY_GC,
-    CATEGORY_TASK,        /* frames of asyncio tasks */
-    CATEGORY_INSTRUCTION, /* exists only when instructions are shown */
-};
-
-/* A source file. */
-struct gecko_source {
-    uint32_t file; /* string */
-    enum origin origin;
-    uint32_t package; /* package of the file, from 1; 0: the program itself */
-};
-
-/* The files of all functions, and their packages. `= {0}` is empty. */
-struct gecko_sources {
-    uint32_t *by_file; /* by string: index of the source in `rows` + 1 */
-    struct gecko_source *rows;
-    size_t count, room;
-    struct text *packages; /* names by number, [0] unused; they point into strings of the tables */
-    size_t packages_room;
-    struct intern package_numbers;
-};
-
-/* Collects the files of all functions. */
-void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
-void gecko_sources_free(struct gecko_sources *sources);
 
 /* The states of a thread that markers show. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
@@ -54,7 +23,7 @@ struct gecko_sum {
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
-    struct spool_column samples;
+    struct spool_column samples; /* .stack is a code (gecko_leaves.h) */
     struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum cell_kind */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
@@ -83,42 +52,25 @@ struct gecko_tasks {
     bool any;       /* some sample's thread ran a task */
 };
 
-/* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all
- * rows of the tables. */
+/* An instruction that is the leaf of some stack. */
 struct gecko_opcode {
     uint32_t instruction, base; /* strings */
-    size_t name;                /* string: [LOAD_ATTR_SLOT] */
-    uint32_t subcategory;
+    size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
-/* A stack of the tables plus the instruction of its leaf. It has a row in the table of stacks, behind all rows of the
- * tables. */
-struct gecko_leaf {
-    uint32_t stack, opcode;
-};
-
-#define GECKO_BASES 250 /* number of subcategories; the viewer allows 256 */
-
-/* `= {0}` is empty and shows no instructions. */
+/* `= {0}` is empty. */
 struct gecko_opcodes {
-    bool shown;
-    struct intern_pairs numbers; /* (instruction, base) -> row + 1 */
+    struct intern_pairs numbers; /* (instruction, base) -> row + 1, of instructions that are frames */
     struct gecko_opcode *rows;
     size_t rows_room;
-    uint32_t *leaf_of; /* by stack: index in `leaves` + 1 */
-    size_t leaf_of_room;
-    struct gecko_leaf *leaves;
-    size_t leaves_count, leaves_room;
-    uint32_t bases[GECKO_BASES]; /* strings, in the order of the subcategories behind "Other" */
-    uint32_t bases_count;
+    uint8_t *subcategories; /* by frame, when instructions are subcategories */
 };
 
 struct gecko {
     const struct tables *tables;
+    struct gecko_style style;
     struct json_emitter json;
     struct spool spool;
-    enum gecko_weight weight;
-    bool leaves_out;              /* see struct gecko_style */
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
@@ -134,10 +86,14 @@ struct gecko {
     struct gecko_opcodes opcodes;
     struct gecko_overhead overhead;
     struct gecko_extra extra;
+    struct gecko_leaves leaves;
+    struct gecko_categories categories;
 
     /* Made at the end. */
+    struct gecko_tables rows;
     struct gecko_sources sources;
-    struct intern strings; /* further strings, behind the strings of the tables and the packages' names */
+    struct gecko_embedding embedding;
+    struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
 };
 
@@ -198,19 +154,20 @@ void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const st
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
 void gecko_tasks_free(struct gecko_tasks *tasks);
 
-/* Takes the stack of a sample, whose leaf may have an instruction. */
-void gecko_opcodes_take(struct gecko *gecko, uint32_t stack);
-/* Names the instruction frames. Call it after the last sample. */
+/* Whether the stack's leaf has an instruction that is shown as a frame. */
+bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack);
+/* Makes the labels of the instructions. */
 void gecko_opcodes_settle(struct gecko *gecko);
-/* The row of the stack with its leaf's instruction; the row of the stack itself when there is no instruction or none is
- * shown. */
-uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack);
+/* The label of the instruction at the leaf of a stack. */
+size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack);
+/* The subcategory of a frame by its instruction; 0 when instructions are no subcategories. */
+uint32_t gecko_opcodes_subcategory(const struct gecko *gecko, uint32_t frame);
 void gecko_opcodes_free(struct gecko_opcodes *opcodes);
 
 /* A marker: an interval on a thread's line, and the stack of the sample with which it begins. */
 struct gecko_marker {
     uint64_t start, end;
-    uint32_t stack;
+    uint32_t stack;   /* code (gecko_leaves.h) */
     uint32_t subject; /* the state, the task, the frame */
 };
 
@@ -263,7 +220,7 @@ json_t *gecko_markers_schemas(const struct gecko *gecko);
 uint32_t gecko_state_markers_of(uint32_t status);
 /* The name of the total time of a state; NULL: the total is not shown. */
 const char *gecko_state_markers_total(enum gecko_state state);
-/* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
+/* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
 /* Writes the list of threads with their samples. */

@@ -150,7 +150,7 @@ static void emit_stacks(struct gecko *gecko, uint32_t thread, struct gecko_cpu_w
     struct spool_reader *reader = &writer->samples;
     struct spool_sample sample;
     for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_again(&gecko->json, gecko_opcodes_leaf(gecko, sample.stack), 1 + spool_pass_same(reader));
+        emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
 }
 
 static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
@@ -163,7 +163,7 @@ static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_wr
 
 static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
-    if (gecko->weight == GECKO_WEIGHT_CPU)
+    if (gecko->style.weight == GECKO_WEIGHT_CPU)
         gecko_cpu_emit_weights(gecko, thread, writer);
     else
         gecko_weights_emit_cells(gecko, thread, &writer->samples);

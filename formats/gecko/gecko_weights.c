@@ -38,7 +38,7 @@ void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const 
 bool gecko_weights_differ(const struct gecko *gecko)
 {
     const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);
-    return gecko->weight >= GECKO_WEIGHT_WALL || (gecko->weight == GECKO_WEIGHT_USUAL && differ);
+    return gecko->style.weight >= GECKO_WEIGHT_WALL || (gecko->style.weight == GECKO_WEIGHT_USUAL && differ);
 }
 
 /* Writes a weight: the part of the thread's time up to `ns` that no weight has yet. Totals are rounded, so errors do

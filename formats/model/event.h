@@ -23,6 +23,7 @@ enum event_kind {
     EVENT_THREAD_NAME,
     EVENT_THREAD_END,
     EVENT_TASK,
+    EVENT_TASK_WAITER, /* which task waits for a task from now on */
     EVENT_STRING,
     EVENT_FUNCTION,
     EVENT_FRAME,
@@ -101,7 +102,9 @@ struct thread {
     struct text name;  /* the kernel's name for it (comm) */
     uint32_t task;     /* 0: a real thread. Otherwise the entry is a virtual thread that stands for this asyncio task,
                         * wherever the task runs or waits. Its tid and interpreter are those of the task's owner (0 when
-                        * unknown): the thread whose event loop owns the task. Its name is the task's name */
+                        * unknown): the thread whose event loop owns the task. Its name is the task's name. The task's
+                        * life is that of the entry, from start_ns to EVENT_THREAD_END. While the task runs, its samples
+                        * are the samples of the thread that runs it, which has none of its own then */
 };
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
@@ -110,6 +113,15 @@ struct task {
     uint32_t process;
     struct text name;
     uint64_t start_ns; /* when the recorder first saw it */
+};
+
+/* Who waits for a task (`await task`, asyncio.gather, a TaskGroup), from `time_ns` until the next such event of the
+ * task. With --async running, only tasks that run and those that wait for them are looked at. */
+struct task_waiter {
+    uint32_t task;    /* tables_take() sets 0 when the definition of one of the two tasks was lost */
+    uint32_t waiter;  /* the waiting task with the smallest number, which stacks show; 0: no task waits */
+    uint32_t waiters; /* how many tasks wait */
+    uint64_t time_ns;
 };
 
 struct function {
@@ -140,8 +152,11 @@ enum status {
     STATUS_RECORDED = 1 << 6,         /* the status was recorded; without this bit the others mean nothing */
     STATUS_ELSEWHERE = 1 << 7,        /* the thread was in another interpreter, and its stack in this one waited */
     STATUS_GIL_WAIT_UNKNOWN = 1 << 8, /* no CPython of this version says STATUS_GIL_WAIT. The tables set this bit */
+    STATUS_TASK_WAITS = 1 << 9,       /* the task of the entry waited: no thread ran it, or the thread that ran it ran
+                                       * another task on top of it. The thread's bits are 0. Without this bit, a sample
+                                       * of an entry that has a status is that of a running task */
 };
-#define STATUS_BITS 0x9Fu /* the status bits that a recording has, without STATUS_RECORDED */
+#define STATUS_BITS 0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
@@ -255,6 +270,7 @@ struct event {
         struct thread thread;
         struct change change;
         struct task task;
+        struct task_waiter task_waiter;
         struct string string;
         struct function function;
         struct frame frame;

@@ -184,6 +184,20 @@ static bool take_task(struct tables *tables, const struct task *given, struct fa
     return true;
 }
 
+static bool take_task_waiter(struct tables *tables, struct task_waiter *given, struct fault *why)
+{
+    const uint32_t task = given->task;
+    if (!known_task(tables, task) || (given->waiter && !known_task(tables, given->waiter))) {
+        given->task = 0;
+        return is_loss(tables, "who waits for task", task, why);
+    }
+    if (given->waiter) {
+        tables->tasks[task].waiter = given->waiter;
+        tables->tasks[task].waiters = given->waiters;
+    }
+    return true;
+}
+
 static bool take_string(struct tables *tables, const struct string *given, struct fault *why)
 {
     if (!next_number(tables, "string", given->number, &tables->strings_count, why))
@@ -414,6 +428,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return take_thread_change(tables, event->kind, &event->change, why);
     case EVENT_TASK:
         return take_task(tables, &event->task, why);
+    case EVENT_TASK_WAITER:
+        return take_task_waiter(tables, &event->task_waiter, why);
     case EVENT_STRING:
         return take_string(tables, &event->string, why);
     case EVENT_FUNCTION:

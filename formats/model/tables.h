@@ -45,6 +45,8 @@ struct task_row {
     struct task task;
     uint64_t samples; /* samples of threads that ran the task, or of the task's own entry; without lost samples */
     uint32_t thread;  /* the thread of the latest of these samples */
+    uint32_t waiter;  /* the task that waited for the task last; 0: none so far */
+    uint32_t waiters; /* how many tasks waited then */
 };
 
 /* A state of a thread: the time that looks with a known state stand for, and the part of that time in which the thread

@@ -180,6 +180,24 @@ static void take_task(struct reading *r, struct event *event)
     task->name = take_text(&r->from);
 }
 
+static void put_task_waiter(struct writing *w, const struct event *event)
+{
+    const struct task_waiter *waiter = &event->task_waiter;
+    put_number(w->to, waiter->task);
+    put_time(w, waiter->time_ns);
+    put_number(w->to, waiter->waiter);
+    put_number(w->to, waiter->waiters);
+}
+
+static void take_task_waiter(struct reading *r, struct event *event)
+{
+    struct task_waiter *waiter = &event->task_waiter;
+    waiter->task = take_number32(&r->from);
+    waiter->time_ns = take_time(r);
+    waiter->waiter = take_number32(&r->from);
+    waiter->waiters = take_number32(&r->from);
+}
+
 static void put_change(struct writing *w, const struct event *event)
 {
     put_number(w->to, event->change.number);
@@ -322,6 +340,7 @@ static const struct {
     [NOTE_COUNTER] = { EVENT_COUNTER, put_counter, take_counter },
     [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
     [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
+    [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, take_task_waiter },
 };
 
 enum stream_note stream_notes_of(enum event_kind kind)

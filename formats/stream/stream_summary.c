@@ -116,6 +116,13 @@ void stream_summary_put(struct bytes *to, const struct stream_summary *summary, 
     }
     for (size_t i = 1; i < tables->tasks_count; i++)
         put_event(to, summary, &(struct event){ .kind = EVENT_TASK, .task = tables->tasks[i].task });
+    for (size_t i = 1; i < tables->tasks_count; i++)
+        if (tables->tasks[i].waiter)
+            put_event(to, summary,
+                      &(struct event){ .kind = EVENT_TASK_WAITER,
+                                       .task_waiter = { .task = tables->tasks[i].task.number,
+                                                        .waiter = tables->tasks[i].waiter,
+                                                        .waiters = tables->tasks[i].waiters } });
     for (size_t i = 1; i < tables->threads_count; i++)
         put_thread(to, summary, &tables->threads[i]);
     for (size_t i = 1; i < tables->tasks_count; i++) {
@@ -264,6 +271,7 @@ static bool take_note(struct taking *t, uint64_t note, struct cursor fields)
     case NOTE_PROCESS:
     case NOTE_PROCESS_END:
     case NOTE_TASK:
+    case NOTE_TASK_WAITER:
     case NOTE_THREAD:
     case NOTE_THREAD_END:
     case NOTE_COUNTER:

@@ -268,6 +268,14 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     return true;
 }
 
+/* The CPU time that ended entries had and that was less than a unit. The next entry that ran gets this time. */
+static uint64_t take_rest(struct stream_writer *writer, const struct stream_thread *thread, const struct sample *sample)
+{
+    const uint64_t rest_ns = thread->task && sample->cpu_ns ? writer->rest_ns : 0;
+    writer->rest_ns -= rest_ns;
+    return rest_ns;
+}
+
 /* Writes a STATUS note if a reader would not compute the sample's status from the notes before. */
 static void follow_status(struct stream_writer *writer, const struct sample *sample)
 {
@@ -275,7 +283,7 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
-    thread->cpu_ns += sample->cpu_ns;
+    thread->cpu_ns += sample->cpu_ns + take_rest(writer, thread, sample);
     const uint32_t bits = sample->status & STATUS_BITS;
     const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
     const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
@@ -283,7 +291,8 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
     const bool known = last_status->block == writer->block && last_status->bits == bits;
     /* While the thread sleeps, its CPU time is exact, and shows the time of a burst that no look has seen. */
-    const uint64_t slack = (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns;
+    /* An entry of a task may end before its CPU time is right again, and the next task gets what the thread used. */
+    const uint64_t slack = thread->task ? 0 : (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns;
     const bool wrong = bits & STATUS_CPU ? off > slack : cpu > expected;
     if (known && (bits & STATUS_CPU_UNKNOWN || !wrong))
         return;
@@ -352,6 +361,8 @@ static void forget_thread(struct stream_writer *writer, uint32_t number)
     thread->stack_room = 0;
     thread->depth = 0;
     thread->block = 0;
+    if (thread->task)
+        writer->rest_ns += thread->cpu_ns % writer->unit_ns;
 }
 
 /* ---- notes ---- */
@@ -481,8 +492,11 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     put_note(writer, event);
     if (event->kind == EVENT_MISSED)
         writer->now.missed += event->missed;
-    if (event->kind == EVENT_THREAD && event->thread.task)
-        thread_row(writer, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
+    if (event->kind == EVENT_THREAD && event->thread.task) {
+        struct stream_thread *entry = thread_row(writer, event->thread.number);
+        entry->held[HELD_TASK].begin = event->thread.task;
+        entry->task = true;
+    }
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;

@@ -23,6 +23,7 @@ struct stream_thread {
     uint32_t listed; /* index in `expected` + 1; 0: absent */
     uint64_t block;  /* the block, from 1, that has the thread's stack */
     uint64_t cpu_ns; /* CPU time of all samples so far */
+    bool task;       /* an entry that stands for a task: its CPU time is exact in each tick */
     struct stream_status status;
     struct stream_held held[HELD];
 };
@@ -46,6 +47,7 @@ struct stream_writer {
     uint64_t tick;         /* number of the open tick or the next one, from 1 */
     bool tick_open;        /* the TICK record of `tick` is written */
     uint64_t idle;         /* ticks on time and without a change that wait to become one REPEAT */
+    uint64_t rest_ns;      /* CPU time of ended entries that no entry has yet */
     uint64_t stands_ns;    /* how long a sample stands for now, as the open block has it */
     bool tick_sampled;     /* the tick has a sample; all its samples stand for the same time */
 

@@ -39,6 +39,7 @@ static const struct row {
     { AT(interpreter_id), EACH(48, 8, W(7), W(7), W(7)), OFFSET_LIMIT, 8 },
     { AT(interpreter_next), EACH(0, 0, W(8), W(8), W(8)), OFFSET_LIMIT, 8 },
     { AT(interpreter_threads_head), EACH(16, 72, W(9), W(9), W(9)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_modules), EACH(888, 944, W(11), W(12), W(12)), OFFSET_LIMIT, 8 },
     { AT(interpreter_code_generation), EACH(0, 0, 0, W(20), W(20)), OFFSET_LIMIT, 8 },
     { AT(interpreter_copies_generation), EACH(0, 0, 0, W(21), W(21)), OFFSET_LIMIT, 4 },
     { AT(interpreter_gil), EACH(0, 384, W(14), W(15), W(15)), OFFSET_LIMIT, 8 },
@@ -129,6 +130,19 @@ static const struct fact facts[] = {
     { AT(chunk_top), EACH(16, 16, 16, 16, 16) },
     { AT(chunk_data), EACH(24, 24, 24, 24, 24) },
 
+    /* _PyObject_DictPointer(), _PyObject_DictOrValuesPointer(), _PyObject_ManagedDictPointer() of pycore_object.h: in
+     * front of the object's head for the garbage collector. struct _dictvalues of pycore_dict.h. */
+    { AT(object_dict_before), EACH(24, 24, 24, 24, 24) },
+    { AT(dict_word_is_tagged), EACH(0, 1, 0, 0, 0) },
+    { AT(object_values_before), EACH(32, 0, 0, 0, 0) },
+    { AT(values_first), EACH(0, 0, 8, 8, 8) },
+    /* PyHeapTypeObject.ht_cached_keys; Py_TPFLAGS_MANAGED_DICT, Py_TPFLAGS_INLINE_VALUES */
+    { AT(type_cached_keys), EACH(872, 880, 880, 880, 888) },
+    { AT(type_managed_dict), EACH(16, 16, 16, 16, 16) },
+    { AT(type_inline_values), EACH(0, 0, 4, 4, 4) },
+    /* PyLongObject: ob_size; since 3.12 lv_tag */
+    { AT(int_count_bit), EACH(0, 3, 3, 3, 3) },
+
     { AT(publishes_tasks), EACH(0, 0, 0, 1, 1) },
     /* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value
      * on top of its stack, since 3.15 the one before that. */
@@ -148,6 +162,9 @@ static const struct fact free_threaded_facts[] = {
        run. */
     { AT(interpreter_gil), EACH(0, 0, 0, 0, 0) },
     { AT(interpreter_own_gil), EACH(0, 0, 0, 0, 0) },
+    /* No head for the garbage collector; a larger head of objects, and so of types. */
+    { AT(object_dict_before), EACH(0, 0, 8, 8, 8) },
+    { AT(type_cached_keys), EACH(0, 0, 896, 896, 904) },
 };
 static const struct fact locked_facts[] = {
     { AT(thread_attachment), EACH(0, 0, 0, 0, 0) },

@@ -33,6 +33,7 @@
 #define LAYOUT_OBJECT_MAX      128  /* the head of any other object */
 #define LAYOUT_IDENTITY_MAX    96   /* code_identity_size */
 #define LAYOUT_INTERPRETER_MAX 2048 /* interpreter_size */
+#define LAYOUT_BASIC_SIZE_MAX  4096 /* an object of a Python class, without its values */
 #define LAYOUT_GIL_SIZE        24   /* struct _gil_runtime_state from last_holder on: that, int locked, switch_number */
 /* 3.11: bytes from the lock's word last_holder to gilstate.tstate_current. In between are the members above, two
  * condition variables, each with its mutex, and int check_enabled. */
@@ -112,7 +113,17 @@ struct layout {
     uint32_t string_kind; /* in the state: the bits from this one on are kind 3, compact 1, ascii 1 */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
-    uint32_t generator_frame; /* the frame in a generator, coroutine or asynchronous generator */
+    /* For the names of threads, see record/names/dict.h. */
+    uint32_t interpreter_modules;  /* address of the dict of modules */
+    uint32_t object_dict_before;   /* bytes before an object of a Python class: address of its dict, or 0 */
+    uint32_t dict_word_is_tagged;  /* 1: an odd number there is the address of its values, minus 1 (3.12) */
+    uint32_t object_values_before; /* bytes before an object: address of its values (3.11); 0: not there */
+    uint32_t values_first;         /* in an array of values: the first */
+    uint32_t type_cached_keys;     /* in a type: address of the keys of its objects' attributes */
+    uint32_t type_managed_dict;    /* a bit of its flags: its objects have the words above */
+    uint32_t type_inline_values;   /* a bit of its flags: the values are behind the object (since 3.13); 0: none */
+    uint32_t int_count_bit;        /* in an int: the bit at which the number of digits begins */
+    uint32_t generator_frame;      /* the frame in a generator, coroutine or asynchronous generator */
     uint32_t type_flags, type_basic_size;
 
     /* For asyncio's tasks. Where these are not published (before 3.14), all are 0. */

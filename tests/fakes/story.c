@@ -170,6 +170,11 @@ static void note_event(struct journal *journal, const struct event *event)
         add_line(notes, "task %" PRIu32 " of %" PRIu32 " at %" PRIu64 " '%.*s'", event->task.number,
                  event->task.process, event->task.start_ns, SHOWN(event->task.name));
         break;
+    case EVENT_TASK_WAITER:
+        add_line(notes, "task %" PRIu32 " at %" PRIu64 " waits for %" PRIu32 ", one of %" PRIu32 " waiting",
+                 event->task_waiter.waiter, event->task_waiter.time_ns, event->task_waiter.task,
+                 event->task_waiter.waiters);
+        break;
     case EVENT_STRING:
         add_line(notes, "string %" PRIu32 " '%.*s'", event->string.number, SHOWN(event->string.text));
         break;

@@ -36,6 +36,7 @@
 #define STANDS_SAME(ns, thread, depth, stands) \
     { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, 0, 0, 0, 0, 0, stands, 0, false, 0, 0 } }
 #define TASK(number, process, name) { EVENT_TASK, .task = { number, process, T(name), 0 } }
+#define TASK_WAITER(ns, task, waiter, waiters) { EVENT_TASK_WAITER, .task_waiter = { task, waiter, waiters, ns } }
 #define TASK_ENTRY(number, process, tid, task, name) \
     { EVENT_THREAD, .thread = { number, process, tid, false, 0, 0, T(name), task } }
 #define TASK_SAMPLE(ns, thread, task, keep, ...) \
