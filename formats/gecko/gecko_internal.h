@@ -28,6 +28,7 @@ struct gecko_thread {
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
     struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
+    uint64_t interval_ns;        /* the interval of the thread's samples; 0: no sample yet */
     uint64_t first;              /* time of the first sample */
     uint64_t cpu_from;           /* number of placements before the first one in the column */
     uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */

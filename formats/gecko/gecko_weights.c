@@ -23,7 +23,9 @@ enum gecko_weight gecko_weight_named(const char *name)
  * step, and the spool stores them as one count. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const uint64_t interval_ns = tables_interval_ns(gecko->tables, sample->thread);
+    if (thread->interval_ns == 0)
+        thread->interval_ns = tables_interval_ns(gecko->tables, sample->thread);
+    const uint64_t interval_ns = thread->interval_ns;
     const bool usual = sample->stands_ns == interval_ns;
     thread->stands_ns = usual ? 0 : sample->stands_ns;
     gecko->weighted |= !usual;

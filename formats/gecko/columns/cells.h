@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CELLS_WAIT 1024u /* cells that wait at most */
+#define CELLS_WAIT 256u /* cells that wait at most */
 
 enum cell_kind {
     CELL_RAN,   /* the thread ran: the cell takes a surplus */
