@@ -126,6 +126,8 @@ json_t *gecko_extra_values(const struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
     json_t *rows = begin_rows(tables), *all = json_array();
+    if (gecko->every > 1)
+        add_count(rows, "Left out by --max-samples", tables->samples - gecko_kept_samples(gecko));
     add_states(rows, gecko);
     if (tables->tasks_count > 1)
         add_count(rows, "Asyncio tasks", tables->tasks_count - 1);

@@ -226,3 +226,26 @@ def test_who_never_waits_has_no_counter_of_that(python, program, tmp_path):
     assert {"GIL held", "CPU", "Resident memory"} <= set(counters)
     waits = counters.get("Waiting for GIL")  # at the start, perhaps
     assert waits is None or max(level for _, level in levels(waits)) > 0
+
+
+# ---- fewer samples ----
+
+def test_fewer_samples_stand_for_all(recorded, tmp_path):
+    whole = profile_of(recorded.path, tmp_path / "whole.json", "--weight", "samples")
+    most = recorded.info["samples"] // 5
+    out = tmp_path / "out.json"
+    ended = succeed(CONVERTERS["gecko"], "-o", out, "--weight", "samples", "--max-samples", most, recorded.path)
+    fewer = gecko_check.load(out)
+    kept = sum(thread["samples"]["length"] for thread in fewer["threads"])
+    assert most * 0.7 < kept <= most
+    assert f"{kept} of {recorded.info['samples']} samples are in the profile" in ended.messages
+    extra = {row["label"]: row["value"] for group in fewer["meta"]["extra"] for row in group["entries"]}
+    assert extra["Left out by --max-samples"] == recorded.info["samples"] - kept
+    for before, after in zip(whole["threads"], fewer["threads"]):
+        assert sum(after["samples"]["weight"]) == before["samples"]["length"]
+        assert sum(cells(after)) == pytest.approx(sum(cells(before)), abs=2 * UNIT_MS * 1e6)
+        assert set(after["samples"]["time"]) <= set(before["samples"]["time"])
+        times, wanted = gecko_check.function_times(fewer, after), gecko_check.function_times(whole, before)
+        for name, (_, total) in wanted.items():
+            # a draw of N groups moves a sum by about the square root of N groups
+            assert times.get(name, (0, 0))[1] == pytest.approx(total, abs=6 * (5 * total) ** 0.5 + 10), name

@@ -52,7 +52,7 @@ void cells_begin(struct cells *cells, uint64_t cpu, uint64_t room);
 /* Adds the next cell of the thread, with the CPU time that is placed on it. */
 void cells_add(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind kind);
 
-/* Ends the thread: gives all cells. */
-void cells_end(struct cells *cells);
+/* Ends the thread: gives all cells. `cpu` is CPU time behind the last cell. */
+void cells_end(struct cells *cells, uint64_t cpu);
 
 #endif
