@@ -72,11 +72,11 @@ static const struct argument options[] = {
       "viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "what trees add up: samples|wall|cpu (samples; wall\n"
-      "where samples stand for different times)" },
+      "what trees add up: samples|wall|cpu (samples;\n"
+      "wall where samples stand for different times)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
-      "keep N samples, drawn at random in equal parts of\n"
-      "the time; each stands for those left out: 500k" },
+      "keep at most N samples: 500k; drawn at random in\n"
+      "equal parts of the time, also for those left out" },
     { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
     { OPTION_UPLOAD, 0, "upload", NULL, 0,
       "send the profile to the profile store; print the\n"
