@@ -27,7 +27,8 @@
 #define BECOME_PYTHON_NS 1000000000u /* with --pid: how long the process may take to become a Python */
 #define NAP_MOST_NS      100000000u  /* longest sleep: afterwards the recorder checks whether the target has ended */
 #define SETTLE_NS        1000000u    /* longest sleep while sampler_settle() has threads left */
-#define BLOCKING_LIMIT   0.5         /* part of the program's time that --blocking may take */
+#define APPOINT_NS       5000000u /* how long before a tick its look is appointed, if a measure is due before the tick */
+#define BLOCKING_LIMIT   0.5      /* part of the program's time that --blocking may take */
 
 /* One run of the program. */
 struct session {
@@ -170,6 +171,24 @@ static bool tick_again(struct session *session, uint64_t ticks)
     return sampler_ticks_again(&session->sampler, ticks, &session->why);
 }
 
+/* Makes the measures that are due before the next tick, whose look is not appointed yet: a look may emit, too. At a low
+ * rate the measures wake the recorder between two ticks. False when the recording must stop. */
+static bool measure_until(struct session *session, uint64_t tick_ns)
+{
+    struct sampler *sampler = &session->sampler;
+    for (;;) {
+        const uint64_t due_ns = sampler_measure_due_ns(sampler), now_ns = clock_now_ns();
+        const bool waits = due_ns > now_ns;
+        if (waits && (tick_ns < APPOINT_NS || due_ns > tick_ns - APPOINT_NS))
+            return true;
+        if (waits && !sleep_until(session, due_ns))
+            return false;
+        if (waits && watched_ended(session->program))
+            return true;
+        sampler_measure(sampler, clock_now_ns());
+    }
+}
+
 /* Samples the attached process until it is lost. False when the recording must stop. */
 static bool sample_process(struct session *session)
 {
@@ -179,6 +198,8 @@ static bool sample_process(struct session *session)
     budget_begin(budget, clock_now_ns());
     for (;;) {
         const struct moments moments = budget_moments(budget);
+        if (!measure_until(session, moments.due_ns))
+            return false;
         const bool appointed = sampler_appoint(sampler, &moments);
         if (!sleep_until(session, moments.due_ns + (appointed ? STAND_LATE_NS : 0)))
             return false;

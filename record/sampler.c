@@ -90,6 +90,8 @@ enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64
     struct emitter *emitter = &sampler->emitter;
     bool any = false, lost = false;
     look_at_all(sampler, now_ns);
+    if (sampler->measure_due_ns == 0)
+        sampler->measure_due_ns = now_ns;
     if (missed > 0)
         emitter_note(emitter, (struct event){ .kind = EVENT_MISSED, .missed = missed });
     sampler->missed += missed;
@@ -136,6 +138,22 @@ bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *
         if (!tick_again(sampler, last_ns + i * step_ns, why))
             return false;
     return true;
+}
+
+uint64_t sampler_measure_due_ns(const struct sampler *sampler)
+{
+    return sampler->measure_due_ns ? sampler->measure_due_ns : UINT64_MAX;
+}
+
+void sampler_measure(struct sampler *sampler, uint64_t now_ns)
+{
+    const uint64_t recorder_cpu_ns = meter_own_cpu_ns();
+    size_t at = 0;
+    for (struct watched *watched; (watched = next_attached(sampler, &at));)
+        watched_measure(watched, recorder_cpu_ns);
+    /* Measures that are late do not move later ones. */
+    const uint64_t late_ns = now_ns > sampler->measure_due_ns ? now_ns - sampler->measure_due_ns : 0;
+    sampler->measure_due_ns += (late_ns / SAMPLER_MEASURE_NS + 1) * SAMPLER_MEASURE_NS;
 }
 
 bool sampler_settle(struct sampler *sampler)

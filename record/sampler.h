@@ -19,9 +19,10 @@ struct sampler {
     struct emitter emitter;
     struct watched **watched; /* every process that sampler_watch() was called for */
     size_t count, room;
-    uint64_t moment_ns; /* moment of the last tick (monotonic) */
-    uint64_t missed;    /* number of missed ticks */
-    uint64_t blocked;   /* number of ticks whose moment was while a look waited */
+    uint64_t moment_ns;      /* moment of the last tick (monotonic) */
+    uint64_t measure_due_ns; /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
+    uint64_t missed;         /* number of missed ticks */
+    uint64_t blocked;        /* number of ticks whose moment was while a look waited */
 };
 
 /* Starts without processes. The sink must live as long. */
@@ -56,6 +57,16 @@ bool sampler_waited(const struct sampler *sampler);
 /* Emits `count` more ticks, evenly spaced from the last tick to now. They repeat the samples of the last tick: every
  * look waited, and each process stood where its look found it. False when the sink refused. */
 bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why);
+
+/* How often sampler_measure() is due: so often that a curve shows what a program does, and so rarely that the cost does
+ * not count, in system calls (one, and two for each process) and in bytes of the file. */
+#define SAMPLER_MEASURE_NS 100000000u
+
+/* When measures are due (monotonic); UINT64_MAX before the first tick. */
+uint64_t sampler_measure_due_ns(const struct sampler *sampler);
+
+/* Emits a measure of each attached process. Call this between ticks, while no look is appointed. */
+void sampler_measure(struct sampler *sampler, uint64_t now_ns);
 
 /* Calls freeze_settle() for each process. Returns whether threads are left that still have to stop. */
 bool sampler_settle(struct sampler *sampler);

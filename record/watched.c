@@ -281,6 +281,18 @@ pid_t watched_host_thread(struct watched *w, uint32_t native_id)
     return tid ? (pid_t)tid : (pid_t)native_id;
 }
 
+void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
+{
+    const struct metered metered = meter_read(&w->meter);
+    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
+                                             .measure = { .process = w->number,
+                                                          .time_ns = time_ns,
+                                                          .resident_bytes = metered.resident_bytes,
+                                                          .cpu_ns = metered.cpu_ns,
+                                                          .recorder_cpu_ns = recorder_cpu_ns } });
+}
+
 /* ---- counters ---- */
 
 uint64_t watched_taken_ns(const struct watched *w)
@@ -327,6 +339,7 @@ static void emit_process(struct watched *w)
     const struct text executable = procfs_executable(w->pid);
     const struct text command = procfs_command(w->pid);
     const struct text folder = procfs_folder(w->pid);
+    const struct runtime_build *build = &w->target.runtime.build;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS,
                                              .process = { .number = w->number,
                                                           .pid = (uint32_t)w->pid,
@@ -334,7 +347,9 @@ static void emit_process(struct watched *w)
                                                           .python_version = w->target.runtime.layout.version,
                                                           .executable = executable,
                                                           .command = command,
-                                                          .folder = folder } });
+                                                          .folder = folder,
+                                                          .build = build->bits,
+                                                          .build_id = text_of(build->id) } });
     text_free(executable);
     text_free(command);
     text_free(folder);
@@ -352,6 +367,9 @@ void watched_attach(struct watched *w)
         exact_open(&w->exact, &w->thread_list, options->raise);
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
+    meter_open(&w->meter, w->pid);
+    thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
+    w->program_name = procfs_thread_name(w->pid, w->pid);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
@@ -367,6 +385,7 @@ void watched_detach(struct watched *w)
     if (!w->attached)
         return;
     exact_cancel(&w->exact);
+    watched_measure(w, meter_own_cpu_ns());
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
@@ -374,9 +393,12 @@ void watched_detach(struct watched *w)
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);
+    thread_names_close(&w->names);
+    text_free(w->program_name);
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);
     idle_close(&w->idle);
+    meter_close(&w->meter);
     target_close(&w->target);
     w->attached = false;
 }

@@ -17,7 +17,9 @@
 #include "record/emit/emitter.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
+#include "record/names/thread_names.h"
 #include "record/process/idle.h"
+#include "record/process/meter.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
@@ -45,12 +47,16 @@ struct emitted_thread {
     pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
+    uint32_t name_tries;   /* lookups that did not find Python's name */
     struct text name;
     struct watch watch;
     bool shown; /* a sample was emitted, and `expansion` is of the last one */
     struct expansion expansion;
     struct frames stack, emitted; /* with the labels of the task: the stack of this tick, of the last sample */
     uint64_t left_out_since_ns;   /* see watch.left_out */
+    uint32_t status;              /* with --async all: the status in this tick ... */
+    uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
+    uint64_t owed_ns;             /* with --async all: CPU time that no sample has yet */
 };
 
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */
@@ -87,8 +93,11 @@ struct watched {
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;
+    struct meter meter;
     struct statuses statuses;
     struct asyncio asyncio;
+    struct thread_names names;
+    struct text program_name; /* the kernel's name of the main thread, which new threads inherit */
 
     struct emitted_thread *threads;
     size_t threads_count, threads_room;
@@ -177,6 +186,10 @@ bool watched_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
 /* Emits the samples of the last look again, for a tick whose moment was while that look waited. False when the sink
  * refused. */
 bool watched_emit_again(struct watched *watched, uint64_t time_ns, struct fault *why);
+
+/* Emits a measure of the attached process: what it uses now. `recorder_cpu_ns` is meter_own_cpu_ns(). Call this between
+ * ticks, while no look is appointed: a look may emit, too. */
+void watched_measure(struct watched *watched, uint64_t recorder_cpu_ns);
 
 /* The time that looks have taken from the process so far, in nanoseconds. */
 uint64_t watched_taken_ns(const struct watched *watched);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEPT_LOOKS 64 /* CPU time of at most so many looks is kept for later looks on a processor */
+
 /* Leaves out the middle of a stack that is deeper than --depth. */
 static void truncate_middle(struct watched *w, struct frames *stack)
 {
@@ -56,6 +58,41 @@ bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *threa
 
 /* ---- all tasks ---- */
 
+/* The CPU time of the look. A task that runs for less than an interval is seen rarely, and most of its CPU time shows
+ * when the thread waits for events again. So the time of a look without a processor is kept for the next look with one.
+ * Outputs move time between looks of one entry in the same way (convert/filters/cpu_owner.h). */
+static uint64_t take_cpu(const struct watched *w, struct emitted_thread *thread, uint32_t status)
+{
+    const uint64_t stands_ns = w->emitter->stands_ns ? w->emitter->stands_ns : w->options->interval_ns;
+    const uint64_t kept_ns = KEPT_LOOKS * stands_ns;
+    thread->owed_ns += thread->watch.cpu_ns;
+    const uint64_t due_ns = status & STATUS_CPU         ? thread->owed_ns
+                            : thread->owed_ns > kept_ns ? thread->owed_ns - kept_ns
+                                                        : 0;
+    thread->owed_ns -= due_ns;
+    return due_ns;
+}
+
+bool watched_tasks_owns_sample(struct watched *w, struct emitted_thread *thread, uint32_t member, uint32_t status)
+{
+    const struct thread_task *runs = asyncio_thread(&w->asyncio, member);
+    if (runs && !runs->task && runs->failed) {
+        thread->owed_ns += thread->watch.cpu_ns;
+        return false;
+    }
+    thread->status = status;
+    thread->cpu_ns = take_cpu(w, thread, status);
+    return !runs || !runs->task;
+}
+
+/* The thread that runs a task in this tick; NULL: the task waits. */
+static const struct emitted_thread *runner_of(const struct watched *w, uint32_t row)
+{
+    const uint32_t owner = w->asyncio.tasks.rows[row].owner;
+    const struct thread_task *runs = owner ? asyncio_thread(&w->asyncio, owner - 1) : NULL;
+    return runs && runs->task == row + 1 && owner <= w->threads_count ? &w->threads[owner - 1] : NULL;
+}
+
 static void end_task(struct watched *w, struct known_task *task, uint64_t time_ns)
 {
     if (task->entry && task->entry->thread)
@@ -101,6 +138,10 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
     struct event event;
     struct sample *sample = emitter_begin_sample(&event, entry->thread, time_ns);
     sample->task = task->number;
+    const struct emitted_thread *runner = runner_of(w, row);
+    if (w->options->with_status)
+        sample->status = runner ? runner->status : STATUS_RECORDED | STATUS_TASK_WAITS;
+    sample->cpu_ns = runner ? runner->cpu_ns : 0;
     if (entry->same) {
         sample->keep = (uint32_t)entry->emitted.count;
     } else {

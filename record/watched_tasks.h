@@ -10,6 +10,11 @@
 bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *thread, uint32_t member,
                                  struct sample *sample);
 
+/* With --async all: gives the CPU time of a thread to the sample of this tick, or keeps the time for the next sample of
+ * the thread or its tasks on a processor. Sets thread->status and thread->cpu_ns. Returns whether the sample is that of
+ * the thread itself; if not, watched_tasks_emit() emits the sample as that of the task that the thread runs. */
+bool watched_tasks_owns_sample(struct watched *w, struct emitted_thread *thread, uint32_t member, uint32_t status);
+
 /* Emits a sample for each task, and the ends of tasks that have ended. False when the sink refused. */
 bool watched_tasks_emit(struct watched *w, uint64_t time_ns, struct fault *why);
 

@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_OUT_NS       500000000 /* ticks that were left out are emitted after this time at the latest */
-#define NAME_WAIT_NS      10000000u /* a new thread's name is looked up again after this, then after twice as long */
-#define NAME_WAIT_MOST_NS 8000000000u
+#define LEFT_OUT_NS       500000000   /* ticks that were left out are emitted after this time at the latest */
+#define NAME_WAIT_NS      10000000u   /* a new thread's name is looked up again after this, then after twice as long */
+#define NAME_WAIT_MOST_NS 1000000000u /* longest wait, ... */
+#define NAME_WAIT_MANY_NS 8000000000u /* ... and with more threads than this: */
+#define FEW_THREADS       64
+#define NAME_TRIES        8 /* ticks in a row in which a name that Python does not have yet is looked up */
+#define DUMMY             TEXT("Dummy-")
 
 /* ---- threads ---- */
 
@@ -36,6 +40,15 @@ static void emit_left_out(struct watched *w, struct emitted_thread *thread)
     *left_out = (struct left_out){ 0 };
 }
 
+/* Emits the CPU time that no sample has, at the end of a thread. */
+static void emit_owed(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
+    const struct left_out left_out = { .thread = thread->number, .time_ns = time_ns, .cpu_ns = thread->owed_ns };
+    if (thread->owed_ns)
+        emitter_note(w->emitter, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = left_out });
+    thread->owed_ns = 0;
+}
+
 static void leave_out(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
     struct left_out *left_out = &thread->watch.left_out;
@@ -54,6 +67,7 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     if (!thread->number)
         return;
     emit_left_out(w, thread);
+    emit_owed(w, thread, time_ns);
     thread_status_watch_close(&thread->watch);
     synthetic_frames_free(&thread->expansion);
     thread->emitted.count = 0;
@@ -64,6 +78,27 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     thread->name = (struct text){ 0 };
 }
 
+/* The name of a thread: Python's, or the kernel's where Python has none. A main thread has the kernel's. Python calls a
+ * thread that it did not start "Dummy-1": then a name of its own that the kernel has says more. */
+static struct text name_of(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                           uint64_t time_ns)
+{
+    const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
+    if (member->native_id == (uint32_t)w->target.ns_pid)
+        return kernel;
+    const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
+    const struct text python = thread_names_find(&w->names, interpreter, member->pointer,
+                                                 w->options->start_ns + time_ns);
+    const bool dummy = python.size > DUMMY.size && memcmp(python.bytes, DUMMY.bytes, DUMMY.size) == 0;
+    thread->name_tries = python.size ? 0 : thread->name_tries + 1;
+    if (python.size == 0 || (dummy && kernel.size > 0 && !text_equal(kernel, w->program_name))) {
+        text_free(python);
+        return kernel;
+    }
+    text_free(kernel);
+    return python;
+}
+
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
                          uint64_t time_ns)
 {
@@ -71,9 +106,10 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->native_id = member->native_id;
     thread->interpreter_id = w->target.interpreters[member->interpreter].id;
     thread->tid = watched_host_thread(w, member->native_id);
-    thread->name = procfs_thread_name(w->target.pid, thread->tid);
+    thread->name_tries = 0;
+    thread->name = name_of(w, thread, member, time_ns);
     thread->name_wait_ns = NAME_WAIT_NS;
-    thread->name_due_ns = time_ns + NAME_WAIT_NS;
+    thread->name_due_ns = time_ns + (thread->name_tries ? 0 : NAME_WAIT_NS);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
                                              .thread = { .number = thread->number,
                                                          .process = w->number,
@@ -85,13 +121,18 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
 }
 
 /* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time. */
-static void refresh_name(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+static void refresh_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                         uint64_t time_ns)
 {
     if (time_ns < thread->name_due_ns)
         return;
-    thread->name_wait_ns = thread->name_wait_ns * 2 < NAME_WAIT_MOST_NS ? thread->name_wait_ns * 2 : NAME_WAIT_MOST_NS;
-    thread->name_due_ns = time_ns + thread->name_wait_ns;
-    const struct text name = procfs_thread_name(w->target.pid, thread->tid);
+    const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
+    const struct text name = name_of(w, thread, member, time_ns);
+    /* Python learns the name of a new thread a moment after the thread's first frame. */
+    if (thread->name_tries == 0 || thread->name_tries > NAME_TRIES) {
+        thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
+        thread->name_due_ns = time_ns + thread->name_wait_ns;
+    }
     if (name.size == 0 || text_equal(name, thread->name)) {
         text_free(name);
         return;
@@ -130,8 +171,10 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     struct event event;
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
-    sample->cpu_ns = thread->watch.cpu_ns;
-    if (w->options->async == ASYNC_RUNNING) {
+    sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
+    if (thread_list_collects(&w->thread_list, member))
+        sample->collection = w->target.interpreters[member->interpreter].collection;
+    if (w->options->async) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
     } else {
@@ -189,7 +232,7 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
     if (!is_known(w, member, thread_of(w, index)) && !begin_state(w, index, time_ns))
         return true;
     struct emitted_thread *thread = thread_of(w, index);
-    refresh_name(w, thread, time_ns);
+    refresh_name(w, thread, member, time_ns);
     if (member->state == UNWIND_DONE) {
         const uint32_t status = w->options->with_status
                                     ? thread_status_of(&w->statuses, &thread->watch, &w->thread_list, member,
@@ -200,6 +243,8 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
             return true;
         }
         emit_left_out(w, thread);
+        if (w->options->async == ASYNC_ALL && !watched_tasks_owns_sample(w, thread, index, status))
+            return true;
         return emit_stack(w, index, status, time_ns, why);
     }
     return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
@@ -252,8 +297,6 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     w->list = thread_list->list;
     if (changed)
         end_unlisted(w, time_ns);
-    if (w->options->async == ASYNC_ALL)
-        return watched_tasks_emit(w, time_ns, why);
     if (changed || w->unborn)
         begin_new_threads(w, time_ns);
     if (w->options->with_status && !w->options->freezes)
@@ -261,7 +304,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     for (size_t i = 0; i < thread_list->asked_count; i++)
         if (!emit_thread(w, thread_list->asked[i], time_ns, why))
             return false;
-    return true;
+    return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
 }
 
 /* ---- the end ---- */

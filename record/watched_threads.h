@@ -10,8 +10,9 @@
  * emits that. `now_ns` is the monotonic clock. */
 void watched_threads_ask_ahead(struct watched *watched, uint64_t now_ns);
 
-/* Emits the samples of all threads that were asked for, and the ends of threads that have ended. With --async all,
- * emits only the ends. False when the sink refused. */
+/* Emits the samples of all threads that were asked for, and the ends of threads that have ended. With --async all, a
+ * thread that runs a task has no sample of its own: the sample is that of the task. All other tasks wait, and have a
+ * sample, too. False when the sink refused. */
 bool watched_threads_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
 
 /* Like watched_threads_emit(), for a tick in which the thread list could not be read to its end. The threads that were

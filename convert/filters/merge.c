@@ -102,6 +102,21 @@ static bool emit_task(struct merge *merge, uint32_t task, uint32_t *number, stru
     return emit(merge, &event, why);
 }
 
+/* Emits who waits for the task of a sample, if that is not what was emitted last. The end of a wait is not emitted. */
+static bool emit_waiter(struct merge *merge, const struct sample *sample, uint32_t task, struct fault *why)
+{
+    const struct task_row *row = tables_task(merge->from, sample->task);
+    merge->task_waiters = alloc_grow(merge->task_waiters, &merge->task_waiters_room, (size_t)sample->task + 1,
+                                     sizeof(*merge->task_waiters));
+    if (!task || merge->task_waiters[sample->task] == row->waiter)
+        return true;
+    merge->task_waiters[sample->task] = row->waiter;
+    struct event event = { .kind = EVENT_TASK_WAITER,
+                           .task_waiter = { task, 0, row->waiters, sample->time_ns + merge->offset_ns } };
+    return emit_task(merge, row->waiter, &event.task_waiter.waiter, why) &&
+           (!event.task_waiter.waiter || emit(merge, &event, why));
+}
+
 static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
 {
     merge->threads = alloc_grow(merge->threads, &merge->threads_room, (size_t)thread + 1, sizeof(*merge->threads));
@@ -172,7 +187,7 @@ static bool take_sample(struct merge *merge, struct sample *sample, struct fault
     struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
     if (!emit_thread(merge, sample->thread, &event.sample.thread, why) ||
         !emit_task(merge, sample->task, &event.sample.task, why) ||
-        !emit_frames(merge, sample->stack, keep, depth, why))
+        !emit_waiter(merge, sample, event.sample.task, why) || !emit_frames(merge, sample->stack, keep, depth, why))
         return false;
     merge->threads[sample->thread].common = depth;
     event.sample.keep = keep;
@@ -203,6 +218,18 @@ static bool take_left_out(struct merge *merge, struct event *event, struct fault
     left_out->time_ns += merge->offset_ns;
     return emit_thread(merge, left_out->thread, &left_out->thread, why) &&
            (!left_out->thread || emit(merge, event, why));
+}
+
+/* Emits a measure of a process that has samples in the output. */
+static bool take_measure(struct merge *merge, struct event *event, struct fault *why)
+{
+    struct measure *measure = &event->measure;
+    const uint32_t number = process_number(merge, measure->process);
+    if (!number || !is_wanted(merge, measure->time_ns))
+        return true;
+    measure->process = number;
+    measure->time_ns += merge->offset_ns;
+    return emit(merge, event, why);
 }
 
 /* ---- changes of threads and processes ---- */
@@ -241,6 +268,8 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
         return take_failed(merge, event, why);
     case EVENT_LEFT_OUT:
         return take_left_out(merge, event, why);
+    case EVENT_MEASURE:
+        return take_measure(merge, event, why);
     case EVENT_MISSED:
         return !is_wanted(merge, merge->from->last_ns) || emit(merge, event, why);
     case EVENT_TICK:
@@ -273,6 +302,7 @@ void merge_next(struct merge *merge, const struct tables *from, struct text name
 {
     forget(merge->process_numbers, merge->process_numbers_room * sizeof(*merge->process_numbers));
     forget(merge->task_numbers, merge->task_numbers_room * sizeof(*merge->task_numbers));
+    forget(merge->task_waiters, merge->task_waiters_room * sizeof(*merge->task_waiters));
     forget(merge->frame_numbers, merge->frame_numbers_room * sizeof(*merge->frame_numbers));
     forget(merge->threads, merge->threads_room * sizeof(*merge->threads));
     merge->from = from;
@@ -320,6 +350,7 @@ void merge_free(struct merge *merge)
     intern_free(&merge->frames);
     free(merge->process_numbers);
     free(merge->task_numbers);
+    free(merge->task_waiters);
     free(merge->frame_numbers);
     free(merge->threads);
     free(merge->stack);

@@ -42,6 +42,8 @@ struct merge {
     uint64_t offset_ns; /* start of the recording minus start of the output */
     uint32_t *process_numbers, *task_numbers, *frame_numbers; /* number → number in the output; 0: not emitted yet */
     size_t process_numbers_room, task_numbers_room, frame_numbers_room;
+    uint32_t *task_waiters; /* task → the task, in the recording, that was emitted as its waiter; 0: none */
+    size_t task_waiters_room;
     struct merged_thread *threads; /* by number */
     size_t threads_room;
     uint32_t *stack; /* pushed frames of the sample that is being emitted, as numbers in the output */

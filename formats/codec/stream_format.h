@@ -61,6 +61,10 @@ enum stream_note {
     NOTE_TOTALS, /* in SUMMARY, as the next two */
     NOTE_THREAD_TOTALS,
     NOTE_TASK_TOTALS,
+    NOTE_MEASURE,
+    NOTE_PROCESS_TOTALS, /* in SUMMARY */
+    NOTE_THREAD_COLLECTION,
+    NOTE_TASK_WAITER,
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the

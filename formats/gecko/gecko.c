@@ -79,6 +79,12 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
+static void take_tick(struct gecko *gecko, uint64_t time_ns)
+{
+    gecko_status_take_tick(gecko);
+    gecko_overhead_take_tick(&gecko->overhead, time_ns);
+}
+
 static void take_thread_end(struct gecko *gecko, uint32_t number)
 {
     if (number >= gecko->threads_room || gecko_tasks_shared(gecko, number))
@@ -96,7 +102,9 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        gecko_status_take_tick(gecko);
+        take_tick(gecko, event->tick_ns);
+    else if (event->kind == EVENT_MEASURE)
+        gecko_overhead_take_measure(&gecko->overhead, &event->measure);
     else if (event->kind == EVENT_LEFT_OUT)
         gecko_status_take_left_out(gecko, &event->left_out);
     else if (event->kind == EVENT_FAILED)
@@ -104,6 +112,11 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
+{
+    gecko_extra_add(&gecko->extra, recording, name);
 }
 
 /* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
@@ -122,6 +135,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_threads_emit(gecko);
     gecko_tables_emit(gecko);
     emit_literal(json, "counters", "[]");
+    gecko_overhead_emit(gecko);
     gecko_meta_emit(gecko);
     emit_close(json, '}');
     output_bytes(json->to, "\n", 1);
@@ -157,5 +171,7 @@ void gecko_drop(struct gecko *gecko)
     gecko_sources_free(&gecko->sources);
     gecko_embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
+    gecko_overhead_free(&gecko->overhead);
+    gecko_extra_free(&gecko->extra);
     free(gecko);
 }

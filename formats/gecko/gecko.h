@@ -58,9 +58,19 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
 /* Takes an event that the tables have accepted. Must not get a sample whose stack is STACK_LOST. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);
 
+/* Takes the tables of a recording that is part of the profile and was read to its end, when several recordings are
+ * merged: Profile Info then has rows for each. `name` is unique among the recordings. */
+void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name);
+
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+#define GECKO_SELECTED_MOST 64
+
+/* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
+ * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
+size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
 
 /* What became of the source files. Call it after gecko_finish(). */
 const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);

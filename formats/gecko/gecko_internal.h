@@ -4,10 +4,12 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
-#include "formats/gecko/gecko_leaves.h"
+#include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_lines.h"
-#include "formats/gecko/gecko_rows.h"
-#include "formats/gecko/gecko_sources.h"
+#include "formats/gecko/gecko_overhead.h"
+#include "formats/gecko/tables/gecko_leaves.h"
+#include "formats/gecko/tables/gecko_rows.h"
+#include "formats/gecko/tables/gecko_sources.h"
 #include "formats/intern/intern.h"
 
 /* The states of a thread that markers show. A set of states has the bits 1 << state. */
@@ -76,6 +78,8 @@ struct gecko {
     struct gecko_opcodes opcodes;
     struct gecko_leaves leaves;
     struct gecko_categories categories;
+    struct gecko_overhead overhead;
+    struct gecko_extra extra;
 
     /* Made at the end. */
     struct gecko_tables rows;

@@ -360,3 +360,22 @@ json_t *gecko_lines_selected(const struct gecko *gecko)
     free(ranked);
     return selected;
 }
+
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
+{
+    json_t *selected = gecko_lines_selected(gecko);
+    size_t count = json_array_size(selected);
+    if (count > GECKO_SELECTED_MOST)
+        count = GECKO_SELECTED_MOST;
+    for (size_t i = 0; i < count; i++)
+        threads[i] = (uint32_t)json_integer_value(json_array_get(selected, i));
+    qsort(threads, count, sizeof(*threads), by_number);
+    json_decref(selected);
+    return count;
+}

@@ -8,5 +8,6 @@ const struct attribute_row attributes[ATTRIBUTES] = {
                              STATUS_GIL_WAIT_UNKNOWN },
     [ATTRIBUTE_EXCEPTION] = { "exception", "whether their thread had an exception", STATUS_EXCEPTION, 0 },
     [ATTRIBUTE_ELSEWHERE] = { "elsewhere", "whether their thread was in another interpreter", STATUS_ELSEWHERE, 0 },
+    [ATTRIBUTE_TASK_WAITS] = { "task_waits", "whether their task waited", STATUS_TASK_WAITS, 0 },
     [ATTRIBUTE_CPU_TIME] = { "cpu_time", "how much CPU time their thread used", 0, STATUS_CPU_UNKNOWN },
 };

@@ -23,6 +23,7 @@ enum event_kind {
     EVENT_THREAD_NAME,
     EVENT_THREAD_END,
     EVENT_TASK,
+    EVENT_TASK_WAITER, /* which task waits for a task from now on */
     EVENT_STRING,
     EVENT_FUNCTION,
     EVENT_FRAME,
@@ -31,6 +32,7 @@ enum event_kind {
     EVENT_MISSED,   /* ticks without a look */
     EVENT_LEFT_OUT, /* ticks in which a thread was read but not sampled, because of the mode */
     EVENT_TICK,     /* ends a tick: all samples of the tick came before */
+    EVENT_MEASURE,  /* memory and CPU time of a process at a moment. Samples of earlier moments may follow */
     EVENT_COUNTER,  /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
     EVENT_LATE_CPU, /* CPU time of a thread that is known only behind its latest sample; never in a file. The event has
@@ -54,12 +56,20 @@ struct recording {
     uint64_t interval_ns;
     uint64_t time_unit_ns; /* times in the file are multiples of this */
     uint64_t memory_bytes;
-    uint32_t processors;
-    uint32_t attached;  /* 1: to a running process, 0: it started one */
-    uint32_t weighted;  /* 1: a sample may stand for a time other than the interval */
-    uint64_t from_ns;   /* never in a file: everything before this time is left out */
-    bool no_end_reason; /* never in a stream: the format has no place for the reason of the end, so an end without a
-                         * reason is no sign of a cut */
+    uint32_t processors; /* logical ones; 0: not known, as below */
+    uint32_t cores;      /* physical ones */
+    uint32_t attached;   /* 1: to a running process, 0: it started one */
+    uint32_t weighted;   /* 1: a sample may stand for a time other than the interval */
+    uint64_t from_ns;    /* never in a file: everything before this time is left out */
+    bool no_end_reason;  /* never in a stream: the format has no place for the reason of the end, so an end without a
+                          * reason is no sign of a cut */
+};
+
+/* What kind of build a CPython is. */
+enum build {
+    BUILD_KNOWN = 1 << 0,         /* the bits below are known */
+    BUILD_FREE_THREADED = 1 << 1, /* it has no global lock */
+    BUILD_DEBUG = 1 << 2,         /* it checks itself (Py_DEBUG), and is slower for it */
 };
 
 struct process {
@@ -69,7 +79,10 @@ struct process {
     uint32_t python_version; /* PY_VERSION_HEX, 0x030f02f0 is 3.15.2 */
     struct text executable;
     struct text command;
-    struct text folder; /* working folder */
+    struct text folder;   /* working folder */
+    uint32_t build;       /* bits of enum build; 0: not known */
+    struct text build_id; /* of the program or library that has the CPython, in hexadecimal digits; empty: none, or not
+                           * known */
 };
 
 /* Where a process comes from, when several recordings are merged. */
@@ -89,7 +102,9 @@ struct thread {
     struct text name;  /* the kernel's name for it (comm) */
     uint32_t task;     /* 0: a real thread. Otherwise the entry is a virtual thread that stands for this asyncio task,
                         * wherever the task runs or waits. Its tid and interpreter are those of the task's owner (0 when
-                        * unknown): the thread whose event loop owns the task. Its name is the task's name */
+                        * unknown): the thread whose event loop owns the task. Its name is the task's name. The task's
+                        * life is that of the entry, from start_ns to EVENT_THREAD_END. While the task runs, its samples
+                        * are the samples of the thread that runs it, which has none of its own then */
 };
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
@@ -98,6 +113,15 @@ struct task {
     uint32_t process;
     struct text name;
     uint64_t start_ns; /* when the recorder first saw it */
+};
+
+/* Who waits for a task (`await task`, asyncio.gather, a TaskGroup), from `time_ns` until the next such event of the
+ * task. With --async running, only tasks that run and those that wait for them are looked at. */
+struct task_waiter {
+    uint32_t task;    /* tables_take() sets 0 when the definition of one of the two tasks was lost */
+    uint32_t waiter;  /* the waiting task with the smallest number, which stacks show; 0: no task waits */
+    uint32_t waiters; /* how many tasks wait */
+    uint64_t time_ns;
 };
 
 struct function {
@@ -128,8 +152,11 @@ enum status {
     STATUS_RECORDED = 1 << 6,         /* the status was recorded; without this bit the others mean nothing */
     STATUS_ELSEWHERE = 1 << 7,        /* the thread was in another interpreter, and its stack in this one waited */
     STATUS_GIL_WAIT_UNKNOWN = 1 << 8, /* no CPython of this version says STATUS_GIL_WAIT. The tables set this bit */
+    STATUS_TASK_WAITS = 1 << 9,       /* the task of the entry waited: no thread ran it, or the thread that ran it ran
+                                       * another task on top of it. The thread's bits are 0. Without this bit, a sample
+                                       * of an entry that has a status is that of a running task */
 };
-#define STATUS_BITS 0x9Fu /* the status bits that a recording has, without STATUS_RECORDED */
+#define STATUS_BITS 0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
@@ -153,6 +180,9 @@ struct sample {
     bool fresh;       /* the recorder did not look at the thread in the tick before the run, because the thread did not
                        * exist or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
     uint64_t wall_ns; /* filled by tables_take(): the part of the thread's life that the run stands for, see wall.h */
+    uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
+                          * the generation is not known. Of the samples of one collection the last one counts: a sample
+                          * at its very beginning may have the generation before it is settled */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */
@@ -180,6 +210,20 @@ struct left_out {
     uint64_t time_ns; /* time of the last of these ticks */
     uint64_t cpu_ns;  /* CPU time that the thread used in these ticks */
 };
+
+/* What a process uses at a moment. The recorder measures by the clock, about every 100 ms, whatever the process does.
+ * Each amount may be MEASURE_UNKNOWN. After tables_take(), the CPU times of a process never go back: the difference of
+ * two measures is what the process used between the two. */
+struct measure {
+    uint32_t process; /* tables_take() sets 0 when the definition of the process was lost */
+    uint64_t time_ns;
+    uint64_t resident_bytes;  /* memory of the process that is in RAM */
+    uint64_t cpu_ns;          /* CPU time of all threads of the process since it began, also before the recording */
+    uint64_t recorder_cpu_ns; /* CPU time of all threads of the recorder since it began: the same for all processes of
+                               * the recording */
+};
+
+#define MEASURE_UNKNOWN UINT64_MAX
 
 /* EVENT_PROCESS_END, EVENT_THREAD_END, EVENT_THREAD_NAME (the only one with a name): a change of the process or thread
  * `number`. */
@@ -226,12 +270,14 @@ struct event {
         struct thread thread;
         struct change change;
         struct task task;
+        struct task_waiter task_waiter;
         struct string string;
         struct function function;
         struct frame frame;
         struct sample sample;
         struct failed failed;
         struct left_out left_out;
+        struct measure measure;
         uint64_t missed; /* EVENT_MISSED: number of missed ticks before the next tick */
         struct {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */

@@ -89,6 +89,7 @@ static bool take_process(struct tables *tables, const struct process *given, str
     process->executable = text_copy(given->executable);
     process->command = text_copy(given->command);
     process->folder = text_copy(given->folder);
+    process->build_id = text_copy(given->build_id);
     return true;
 }
 
@@ -180,6 +181,20 @@ static bool take_task(struct tables *tables, const struct task *given, struct fa
     struct task *task = &tables->tasks[given->number].task;
     *task = *given;
     task->name = text_copy(given->name);
+    return true;
+}
+
+static bool take_task_waiter(struct tables *tables, struct task_waiter *given, struct fault *why)
+{
+    const uint32_t task = given->task;
+    if (!known_task(tables, task) || (given->waiter && !known_task(tables, given->waiter))) {
+        given->task = 0;
+        return is_loss(tables, "who waits for task", task, why);
+    }
+    if (given->waiter) {
+        tables->tasks[task].waiter = given->waiter;
+        tables->tasks[task].waiters = given->waiters;
+    }
     return true;
 }
 
@@ -345,6 +360,50 @@ static bool take_left_out(struct tables *tables, const struct left_out *given, s
     return true;
 }
 
+/* Takes an amount that grows. A smaller one becomes the latest one: the CPU time of a process may be read in another
+ * order than the clock's, by a few microseconds. */
+static void take_growing(uint64_t *amount, uint64_t *latest, uint64_t *first)
+{
+    if (*amount == MEASURE_UNKNOWN)
+        return;
+    if (*latest == MEASURE_UNKNOWN)
+        *first = *amount;
+    else if (*amount < *latest)
+        *amount = *latest;
+    *latest = *amount;
+}
+
+static void add_measure(struct measures *sums, struct measure *measure)
+{
+    if (sums->count++ == 0)
+        *sums = (struct measures){ .count = 1,
+                                   .latest = { 0, 0, MEASURE_UNKNOWN, MEASURE_UNKNOWN, MEASURE_UNKNOWN },
+                                   .most_resident_bytes = MEASURE_UNKNOWN,
+                                   .first_cpu_ns = MEASURE_UNKNOWN,
+                                   .first_recorder_cpu_ns = MEASURE_UNKNOWN };
+    struct measure *latest = &sums->latest;
+    latest->process = measure->process;
+    latest->time_ns = measure->time_ns;
+    take_growing(&measure->cpu_ns, &latest->cpu_ns, &sums->first_cpu_ns);
+    take_growing(&measure->recorder_cpu_ns, &latest->recorder_cpu_ns, &sums->first_recorder_cpu_ns);
+    if (measure->resident_bytes == MEASURE_UNKNOWN)
+        return;
+    latest->resident_bytes = measure->resident_bytes;
+    if (sums->most_resident_bytes == MEASURE_UNKNOWN || measure->resident_bytes > sums->most_resident_bytes)
+        sums->most_resident_bytes = measure->resident_bytes;
+}
+
+static bool take_measure(struct tables *tables, struct measure *measure, struct fault *why)
+{
+    const uint32_t process = measure->process;
+    if (known_process(tables, process)) {
+        add_measure(&tables->processes[process].measures, measure);
+        return true;
+    }
+    measure->process = 0;
+    return is_loss(tables, "a measure of process", process, why);
+}
+
 static void count_failure(struct tables *tables, const struct failed *failed)
 {
     tables->failed++;
@@ -369,6 +428,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return take_thread_change(tables, event->kind, &event->change, why);
     case EVENT_TASK:
         return take_task(tables, &event->task, why);
+    case EVENT_TASK_WAITER:
+        return take_task_waiter(tables, &event->task_waiter, why);
     case EVENT_STRING:
         return take_string(tables, &event->string, why);
     case EVENT_FUNCTION:
@@ -379,6 +440,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return take_sample(tables, &event->sample, why);
     case EVENT_LEFT_OUT:
         return take_left_out(tables, &event->left_out, why);
+    case EVENT_MEASURE:
+        return take_measure(tables, &event->measure, why);
     case EVENT_FAILED:
         count_failure(tables, &event->failed);
         return true;
@@ -491,6 +554,7 @@ void tables_free(struct tables *tables)
         drop(&tables->processes[i].process.executable);
         drop(&tables->processes[i].process.command);
         drop(&tables->processes[i].process.folder);
+        drop(&tables->processes[i].process.build_id);
         drop(&tables->processes[i].recording);
     }
     for (size_t i = 0; i < tables->threads_count; i++) {

@@ -25,8 +25,17 @@
 /* The frame that outputs show for a thread without Python frames. */
 #define NO_PYTHON_FRAMES "<no Python frames>"
 
+/* What the measures of a process come to. Amounts are MEASURE_UNKNOWN as long as no measure knows them. */
+struct measures {
+    uint64_t count;
+    struct measure latest;                        /* with the latest known amounts */
+    uint64_t most_resident_bytes;                 /* the most of all measures */
+    uint64_t first_cpu_ns, first_recorder_cpu_ns; /* as the first measures have them */
+};
+
 struct process_row {
     struct process process;
+    struct measures measures;
     uint64_t end_ns;       /* 0: not ended */
     struct text recording; /* name of the process's recording; empty when there is only one recording */
     uint64_t interval_ns;  /* interval of the process's samples; 0: that of the recording */
@@ -36,6 +45,8 @@ struct task_row {
     struct task task;
     uint64_t samples; /* samples of threads that ran the task, or of the task's own entry; without lost samples */
     uint32_t thread;  /* the thread of the latest of these samples */
+    uint32_t waiter;  /* the task that waited for the task last; 0: none so far */
+    uint32_t waiters; /* how many tasks waited then */
 };
 
 /* A state of a thread: the time that looks with a known state stand for, and the part of that time in which the thread

@@ -112,6 +112,10 @@ static void put_process(struct writing *w, const struct event *event)
     put_text(w->to, process->executable);
     put_text(w->to, process->command);
     put_text(w->to, process->folder);
+    if (!process->build && process->build_id.size == 0)
+        return;
+    put_number(w->to, process->build);
+    put_text(w->to, process->build_id);
 }
 
 static void take_process(struct reading *r, struct event *event)
@@ -124,6 +128,10 @@ static void take_process(struct reading *r, struct event *event)
     process->executable = take_text(&r->from);
     process->command = take_text(&r->from);
     process->folder = take_text(&r->from);
+    if (r->from.bad || cursor_left(&r->from) == 0)
+        return; /* nothing is known of the build */
+    process->build = take_number32(&r->from);
+    process->build_id = take_text(&r->from);
 }
 
 static void put_thread(struct writing *w, const struct event *event)
@@ -170,6 +178,24 @@ static void take_task(struct reading *r, struct event *event)
     task->process = take_number32(&r->from);
     task->start_ns = take_time(r);
     task->name = take_text(&r->from);
+}
+
+static void put_task_waiter(struct writing *w, const struct event *event)
+{
+    const struct task_waiter *waiter = &event->task_waiter;
+    put_number(w->to, waiter->task);
+    put_time(w, waiter->time_ns);
+    put_number(w->to, waiter->waiter);
+    put_number(w->to, waiter->waiters);
+}
+
+static void take_task_waiter(struct reading *r, struct event *event)
+{
+    struct task_waiter *waiter = &event->task_waiter;
+    waiter->task = take_number32(&r->from);
+    waiter->time_ns = take_time(r);
+    waiter->waiter = take_number32(&r->from);
+    waiter->waiters = take_number32(&r->from);
 }
 
 static void put_change(struct writing *w, const struct event *event)
@@ -236,6 +262,67 @@ static void take_left_out(struct reading *r, struct event *event)
     left_out->cpu_ns = take_time(r);
 }
 
+/* ---- measures ---- */
+
+/* An amount as the block has it, and back. */
+static uint64_t amount_to_code(uint64_t amount, uint64_t unit)
+{
+    return amount == MEASURE_UNKNOWN ? 0 : amount / unit + 1;
+}
+
+static uint64_t amount_of_code(uint64_t code, uint64_t unit)
+{
+    return code == 0 ? MEASURE_UNKNOWN : (code - 1) * unit;
+}
+
+/* What the block has of the process. Nothing when `last` is of an earlier block. */
+static struct stream_measured measured_now(const struct stream_measured *last, uint64_t block)
+{
+    return last->block == block ? *last : (struct stream_measured){ .block = block };
+}
+
+void stream_notes_put_measure(struct bytes *to, const struct measure *measure, uint64_t tick_units, uint64_t unit_ns,
+                              struct stream_measured *last, uint64_t block)
+{
+    const struct stream_measured before = measured_now(last, block);
+    const struct stream_measured now = {
+        .block = block,
+        .resident = amount_to_code(measure->resident_bytes, MEASURE_PAGE),
+        .cpu = amount_to_code(measure->cpu_ns, unit_ns),
+        .recorder_cpu = amount_to_code(measure->recorder_cpu_ns, unit_ns),
+    };
+    const uint64_t time_units = measure->time_ns / unit_ns;
+    put_number(to, measure->process);
+    put_number(to, time_units > tick_units ? time_units - tick_units : 0);
+    put_signed(to, (int64_t)(now.resident - before.resident));
+    put_signed(to, (int64_t)(now.cpu - before.cpu));
+    put_signed(to, (int64_t)(now.recorder_cpu - before.recorder_cpu));
+    *last = now;
+}
+
+bool stream_notes_take_measure(struct cursor fields, uint64_t tick_units, uint64_t unit_ns,
+                               struct stream_measured *last, uint64_t block, struct measure *measure)
+{
+    const struct stream_measured before = measured_now(last, block);
+    const uint64_t since_units = take_number(&fields);
+    struct stream_measured now = { .block = block };
+    now.resident = before.resident + (uint64_t)take_signed(&fields);
+    now.cpu = before.cpu + (uint64_t)take_signed(&fields);
+    now.recorder_cpu = before.recorder_cpu + (uint64_t)take_signed(&fields);
+    const uint64_t most_units = UINT64_MAX / unit_ns;
+    if (fields.bad || since_units > most_units - tick_units || now.resident > UINT64_MAX / MEASURE_PAGE ||
+        now.cpu > most_units || now.recorder_cpu > most_units)
+        return false;
+    measure->time_ns = (tick_units + since_units) * unit_ns;
+    measure->resident_bytes = amount_of_code(now.resident, MEASURE_PAGE);
+    measure->cpu_ns = amount_of_code(now.cpu, unit_ns);
+    measure->recorder_cpu_ns = amount_of_code(now.recorder_cpu, unit_ns);
+    *last = now;
+    return true;
+}
+
+/* ---- notes without a state ---- */
+
 static const struct {
     enum event_kind kind;
     void (*put)(struct writing *, const struct event *);
@@ -253,6 +340,7 @@ static const struct {
     [NOTE_COUNTER] = { EVENT_COUNTER, put_counter, take_counter },
     [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
     [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
+    [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, take_task_waiter },
 };
 
 enum stream_note stream_notes_of(enum event_kind kind)

@@ -19,4 +19,26 @@ enum note_taken { NOTE_TAKEN, NOTE_UNKNOWN, NOTE_BROKEN };
 /* Fills an event from the fields of a note. Texts point into the bytes under the cursor. */
 enum note_taken stream_notes_take(struct cursor fields, uint64_t note, uint64_t unit_ns, struct event *event);
 
+/* ---- measures ---- */
+
+/* The latest MEASURE of a process, as the block has it so far, kept the same way by writer and reader. `= {0}`: no
+ * block has one. An amount is 0 when it is unknown or the block has no MEASURE of the process yet, else the amount + 1:
+ * memory in pages of MEASURE_PAGE bytes, CPU times in units. */
+struct stream_measured {
+    uint64_t block;
+    uint64_t resident, cpu, recorder_cpu;
+};
+
+#define MEASURE_PAGE 4096u
+
+/* Appends the fields of a MEASURE note: the amounts are differences to `last`, the time is that since `tick_units`, the
+ * time of the latest tick. Updates `last`. */
+void stream_notes_put_measure(struct bytes *to, const struct measure *measure, uint64_t tick_units, uint64_t unit_ns,
+                              struct stream_measured *last, uint64_t block);
+
+/* Fills a measure, whose process is set, from the fields behind the process. False when a field is missing or
+ * impossible. */
+bool stream_notes_take_measure(struct cursor fields, uint64_t tick_units, uint64_t unit_ns,
+                               struct stream_measured *last, uint64_t block, struct measure *measure);
+
 #endif

@@ -4,15 +4,15 @@
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_decode.h"
 #include "formats/stream/stream_fields.h"
-#include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_sums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define INTERVAL_LEAST_NS 1000       /* a recorder with a shorter interval does not exist */
-#define SAMPLES_LIMIT     100000000  /* samples of a block per second of its time: far more than any recorder reaches */
-#define PREFETCH_LEAST    (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
+#define INTERVAL_LEAST_NS         1000 /* a recorder with a shorter interval does not exist */
+#define SAMPLES_LIMIT             100000000 /* samples of a block per second of its time: far more than any recorder reaches */
+#define UNDEFINED_PROCESSES_LIMIT (1u << 16) /* as that of threads: the definition of a process may be lost */
+#define PREFETCH_LEAST            (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
 
 void stream_reader_stop(struct stream_reader *reader)
 {
@@ -26,6 +26,7 @@ void stream_reader_close(struct stream_reader *reader)
     stream_reader_stop(reader);
     block_reader_close(&reader->blocks);
     free(reader->threads);
+    free(reader->measured);
     free(reader->expected);
     free(reader->ticks);
     free(reader->frames);
@@ -157,13 +158,42 @@ static bool read_stands(struct decoding *d, struct cursor fields)
     return true;
 }
 
-/* Notes a thread's definition that the sink has accepted. */
-static void learn_thread(struct stream_reader *reader, const struct thread *thread)
+/* Gives a measure. The definition of its process may be lost, and the sink finds that out; but no such definition can
+ * be many numbers behind the known ones, so the number of a process never costs much memory. */
+static bool read_measure(struct decoding *d, struct cursor fields)
 {
-    if (thread->number > reader->last_thread)
-        reader->last_thread = thread->number;
-    if (thread->task)
-        stream_decode_thread(reader, thread->number)->held[HELD_TASK].begin = thread->task;
+    struct stream_reader *reader = d->reader;
+    struct event event = { .kind = EVENT_MEASURE, .measure.process = take_number32(&fields) };
+    const uint32_t process = event.measure.process;
+    if (fields.bad || d->from.bad || process == 0 ||
+        process > (uint64_t)reader->last_process + UNDEFINED_PROCESSES_LIMIT)
+        return stream_decode_broken(d);
+    reader->measured = alloc_grow(reader->measured, &reader->measured_room, (size_t)process + 1,
+                                  sizeof(*reader->measured));
+    if (!stream_notes_take_measure(fields, reader->tick_units, reader->unit_ns, &reader->measured[process],
+                                   reader->block, &event.measure))
+        return stream_decode_broken(d);
+    return sink_take(d->to, &event, d->why);
+}
+
+static void raise_to(uint32_t *highest, uint32_t number)
+{
+    if (*highest < number)
+        *highest = number;
+}
+
+/* Notes a definition that the sink has accepted. */
+static void learn(struct stream_reader *reader, const struct event *event)
+{
+    if (event->kind == EVENT_PROCESS)
+        raise_to(&reader->last_process, event->process.number);
+    if (event->kind == EVENT_TASK)
+        raise_to(&reader->last_task, event->task.number);
+    if (event->kind != EVENT_THREAD)
+        return;
+    raise_to(&reader->last_thread, event->thread.number);
+    if (event->thread.task)
+        stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -176,6 +206,8 @@ static bool give_note(struct decoding *d, uint64_t note)
             return read_held(d, i, fields);
     if (note == NOTE_STANDS && d->reader->weighted)
         return read_stands(d, fields);
+    if (note == NOTE_MEASURE)
+        return read_measure(d, fields);
     struct event event = { 0 };
     const enum note_taken taken = stream_notes_take(fields, note, d->reader->unit_ns, &event);
     if (d->from.bad || taken == NOTE_BROKEN)
@@ -184,10 +216,7 @@ static bool give_note(struct decoding *d, uint64_t note)
         return true; /* a note of a later version of pyreel */
     if (!sink_take(d->to, &event, d->why))
         return false;
-    if (event.kind == EVENT_THREAD)
-        learn_thread(d->reader, &event.thread);
-    else if (event.kind == EVENT_TASK && event.task.number > d->reader->last_task)
-        d->reader->last_task = event.task.number;
+    learn(d->reader, &event);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "formats/model/source_kind.h"
 #include "formats/stream/block_prefetch.h"
 #include "formats/stream/stream_held.h"
+#include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_status.h"
 
 struct reader_thread {
@@ -45,8 +46,10 @@ struct stream_reader {
 
     struct reader_thread *threads; /* by number */
     size_t threads_room;
-    uint32_t last_thread, last_task; /* highest numbers defined */
-    uint32_t *expected;              /* threads that have a sample in the current tick unless a record says otherwise */
+    uint32_t last_thread, last_task, last_process; /* highest numbers defined */
+    struct stream_measured *measured;              /* by number of the process */
+    size_t measured_room;
+    uint32_t *expected; /* threads that have a sample in the current tick unless a record says otherwise */
     size_t expected_room;
     uint32_t expected_count;
     uint64_t tick; /* number of ticks read */

@@ -4,7 +4,6 @@
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_due.h"
 #include "formats/stream/stream_fields.h"
-#include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_records.h"
 #include "formats/stream/stream_summary.h"
 
@@ -51,6 +50,7 @@ void stream_writer_close(struct stream_writer *writer)
     for (size_t i = 0; i < writer->threads_room; i++)
         free(writer->threads[i].stack);
     free(writer->threads);
+    free(writer->measured);
     free(writer->expected);
     bytes_free(&writer->open);
     bytes_free(&writer->note);
@@ -268,6 +268,14 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     return true;
 }
 
+/* The CPU time that ended entries had and that was less than a unit. The next entry that ran gets this time. */
+static uint64_t take_rest(struct stream_writer *writer, const struct stream_thread *thread, const struct sample *sample)
+{
+    const uint64_t rest_ns = thread->task && sample->cpu_ns ? writer->rest_ns : 0;
+    writer->rest_ns -= rest_ns;
+    return rest_ns;
+}
+
 /* Writes a STATUS note if a reader would not compute the sample's status from the notes before. */
 static void follow_status(struct stream_writer *writer, const struct sample *sample)
 {
@@ -275,7 +283,7 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
-    thread->cpu_ns += sample->cpu_ns;
+    thread->cpu_ns += sample->cpu_ns + take_rest(writer, thread, sample);
     const uint32_t bits = sample->status & STATUS_BITS;
     const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
     const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
@@ -283,7 +291,8 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
     const bool known = last_status->block == writer->block && last_status->bits == bits;
     /* While the thread sleeps, its CPU time is exact, and shows the time of a burst that no look has seen. */
-    const uint64_t slack = (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns;
+    /* An entry of a task may end before its CPU time is right again, and the next task gets what the thread used. */
+    const uint64_t slack = thread->task ? 0 : (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns;
     const bool wrong = bits & STATUS_CPU ? off > slack : cpu > expected;
     if (known && (bits & STATUS_CPU_UNKNOWN || !wrong))
         return;
@@ -352,21 +361,42 @@ static void forget_thread(struct stream_writer *writer, uint32_t number)
     thread->stack_room = 0;
     thread->depth = 0;
     thread->block = 0;
+    if (thread->task)
+        writer->rest_ns += thread->cpu_ns % writer->unit_ns;
 }
 
 /* ---- notes ---- */
 
-static void put_note(struct stream_writer *writer, const struct event *event)
+/* Begins a note. Returns the buffer for its fields. */
+static struct bytes *begin_note(struct stream_writer *writer)
 {
     begin_block(writer);
     if (!writer->tick_open)
         write_idle_ticks(writer); /* the idle ticks came before the note */
-    struct bytes *fields = &writer->note;
-    fields->size = 0;
-    stream_notes_put_fields(fields, event, writer->unit_ns);
-    stream_records_put_tag(&writer->open, RECORD_NOTE, stream_notes_of(event->kind));
-    put_number(&writer->open, fields->size);
-    put_bytes(&writer->open, fields->at, fields->size);
+    writer->note.size = 0;
+    return &writer->note;
+}
+
+static void end_note(struct stream_writer *writer, enum stream_note note)
+{
+    stream_records_put_tag(&writer->open, RECORD_NOTE, note);
+    put_number(&writer->open, writer->note.size);
+    put_bytes(&writer->open, writer->note.at, writer->note.size);
+}
+
+static void put_note(struct stream_writer *writer, const struct event *event)
+{
+    stream_notes_put_fields(begin_note(writer), event, writer->unit_ns);
+    end_note(writer, stream_notes_of(event->kind));
+}
+
+static void put_measure(struct stream_writer *writer, const struct measure *measure)
+{
+    writer->measured = alloc_grow(writer->measured, &writer->measured_room, (size_t)measure->process + 1,
+                                  sizeof(*writer->measured));
+    stream_notes_put_measure(begin_note(writer), measure, writer->last_units, writer->unit_ns,
+                             &writer->measured[measure->process], writer->block);
+    end_note(writer, NOTE_MEASURE);
 }
 
 /* ---- the two ends ---- */
@@ -451,6 +481,9 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
         return true;
     case EVENT_TICK:
         return end_tick(writer, event->tick_ns, why);
+    case EVENT_MEASURE:
+        put_measure(writer, &event->measure);
+        return true;
     case EVENT_END:
         return write_end(writer, &event->end, why);
     default:
@@ -459,8 +492,11 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     put_note(writer, event);
     if (event->kind == EVENT_MISSED)
         writer->now.missed += event->missed;
-    if (event->kind == EVENT_THREAD && event->thread.task)
-        thread_row(writer, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
+    if (event->kind == EVENT_THREAD && event->thread.task) {
+        struct stream_thread *entry = thread_row(writer, event->thread.number);
+        entry->held[HELD_TASK].begin = event->thread.task;
+        entry->task = true;
+    }
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;

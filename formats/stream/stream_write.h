@@ -11,6 +11,7 @@
 #include "formats/model/sink.h"
 #include "formats/stream/block_write.h"
 #include "formats/stream/stream_held.h"
+#include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_status.h"
 #include "formats/stream/stream_sums.h"
 
@@ -22,6 +23,7 @@ struct stream_thread {
     uint32_t listed; /* index in `expected` + 1; 0: absent */
     uint64_t block;  /* the block, from 1, that has the thread's stack */
     uint64_t cpu_ns; /* CPU time of all samples so far */
+    bool task;       /* an entry that stands for a task: its CPU time is exact in each tick */
     struct stream_status status;
     struct stream_held held[HELD];
 };
@@ -45,11 +47,14 @@ struct stream_writer {
     uint64_t tick;         /* number of the open tick or the next one, from 1 */
     bool tick_open;        /* the TICK record of `tick` is written */
     uint64_t idle;         /* ticks on time and without a change that wait to become one REPEAT */
+    uint64_t rest_ns;      /* CPU time of ended entries that no entry has yet */
     uint64_t stands_ns;    /* how long a sample stands for now, as the open block has it */
     bool tick_sampled;     /* the tick has a sample; all its samples stand for the same time */
 
     struct stream_thread *threads; /* by number */
     size_t threads_room;
+    struct stream_measured *measured; /* by number of the process */
+    size_t measured_room;
     uint32_t *expected; /* threads that the next tick is expected to sample */
     size_t expected_room;
     uint32_t expected_count;

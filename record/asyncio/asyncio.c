@@ -158,6 +158,8 @@ static enum thread_list_state read_rounds(struct asyncio *a, uint64_t now_ns)
         state = read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
         listed |= a->taken;
     }
+    if (a->which == ASYNC_ALL && state == THREAD_LIST_READ)
+        asyncio_all_place(a);
     a->failed = state == THREAD_LIST_READ ? left : 0;
     a->read_ns = clock_now_ns();
     asyncio_tasks_turn(&a->tasks);

@@ -27,7 +27,7 @@
 enum async {
     ASYNC_NONE,
     ASYNC_RUNNING, /* threads, each with the task that it runs */
-    ASYNC_ALL,     /* all tasks, instead of threads */
+    ASYNC_ALL,     /* all tasks, and threads while they run no task */
     ASYNC_KINDS
 };
 extern const char *const async_names[ASYNC_KINDS];
@@ -44,7 +44,7 @@ struct thread_task {
     uint64_t tick;  /* the tick to which this row belongs */
     uint32_t task;  /* row of the task in tasks.rows + 1; 0: the thread runs no task */
     uint32_t above; /* number of links of the thread's stack that are callers of the coroutine's frame */
-    bool failed;    /* the task could not be determined */
+    bool failed;    /* the task could not be determined. ASYNC_ALL: `task` is valid if it is not 0 */
 };
 
 /* What was emitted of a task. The stream shows a task as an entry among the threads. */

@@ -111,6 +111,38 @@ static bool has_left(struct asyncio *a, const struct known_task *task)
     return !asyncio_tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
 }
 
+/* The row of what a thread runs in this tick; NULL: the task belongs to no thread. */
+static struct thread_task *owner_of(struct asyncio *a, const struct known_task *task)
+{
+    if (!task->owner)
+        return NULL;
+    a->threads = alloc_grow(a->threads, &a->threads_room, task->owner, sizeof(*a->threads));
+    struct thread_task *thread = &a->threads[task->owner - 1];
+    if (thread->tick != a->tasks.tick)
+        *thread = (struct thread_task){ .tick = a->tasks.tick };
+    return thread;
+}
+
+void asyncio_all_place(struct asyncio *a)
+{
+    for (size_t i = 0; i < a->listed_count; i++) {
+        const struct known_task *task = &a->tasks.rows[a->listed[i]];
+        struct thread_task *thread = owner_of(a, task);
+        uint32_t above;
+        if (!thread)
+            continue;
+        const bool settled = task->entry && task->entry->settled == a->tasks.tick;
+        if (!settled) {
+            /* A thread that runs a coroutine may run this task. */
+            const struct walk *walk = &a->thread_list->members[task->owner - 1].walk;
+            thread->failed |= task->listed != 0 && await_graph_drives(a, walk, 0, walk->depth);
+        } else if (task->runs && await_graph_thread(a, task, &above) && (!thread->task || above > thread->above)) {
+            thread->task = a->listed[i] + 1;
+            thread->above = above;
+        }
+    }
+}
+
 void asyncio_all_take(struct asyncio *a, bool first)
 {
     const size_t count = first ? 0 : a->again_count;

@@ -28,6 +28,9 @@ bool asyncio_plan_copy(struct asyncio *asyncio, bool second);
  * that changed between the copies. */
 void asyncio_all_take(struct asyncio *asyncio, bool first);
 
+/* Finds the task that each thread runs in this tick: of several tasks on a thread's stack, the one nearest the leaf. */
+void asyncio_all_place(struct asyncio *asyncio);
+
 /* ---- asyncio_running.c ---- */
 
 /* Finds the task that each thread runs. Returns the number of threads that failed. If there is one, the caller makes

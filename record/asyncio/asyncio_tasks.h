@@ -81,19 +81,20 @@ struct known_task {
 
     bool wants_frames; /* set by the caller: the look follows the coroutine */
     struct planned planned[COPIES];
-    size_t interpreter;       /* index in target->interpreters */
-    uint32_t owner;           /* index of the task's thread in thread_list->members + 1; 0: not known */
-    uint64_t listed;          /* the last tick in which the task was in a list of tasks */
-    uint64_t walk;            /* number of the last walk along a list that met the task */
-    uint64_t used;            /* the last tick that looked at the task */
-    uint64_t chained;         /* number of the last chain that has the task (asyncio.h) */
-    uint32_t parent;          /* row of the waiting task that stacks show + 1; 0: no task waits for this task */
-    uint32_t parents;         /* number of tasks that wait for this task */
-    uint64_t parent_round;    /* the round for which both are valid */
-    bool steady;              /* the task, its parent and `parents` are as in the tick before */
-    uint64_t steady_round;    /* the last round in which the whole chain above the task was steady, too */
-    uint32_t label;           /* the synthetic frame <task NAME>; 0: not made yet */
-    uint32_t label_parents;   /* the value of `parents` that the label shows */
+    size_t interpreter;    /* index in target->interpreters */
+    uint32_t owner;        /* index of the task's thread in thread_list->members + 1; 0: not known */
+    uint64_t listed;       /* the last tick in which the task was in a list of tasks */
+    uint64_t walk;         /* number of the last walk along a list that met the task */
+    uint64_t used;         /* the last tick that looked at the task */
+    uint64_t chained;      /* number of the last chain that has the task (asyncio.h) */
+    uint32_t parent;       /* row of the waiting task that stacks show + 1; 0: no task waits for this task */
+    uint32_t parents;      /* number of tasks that wait for this task */
+    uint64_t parent_round; /* the round for which both are valid */
+    bool steady;           /* the task, its parent and `parents` are as in the tick before */
+    uint64_t steady_round; /* the last round in which the whole chain above the task was steady, too */
+    uint32_t emitted_waiter, emitted_waiters; /* as the last EVENT_TASK_WAITER of the task says */
+    uint32_t label;                           /* the synthetic frame <task NAME>; 0: not made yet */
+    uint32_t label_parents;                   /* the value of `parents` that the label shows */
     struct task_entry *entry; /* what was emitted of the task; NULL: nothing. asyncio_forget_entry() frees it */
 };
 

@@ -19,6 +19,7 @@ static void define_task(struct asyncio *a, struct known_task *task)
 {
     task->number = ++a->emitter->last_task;
     task->label = 0;
+    task->emitted_waiter = task->emitted_waiters = 0;
     emitter_note(
         a->emitter,
         (struct event){
@@ -69,6 +70,18 @@ enum look await_graph_look(struct asyncio *a, uint32_t row)
 
 /* ---- chains ---- */
 
+/* Emits who waits for a task, if that has changed. */
+static void note_waiter(struct asyncio *a, struct known_task *task)
+{
+    const uint32_t waiter = task->parent ? a->tasks.rows[task->parent - 1].number : 0;
+    if (task->emitted_waiter == waiter && task->emitted_waiters == task->parents)
+        return;
+    task->emitted_waiter = waiter;
+    task->emitted_waiters = task->parents;
+    emitter_note(a->emitter, (struct event){ .kind = EVENT_TASK_WAITER,
+                                             .task_waiter = { task->number, waiter, task->parents, a->time_ns } });
+}
+
 /* Finds the parent of a task: the waiting task with the smallest number. */
 static enum look find_parent(struct asyncio *a, uint32_t row)
 {
@@ -101,6 +114,7 @@ static enum look find_parent(struct asyncio *a, uint32_t row)
     task->steady &= task->parent == parent && task->parents == parents;
     task->parent = parent;
     task->parents = parents;
+    note_waiter(a, task);
     return LOOK_SURE;
 }
 
@@ -216,7 +230,7 @@ void await_graph_add_links(struct asyncio *a, const struct member *member, uint3
         push(stack, synthetic_frames_gc_frame(wanted));
 }
 
-static const struct member *thread_of(const struct asyncio *a, const struct known_task *task, uint32_t *above)
+const struct member *await_graph_thread(const struct asyncio *a, const struct known_task *task, uint32_t *above)
 {
     const struct member *member = task->owner ? &a->thread_list->members[task->owner - 1] : NULL;
     return member && member->state == UNWIND_DONE && member->tick == a->thread_list->tick &&
@@ -231,7 +245,8 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
         struct known_task *task = &a->tasks.rows[a->chain[i - 1]];
         uint32_t above;
         /* For a waiting task that runs, the stack shows the frame of its coroutine only. */
-        const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? thread_of(a, task, &above) : NULL;
+        const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? await_graph_thread(a, task, &above)
+                                                                                   : NULL;
         push(stack, label_of(a, task));
         for (size_t k = 0; !task->runs && k < task->frames_count; k++)
             push(stack, task->frames[k]);
@@ -267,7 +282,7 @@ static bool waiters_are_located(const struct asyncio *a)
     uint32_t above;
     for (size_t i = 1; i < a->chain_count; i++) {
         const struct known_task *task = &a->tasks.rows[a->chain[i]];
-        if (task->runs && !thread_of(a, task, &above))
+        if (task->runs && !await_graph_thread(a, task, &above))
             return false;
     }
     return true;
@@ -277,7 +292,7 @@ enum look await_graph_stack(struct asyncio *a, struct frames *stack)
 {
     const struct known_task *task = &a->tasks.rows[a->chain[0]];
     uint32_t above = 0;
-    const struct member *member = task->runs ? thread_of(a, task, &above) : NULL;
+    const struct member *member = task->runs ? await_graph_thread(a, task, &above) : NULL;
     if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
         return LOOK_CHANGED;
     if (a->rounds < ROUNDS_BETWEEN && !waiters_are_located(a))

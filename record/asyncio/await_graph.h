@@ -24,6 +24,9 @@ bool await_graph_drives(const struct asyncio *asyncio, const struct walk *walk, 
 bool await_graph_find_running(const struct asyncio *asyncio, const struct walk *walk, uint64_t coroutine,
                               uint32_t *above);
 
+/* The thread on whose stack the coroutine of a task is in this tick, with *above as above; NULL: not on a stack. */
+const struct member *await_graph_thread(const struct asyncio *asyncio, const struct known_task *task, uint32_t *above);
+
 /* Makes the stack of the first task of asyncio->chain. If the task runs, its frames come from the walk of its thread.
  * LOOK_CHANGED when the stack cannot be determined in this round. */
 enum look await_graph_stack(struct asyncio *asyncio, struct frames *stack);

@@ -39,6 +39,7 @@ static const struct row {
     { AT(interpreter_id), EACH(48, 8, W(7), W(7), W(7)), OFFSET_LIMIT, 8 },
     { AT(interpreter_next), EACH(0, 0, W(8), W(8), W(8)), OFFSET_LIMIT, 8 },
     { AT(interpreter_threads_head), EACH(16, 72, W(9), W(9), W(9)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_modules), EACH(888, 944, W(11), W(12), W(12)), OFFSET_LIMIT, 8 },
     { AT(interpreter_code_generation), EACH(0, 0, 0, W(20), W(20)), OFFSET_LIMIT, 8 },
     { AT(interpreter_copies_generation), EACH(0, 0, 0, W(21), W(21)), OFFSET_LIMIT, 4 },
     { AT(interpreter_gil), EACH(0, 384, W(14), W(15), W(15)), OFFSET_LIMIT, 8 },
@@ -129,6 +130,19 @@ static const struct fact facts[] = {
     { AT(chunk_top), EACH(16, 16, 16, 16, 16) },
     { AT(chunk_data), EACH(24, 24, 24, 24, 24) },
 
+    /* _PyObject_DictPointer(), _PyObject_DictOrValuesPointer(), _PyObject_ManagedDictPointer() of pycore_object.h: in
+     * front of the object's head for the garbage collector. struct _dictvalues of pycore_dict.h. */
+    { AT(object_dict_before), EACH(24, 24, 24, 24, 24) },
+    { AT(dict_word_is_tagged), EACH(0, 1, 0, 0, 0) },
+    { AT(object_values_before), EACH(32, 0, 0, 0, 0) },
+    { AT(values_first), EACH(0, 0, 8, 8, 8) },
+    /* PyHeapTypeObject.ht_cached_keys; Py_TPFLAGS_MANAGED_DICT, Py_TPFLAGS_INLINE_VALUES */
+    { AT(type_cached_keys), EACH(872, 880, 880, 880, 888) },
+    { AT(type_managed_dict), EACH(16, 16, 16, 16, 16) },
+    { AT(type_inline_values), EACH(0, 0, 4, 4, 4) },
+    /* PyLongObject: ob_size; since 3.12 lv_tag */
+    { AT(int_count_bit), EACH(0, 3, 3, 3, 3) },
+
     { AT(publishes_tasks), EACH(0, 0, 0, 1, 1) },
     /* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value
      * on top of its stack, since 3.15 the one before that. */
@@ -148,10 +162,21 @@ static const struct fact free_threaded_facts[] = {
        run. */
     { AT(interpreter_gil), EACH(0, 0, 0, 0, 0) },
     { AT(interpreter_own_gil), EACH(0, 0, 0, 0, 0) },
+    /* No head for the garbage collector; a larger head of objects, and so of types. */
+    { AT(object_dict_before), EACH(0, 0, 8, 8, 8) },
+    { AT(type_cached_keys), EACH(0, 0, 896, 896, 904) },
 };
 static const struct fact locked_facts[] = {
     { AT(thread_attachment), EACH(0, 0, 0, 0, 0) },
+    /* struct _gc_runtime_state: generations, until 3.13 generation0, permanent_generation, generation_stats (since 3.15
+     * a pointer), collecting. Until 3.13 the distance of the array depends on the build, so the address is used. */
+    { AT(gc_generations_before), EACH(0, 0, 0, 168, 104) },
+    { AT(gc_generations_address_before), EACH(104, 104, 104, 0, 0) },
 };
+
+/* The first release of each version whose collector has three generations. Earlier ones of 3.13 to 3.15 collect in
+ * increments. */
+static const uint32_t generations_since[VERSIONS] = EACH(0, 0, 0x030d00c3, 0x030e05f0, 0x030f00c1);
 
 static void set_member(struct layout *layout, size_t member, uint32_t value)
 {
@@ -226,13 +251,14 @@ static void complete(struct layout *l)
                               l->code_copies, l->code_flags };
     l->code_size = largest(code, countof(code)) + 8;
 
+    const bool generations = l->gc_generations_before || l->gc_generations_address_before;
     const uint32_t last = l->interpreter_threads_head; /* replaces an offset of a member that is not kept */
     const uint32_t starts[] = { l->interpreter_id,
                                 l->interpreter_next,
                                 l->interpreter_threads_head,
                                 l->interpreter_code_generation ? l->interpreter_code_generation : last,
                                 l->interpreter_own_gil ? l->interpreter_own_gil : last,
-                                l->interpreter_gc + l->gc_collecting };
+                                l->interpreter_gc + (generations ? 0 : l->gc_collecting) };
     const uint32_t ends[] = { l->interpreter_id + 8,
                               l->interpreter_next + 8,
                               l->interpreter_threads_head + 8,
@@ -253,6 +279,16 @@ static void complete(struct layout *l)
     l->string_hash = l->string_length + 8; /* PyASCIIObject: length, hash, state */
     l->string_compact += l->string_ascii;
     l->type_basic_size = l->type_name + 8;
+}
+
+/* Forgets the generations if the collector of the version has none, or the table says that there is no room for them.
+ */
+static void check_generations(struct layout *l, unsigned column)
+{
+    if (l->version >= generations_since[column] && l->gc_collecting >= l->gc_generations_before &&
+        l->gc_collecting >= l->gc_generations_address_before)
+        return;
+    l->gc_generations_before = l->gc_generations_address_before = 0;
 }
 
 static bool is_free_threaded(const void *published, size_t size)
@@ -291,6 +327,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         load_facts(layout, free_threaded_facts, countof(free_threaded_facts), column);
     else
         load_facts(layout, locked_facts, countof(locked_facts), column);
+    check_generations(layout, column);
     layout->opcodes = opcodes_effects_of(minor);
     layout->opcode_names = opcodes_names_of(minor);
     complete(layout);

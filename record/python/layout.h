@@ -33,6 +33,7 @@
 #define LAYOUT_OBJECT_MAX      128  /* the head of any other object */
 #define LAYOUT_IDENTITY_MAX    96   /* code_identity_size */
 #define LAYOUT_INTERPRETER_MAX 2048 /* interpreter_size */
+#define LAYOUT_BASIC_SIZE_MAX  4096 /* an object of a Python class, without its values */
 #define LAYOUT_GIL_SIZE        24   /* struct _gil_runtime_state from last_holder on: that, int locked, switch_number */
 /* 3.11: bytes from the lock's word last_holder to gilstate.tstate_current. In between are the members above, two
  * condition variables, each with its mutex, and int check_enabled. */
@@ -51,6 +52,10 @@ struct layout {
     uint32_t interpreter_gc;                      /* struct _gc_runtime_state; offsets in it: */
     uint32_t gc_collecting;                       /* int: a collection runs */
     uint32_t gc_frame;                            /* address of the frame that started it; 0: not kept */
+    /* Of a collector with three generations: how many bytes in front of gc_collecting the array of generations is, or
+     * the address of the array. At most one is not 0. Both are 0 where it is not known which generation is collected.
+     */
+    uint32_t gc_generations_before, gc_generations_address_before;
     /* The global lock. 3.11: the runtime contains the lock. Later: interpreter_gil is a pointer to the lock, which the
      * same interpreter contains (interpreter_own_gil) or the main one. runtime_gil and interpreter_own_gil are the
      * offsets of the lock's word last_holder. Behind a lock of the runtime is the address of the thread state that runs
@@ -108,7 +113,17 @@ struct layout {
     uint32_t string_kind; /* in the state: the bits from this one on are kind 3, compact 1, ascii 1 */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
-    uint32_t generator_frame; /* the frame in a generator, coroutine or asynchronous generator */
+    /* For the names of threads, see record/names/dict.h. */
+    uint32_t interpreter_modules;  /* address of the dict of modules */
+    uint32_t object_dict_before;   /* bytes before an object of a Python class: address of its dict, or 0 */
+    uint32_t dict_word_is_tagged;  /* 1: an odd number there is the address of its values, minus 1 (3.12) */
+    uint32_t object_values_before; /* bytes before an object: address of its values (3.11); 0: not there */
+    uint32_t values_first;         /* in an array of values: the first */
+    uint32_t type_cached_keys;     /* in a type: address of the keys of its objects' attributes */
+    uint32_t type_managed_dict;    /* a bit of its flags: its objects have the words above */
+    uint32_t type_inline_values;   /* a bit of its flags: the values are behind the object (since 3.13); 0: none */
+    uint32_t int_count_bit;        /* in an int: the bit at which the number of digits begins */
+    uint32_t generator_frame;      /* the frame in a generator, coroutine or asynchronous generator */
     uint32_t type_flags, type_basic_size;
 
     /* For asyncio's tasks. Where these are not published (before 3.14), all are 0. */
@@ -137,6 +152,11 @@ enum attachment {
  * _PyCodeArray of cpython/code.h: the number of copies, then the address of each. Copy 0 is the one in the code object.
  */
 #define LAYOUT_COPIES_FIRST 8 /* offset of the first address in the array */
+
+/* struct gc_generation: a list head of two words, int threshold, int count. */
+#define LAYOUT_GENERATION_SIZE  24
+#define LAYOUT_GENERATION_COUNT 20 /* offset of the count */
+#define LAYOUT_GENERATIONS      3
 
 /* Whether the LAYOUT_PUBLISHED_HEAD bytes at the start of a _PyRuntime begin a published table. *version: the version
  * that the table states, as PY_VERSION_HEX. */

@@ -73,7 +73,7 @@ MOST_MARKERS, MARKERS_SHARE, FEW_BYTES = 20_000, 0.05, 64 * 1024  # a share of a
 COUNTER_POINTS = 4000
 COUNTER_DISPLAY = {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label", "tooltipRows"}
 
-OVERHEADS = ["counters", "expiredMarkerCleaning", "locking", "overhead", "threads"]
+OVERHEADS = ["counters", "expiredMarkerCleaning", "locking", "threads"]
 STATISTICS = {f"{which}{what}" for which in ("max", "min", "mean")
               for what in ("Cleaning", "Counter", "Interval", "Lockings", "Overhead", "Thread")}
 STATISTICS |= {"overheadDurations", "overheadPercentage", "profiledDuration", "samplingCount"}

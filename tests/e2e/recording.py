@@ -215,7 +215,8 @@ def collapsed(path, *options):
 
 
 def gecko(path):
-    succeed(CONVERTERS["gecko"], path)
+    """The profile, with the files of the standard library by the paths that other outputs show."""
+    succeed(CONVERTERS["gecko"], "--full-paths", path)
     return f"{path}.json.gz"
 
 

@@ -115,7 +115,7 @@ def test_firefox_profile_info(recorded, profiler):
     figures = profiler.ask("profile", "info")
     (process,) = figures["processes"]
     version = re.sub(r"\.0$", "", recorded.python.full_version)  # the viewer shows 3.13.0 as 3.13
-    assert figures["name"].startswith(f"Python {version} ")
+    assert figures["name"].startswith(f"known.py – Python {version} ")
     assert (figures["threadCount"], figures["processCount"]) == (3, 1)
     assert process["pid"] == str(recorded.info["processes"][0]["pid"])
     tids = {thread["tid"]: thread["name"] for thread in process["threads"]}

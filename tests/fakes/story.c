@@ -56,6 +56,8 @@ static void note_recording(struct lines *to, const struct recording *r)
              r->interval_ns, r->time_unit_ns, r->memory_bytes, r->processors, r->attached);
     if (r->weighted)
         add_line(to, "weighted %" PRIu32, r->weighted);
+    if (r->cores)
+        add_line(to, "cores %" PRIu32, r->cores);
 }
 
 static void note_process(struct lines *to, const struct process *p)
@@ -63,6 +65,8 @@ static void note_process(struct lines *to, const struct process *p)
     add_line(to, "process %" PRIu32 " pid %" PRIu32 " at %" PRIu64 " version %" PRIx32 " '%.*s' '%.*s' '%.*s'",
              p->number, p->pid, p->start_ns, p->python_version, SHOWN(p->executable), SHOWN(p->command),
              SHOWN(p->folder));
+    if (p->build || p->build_id.size)
+        add_line(to, "process %" PRIu32 " is of build %" PRIx32 " '%.*s'", p->number, p->build, SHOWN(p->build_id));
 }
 
 static void note_thread(struct lines *to, const struct thread *t)
@@ -110,15 +114,17 @@ static void note_sample(struct journal *journal, const struct sample *sample)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, sample->stack);
-    char status[48] = "", task[24] = "", stands[40] = "";
+    char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "";
     if (sample->status || sample->cpu_ns)
         snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, sample->status, sample->cpu_ns);
     if (sample->task)
         snprintf(task, sizeof(task), " task %" PRIu32, sample->task);
+    if (sample->collection)
+        snprintf(collection, sizeof(collection), " collection %" PRIu32, sample->collection);
     if (sample->stands_ns != tables_interval_ns(&journal->tables, sample->thread))
         snprintf(stands, sizeof(stands), " stands %" PRIu64, sample->stands_ns);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%.*s", sample->time_ns, sample->thread, status, task,
-             stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%.*s", sample->time_ns, sample->thread, status,
+             task, collection, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 
@@ -129,6 +135,12 @@ static void note_tick(struct journal *journal, uint64_t time_ns)
         qsort(ticks->rows + journal->tick_at, ticks->count - journal->tick_at, sizeof(*ticks->rows), compare_rows);
     add_line(ticks, "%" PRIu64 " tick", time_ns);
     journal->tick_at = ticks->count;
+}
+
+static void note_measure(struct lines *notes, const struct measure *measure)
+{
+    add_line(notes, "process %" PRIu32 " at %" PRIu64 ": resident %" PRIu64 " cpu %" PRIu64 " recorder %" PRIu64,
+             measure->process, measure->time_ns, measure->resident_bytes, measure->cpu_ns, measure->recorder_cpu_ns);
 }
 
 static void note_event(struct journal *journal, const struct event *event)
@@ -158,6 +170,11 @@ static void note_event(struct journal *journal, const struct event *event)
         add_line(notes, "task %" PRIu32 " of %" PRIu32 " at %" PRIu64 " '%.*s'", event->task.number,
                  event->task.process, event->task.start_ns, SHOWN(event->task.name));
         break;
+    case EVENT_TASK_WAITER:
+        add_line(notes, "task %" PRIu32 " at %" PRIu64 " waits for %" PRIu32 ", one of %" PRIu32 " waiting",
+                 event->task_waiter.waiter, event->task_waiter.time_ns, event->task_waiter.task,
+                 event->task_waiter.waiters);
+        break;
     case EVENT_STRING:
         add_line(notes, "string %" PRIu32 " '%.*s'", event->string.number, SHOWN(event->string.text));
         break;
@@ -174,6 +191,9 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_LEFT_OUT:
         add_line(notes, "thread %" PRIu32 " left out %" PRIu64 " until %" PRIu64 " cpu %" PRIu64,
                  event->left_out.thread, event->left_out.ticks, event->left_out.time_ns, event->left_out.cpu_ns);
+        break;
+    case EVENT_MEASURE:
+        note_measure(notes, &event->measure);
         break;
     case EVENT_COUNTER:
         add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->counter.name), event->counter.value);

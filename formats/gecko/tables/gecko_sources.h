@@ -3,11 +3,11 @@
  * A resource is the program, the installed package, or the module of the standard library that a function belongs to.
  * The viewer prints "numpy!dot", and can collapse all of a resource's frames; it dims a function without a resource as
  * a mere label, so each function with a file has one. */
-#ifndef PYREEL_FORMATS_GECKO_GECKO_SOURCES_H
-#define PYREEL_FORMATS_GECKO_GECKO_SOURCES_H
+#ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_SOURCES_H
+#define PYREEL_FORMATS_GECKO_TABLES_GECKO_SOURCES_H
 
 #include "formats/gecko/gecko.h"
-#include "formats/gecko/gecko_categories.h"
+#include "formats/gecko/tables/gecko_categories.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 

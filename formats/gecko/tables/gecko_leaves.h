@@ -10,10 +10,10 @@
  * The code of a sample is its stack and the kind of its leaf. Rows of the profile's table of stacks: the stacks of the
  * tables that are used (gecko_rows.h), then the stack without Python frames when it is used, then a row for each pair
  * of stack and leaf that a sample has. Rows of frames and functions: those of the tables, then the labels. */
-#ifndef PYREEL_FORMATS_GECKO_GECKO_LEAVES_H
-#define PYREEL_FORMATS_GECKO_GECKO_LEAVES_H
+#ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_LEAVES_H
+#define PYREEL_FORMATS_GECKO_TABLES_GECKO_LEAVES_H
 
-#include "formats/gecko/gecko_categories.h"
+#include "formats/gecko/tables/gecko_categories.h"
 #include "formats/model/event.h"
 
 #include <stdbool.h>
