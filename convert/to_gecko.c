@@ -6,6 +6,9 @@
 #include "convert/viewer/show.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+#include "formats/model/aggregate.h"
+
+#include <stdlib.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +22,9 @@ enum own_option {
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_MARKERS,
+    OPTION_MIN_GIL_WAIT,
+    OPTION_TASKS,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -31,12 +37,16 @@ enum own_option {
     OPTION_PATH_MAP,
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
 };
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
     { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
+    { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
@@ -60,6 +70,8 @@ static const struct argument options[] = {
       "let the viewer fetch sources of FOLDER from a public\n"
       "repository: github.com/me/app@v1.2=/srv/app" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
     { 0 },
 };
 
@@ -73,6 +85,42 @@ struct wanted {
     bool limits; /* --server, --max-upload or --timeout was given */
     struct share_wishes share;
 };
+
+/* The place of a value in a list of words that ends in NULL; -1: the list does not have it. */
+static int place_of(const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool apply_markers(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = {
+        [GECKO_MARKERS_FEW] = "few", [GECKO_MARKERS_ALL] = "all", [GECKO_MARKERS_NONE] = "none", NULL
+    };
+    const int place = place_of(value, words);
+    style->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
+    return place >= 0;
+}
+
+static bool apply_tasks(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = { "lives", "tracks", NULL };
+    const int place = place_of(value, words);
+    style->task_tracks = place == 1;
+    return place >= 0;
+}
+
+/* 0 stands for the default, so the shortest minimum is a nanosecond: it leaves no wait out. */
+static bool apply_gil_wait(struct gecko_style *style, const char *value)
+{
+    if (!arguments_parse_time(value, &style->gil_wait_ns))
+        return false;
+    style->gil_wait_ns += style->gil_wait_ns == 0;
+    return true;
+}
 
 /* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size from 1 byte to a terabyte. */
 static bool parse_size(const char *text, uint64_t *bytes)
@@ -103,6 +151,12 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_MARKERS:
+        return apply_markers(&wanted->style, value);
+    case OPTION_MIN_GIL_WAIT:
+        return apply_gil_wait(&wanted->style, value);
+    case OPTION_TASKS:
+        return apply_tasks(&wanted->style, value);
     case OPTION_SANITIZE:
         return wanted->sanitize = true;
     case OPTION_UPLOAD:
@@ -134,6 +188,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_repository(&wanted->style.repositories, value);
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
+    case OPTION_WEIGHT:
+        return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
     }
     return false;
 }
@@ -227,7 +283,11 @@ static void *start(struct conversion *conversion)
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
-    to->gecko = gecko_start(&conversion->tables, &conversion->output, to->wanted->style);
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    struct gecko_style style = to->wanted->style;
+    style.leaves_out = by_state || settings->selection.threads;
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }
 
@@ -274,6 +334,18 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
+static uint32_t host(const void *self)
+{
+    const struct to_gecko *to = self;
+    return gecko_host(to->gecko);
+}
+
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
+}
+
 static void take_recording(void *self, const struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
@@ -313,6 +385,9 @@ static void report_sources(const struct to_gecko *to)
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
+    if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
+                     aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
         sanitize_tables(&to->conversion->tables);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
@@ -392,8 +467,11 @@ static const struct converter to_gecko = {
     .before = before,
     .splits = streams,
     .keeps = keeps,
+    .places_cpu = true,
     .start = start,
     .take = take,
+    .host = host,
+    .take_placed = take_placed,
     .take_recording = take_recording,
     .finish = finish,
     .after = after,
