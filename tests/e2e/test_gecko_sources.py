@@ -112,9 +112,10 @@ def test_a_sleeper_is_idle_and_a_spinner_is_not(recorded, tmp_path):
     for thread in profile["threads"]:
         seen = gecko_check.stacks(profile, thread, leaves=True)
         name = stacks.MAIN if thread["isMainThread"] else thread["name"]
-        waits = sum(count for stack, count in seen.items() if stack[-1] in gecko_check.LEAVES)
-        assert sum(seen.values()) - waits == sum(stacks.of_thread(ran, name).values()), name
-        assert waits > 0.5 * sum(seen.values()) or name == stacks.MAIN, name
+        idle, waiting = (sum(count for stack, count in seen.items() if stack[-1] == leaf) for leaf in gecko_check.LEAVES)
+        off = sum(seen.values()) - sum(stacks.of_thread(ran, name).values())
+        assert idle <= off <= idle + waiting, name  # who waits for the lock may be on a processor
+        assert idle > 0.5 * sum(seen.values()) or name == stacks.MAIN, name
     main = gecko_check.stacks(profile, profile["threads"][0], leaves=True)
     spins = [(count, stack[-1]) for stack, count in main.items() if "plain" in stack]
     assert sum(count for count, leaf in spins if leaf == "[idle]") < 0.5 * sum(count for count, _ in spins)

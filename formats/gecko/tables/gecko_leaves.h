@@ -3,7 +3,7 @@
  * keeps its own category, and the wait is its child in every view:
  *
  *     main > work > [waiting for GIL]      the thread waits for the interpreter's lock
- *     main > work > [idle]                 the thread is known not to run
+ *     main > work > [idle]                 the thread is known not to run, and does not hold the lock
  *     main > work > [LOAD_ATTR_SLOT]       the instruction, when instructions are frames
  *     main > work                          anything else, or nobody knows
  *
