@@ -331,6 +331,12 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
+static uint32_t host(const void *self)
+{
+    const struct to_gecko *to = self;
+    return gecko_host(to->gecko);
+}
+
 static bool take_placed(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -428,6 +434,7 @@ static const struct converter to_gecko = {
     .places_cpu = true,
     .start = start,
     .take = take,
+    .host = host,
     .take_placed = take_placed,
     .take_recording = take_recording,
     .finish = finish,

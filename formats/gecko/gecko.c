@@ -60,7 +60,7 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
-    const uint32_t host = gecko_tasks_host(gecko, sample->thread, sample->status);
+    const uint32_t host = gecko->host = gecko_tasks_host(gecko, sample->thread, sample->status);
     gecko_totals_take(gecko, sample);
     gecko_tasks_take_markers(gecko, sample);
     if (!host)
@@ -124,6 +124,11 @@ bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fa
 bool gecko_knows_cpu(const struct gecko *gecko)
 {
     return gecko->cpu_known;
+}
+
+uint32_t gecko_host(const struct gecko *gecko)
+{
+    return gecko->host;
 }
 
 void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)

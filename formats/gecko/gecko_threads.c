@@ -159,16 +159,34 @@ static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_
         gecko_weights_emit_cells(gecko, thread, &writer->samples);
 }
 
-/* A column of samples: writes the cells of one thread. `shown` NULL: in all profiles. */
+static void emit_delays(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    gecko_markers_emit_delays(gecko, thread, &writer->samples);
+}
+
+static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return gecko_knows_cpu(gecko);
+}
+
+static bool has_weights(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return gecko_weights_differ(gecko);
+}
+
+/* A column of samples: writes the cells of one thread. `shown` NULL: of all lines. */
 static const struct column {
     const char *name;
     void (*emit)(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
-    bool (*shown)(const struct gecko *gecko);
+    bool (*shown)(const struct gecko *gecko, const struct gecko_line *line);
 } columns[] = {
     { "stack", emit_stacks, NULL },
     { "time", emit_times, NULL },
-    { "threadCPUDelta", gecko_cpu_emit_cells, gecko_knows_cpu },
-    { "weight", emit_weights, gecko_weights_differ },
+    { "threadCPUDelta", gecko_cpu_emit_cells, has_cpu },
+    { "eventDelay", emit_delays, gecko_markers_have_delays },
+    { "weight", emit_weights, has_weights },
 };
 
 /* Writes the samples. A recording without a status has no column of CPU times. Without this column the viewer draws a
@@ -180,17 +198,11 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
     gecko_cpu_begin_line(writer);
     emit_open(json, "samples", '{');
     for (size_t i = 0; i < countof(columns); i++) {
-        if (columns[i].shown && !columns[i].shown(gecko))
+        if (columns[i].shown && !columns[i].shown(gecko, line))
             continue;
         emit_open(json, columns[i].name, '[');
         for (size_t at = 0; at < line->count; at++)
             columns[i].emit(gecko, line->threads[at], writer);
-        emit_close(json, ']');
-    }
-    if (gecko_markers_have_delays(gecko, line)) {
-        emit_open(json, "eventDelay", '[');
-        for (size_t at = 0; at < line->count; at++)
-            gecko_markers_emit_delays(gecko, line->threads[at], &writer->samples);
         emit_close(json, ']');
     }
     for (size_t at = 0; at < line->count; at++)
