@@ -14,6 +14,8 @@ from viewers import handle, opened
 Marker = collections.namedtuple("Marker", "thread name type start end data")
 TEXTS = ("held", "function", "task", "label", "by", "coroutine")
 DEFAULT_RATE = ("--disturb", "1")
+CLEAR = 40  # ms: recordings whose looks are further apart are made again, because other work had the processors
+ATTEMPTS = 4
 
 
 @pytest.fixture
@@ -23,10 +25,13 @@ def marked(program, tmp_path):
     def record(*arguments, version="3.15", options=(), convert_options=()):
         python = environment.python_of(version)
         path, out = tmp_path / "marked.pyreel", tmp_path / "marked.json"
-        ended = run_record(*options, "-o", path, "--", *python.command, program("marked"), *arguments,
-                           prefix=environment.as_root() if python.root else ())
-        assert ended.code == 0, ended
-        assert convert("gecko", path, *convert_options, "--force", "-o", out).code == 0
+        for _ in range(ATTEMPTS):
+            ended = run_record(*options, "--force", "-o", path, "--", *python.command, program("marked"), *arguments,
+                               prefix=environment.as_root() if python.root else ())
+            assert ended.code == 0, ended
+            assert convert("gecko", path, *convert_options, "--force", "-o", out).code == 0
+            if blur(out) <= CLEAR:
+                break
         return json.loads(ended.text), out
 
     return record
@@ -151,9 +156,14 @@ def test_tasks_are_lives(marked):
     (thread,) = gecko_check.load(path)["threads"]
     leaves = collections.Counter(stack[-1] for stack in gecko_check.stacks(gecko_check.load(path), thread, leaves=True).elements())
     assert leaves["[idle]"] > leaves["work"] > 0, leaves
+
+
+def test_the_viewer_lists_markers(marked):
+    _, path = marked("lives", options=("--async", "all"))
     with opened(path) as viewer:
         listed = viewer.say("thread", "markers", "--list", "--limit", "0", "--thread", handle(viewer, "marked.py"))
-        assert listed.count("client-3") == 2, listed
+    for n in range(5):
+        assert listed.count(f"client-{n}") == 2, listed
 
 
 @pytest.mark.sanitized("thousands of tasks")
