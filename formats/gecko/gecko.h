@@ -60,13 +60,15 @@ enum gecko_markers {
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
-    bool task_tracks;                /* entries of tasks have lines of their own */
+    bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
     bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
     struct source_folders path_maps; /* where files are on this machine */
     struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
+    uint64_t max_samples; /* the most samples of the profile, more or less; 0: all (columns/thinning.h) */
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
                       * the locks, so it has no counters of the locks */
 };
@@ -104,6 +106,10 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
 
+/* The index of the thread of the profile on whose line the samples of a thread are; SIZE_MAX: there is none. Call it
+ * after gecko_finish(). */
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
+
 #define GECKO_SELECTED_MOST 64
 
 /* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
@@ -114,6 +120,11 @@ const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 
 /* The index of the category of the user's own code. */
 unsigned gecko_own_code_category(void);
+
+/* After gecko_finish(): one of how many consecutive samples of a thread is in the profile, and how many samples that
+ * are. */
+uint64_t gecko_kept_one_of(const struct gecko *gecko);
+uint64_t gecko_kept_samples(const struct gecko *gecko);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);
