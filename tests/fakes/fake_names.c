@@ -87,7 +87,7 @@ struct fake_names fake_names_make(struct fake_python *p, size_t others)
                                 .thread_type = make_type(p, l->type_managed_dict | l->type_inline_values) };
     assert(others <= OTHERS);
     names.thread_keys = make_keys(p, SPLIT, LOG_ROOM);
-    static const char *const attributes[] = { "_target", "_name", "_ident" };
+    static const char *const attributes[] = { "_target", "_name", "_ident", "_native_id" };
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
         add_entry(p, names.thread_keys, 0, fake_names_string(p, &names, attributes[i]), 0);
     fake_poke(p, names.thread_type + l->type_basic_size, BASIC_SIZE);
@@ -108,18 +108,19 @@ struct fake_names fake_names_make(struct fake_python *p, size_t others)
 }
 
 /* Puts the values of a Thread into an array. Returns the address of the name. */
-static uint64_t put_values(struct fake_python *p, uint64_t array, uint64_t name, uint64_t ident)
+static uint64_t put_values(struct fake_python *p, uint64_t array, uint64_t name, uint64_t ident, uint64_t native)
 {
     const uint64_t first = array + fake_layout(p)->values_first;
     if (fake_layout(p)->values_first)
         fake_bytes(p, array)[3] = 1; /* valid */
     fake_poke(p, first + 8, name);
     fake_poke(p, first + 16, ident);
+    fake_poke(p, first + 24, native);
     return first + 8;
 }
 
 /* Gives an object its values, in an array, as the version has it. */
-static uint64_t set_array(struct fake_python *p, uint64_t object, uint64_t name, uint64_t ident)
+static uint64_t set_array(struct fake_python *p, uint64_t object, uint64_t name, uint64_t ident, uint64_t native)
 {
     const struct layout *l = fake_layout(p);
     const uint64_t array = l->type_inline_values ? object + BASIC_SIZE : fake_room(p, 64);
@@ -127,7 +128,7 @@ static uint64_t set_array(struct fake_python *p, uint64_t object, uint64_t name,
         fake_poke(p, object - l->object_values_before, array);
     if (l->dict_word_is_tagged)
         fake_poke(p, object - l->object_dict_before, array - 1);
-    return put_values(p, array, name, ident);
+    return put_values(p, array, name, ident, native);
 }
 
 void fake_names_add(struct fake_python *p, struct fake_names *names, uint64_t ident, const char *name,
@@ -136,19 +137,21 @@ void fake_names_add(struct fake_python *p, struct fake_names *names, uint64_t id
     const struct layout *l = fake_layout(p);
     const uint64_t object = fake_room(p, 128) + 32;
     const uint64_t text = fake_names_string(p, names, name), number = fake_names_int(p, names, ident);
+    const uint64_t native = fake_names_int(p, names, FAKE_NATIVE + names->count);
     uint64_t name_at, dict = 0;
     assert(names->count < FAKE_NAMED);
     fake_poke(p, object + l->object_type, names->thread_type);
     if (attributes == FAKE_ARRAY) {
-        name_at = set_array(p, object, text, number);
+        name_at = set_array(p, object, text, number, native);
     } else if (attributes == FAKE_SPLIT_DICT) {
         const uint64_t array = fake_room(p, 64);
-        name_at = put_values(p, array, text, number);
+        name_at = put_values(p, array, text, number, native);
         dict = make_dict(p, names, names->thread_keys, array);
     } else {
         const uint64_t keys = make_keys(p, STRS, LOG_ROOM);
         name_at = add_entry(p, keys, 0, fake_names_string(p, names, "_name"), text);
         add_entry(p, keys, 0, fake_names_string(p, names, "_ident"), number);
+        add_entry(p, keys, 0, fake_names_string(p, names, "_native_id"), native);
         dict = make_dict(p, names, keys, 0);
     }
     if (dict)

@@ -5,7 +5,8 @@
 
 #include "tests/fakes/fake_python.h"
 
-#define FAKE_NAMED 8 /* most threads */
+#define FAKE_NAMED  8    /* most threads */
+#define FAKE_NATIVE 4711 /* the kernel's number of the first thread; one more for each */
 
 /* Where a Thread has its attributes: in an array, as the version has it; in a dict of its own that shares its keys with
  * the class; in a dict that has its keys. */

@@ -16,10 +16,10 @@ static struct thread_names opened(struct fake_python *p)
     return names;
 }
 
-static void assert_name(struct fake_python *p, uint64_t ident, const char *expected)
+static void assert_name(struct fake_python *p, uint64_t ident, uint32_t native_id, const char *expected)
 {
     struct thread_names names = opened(p);
-    const struct text name = thread_names_find(&names, p->interpreter, ident, NOW);
+    const struct text name = thread_names_find(&names, p->interpreter, ident, native_id, NOW);
     assert_int_equal(name.size, strlen(expected));
     assert_memory_equal(name.size ? name.bytes : "", expected, name.size);
     text_free(name);
@@ -34,13 +34,13 @@ static void find_names(struct fake_python *p)
     fake_names_add(p, &fake, IDENT + 8192, "", FAKE_OWN_DICT);
     fake_names_add(p, &fake, IDENT + 12288, "two", FAKE_OWN_DICT);
     fake_names_add(p, &fake, 12, "a name that is longer than the kernel's fifteen bytes", FAKE_ARRAY);
-    assert_name(p, IDENT, "one");
-    assert_name(p, IDENT + 4096, "Thread-7 (work)");
-    assert_name(p, IDENT + 8192, "");
-    assert_name(p, IDENT + 12288, "two");
-    assert_name(p, 12, "a name that is longer than the kernel's fifteen bytes");
-    assert_name(p, IDENT + 1, "");
-    assert_name(p, 0, "");
+    assert_name(p, IDENT, FAKE_NATIVE, "one");
+    assert_name(p, IDENT + 4096, FAKE_NATIVE + 1, "Thread-7 (work)");
+    assert_name(p, IDENT + 8192, FAKE_NATIVE + 2, "");
+    assert_name(p, IDENT + 12288, FAKE_NATIVE + 3, "two");
+    assert_name(p, 12, FAKE_NATIVE + 4, "a name that is longer than the kernel's fifteen bytes");
+    assert_name(p, IDENT + 1, FAKE_NATIVE, "");
+    assert_name(p, 0, 0, "");
 }
 EACH_VERSION(names_are_found_wherever_a_thread_has_them, find_names);
 
@@ -53,7 +53,7 @@ static void find_among_many(struct fake_python *p)
     const uint64_t keys = fake_peek(p, fake.modules + fake_layout(p)->object_type + 8 + 16);
     fake_remote_hide(page + FAKE_PAGE, FAKE_PAGE);
     fake_poke(p, keys + 32 + 256 + 7 * 16, page + FAKE_PAGE - 48);
-    assert_name(p, IDENT, "among many");
+    assert_name(p, IDENT, FAKE_NATIVE, "among many");
 }
 EACH_VERSION(the_module_is_found_among_many, find_among_many);
 
@@ -62,12 +62,12 @@ static void rename_thread(struct fake_python *p)
     struct fake_names fake = fake_names_make(p, 3);
     fake_names_add(p, &fake, IDENT, "before", FAKE_ARRAY);
     struct thread_names names = opened(p);
-    struct text name = thread_names_find(&names, p->interpreter, IDENT, NOW);
+    struct text name = thread_names_find(&names, p->interpreter, IDENT, FAKE_NATIVE, NOW);
     assert_text(name, "before");
     text_free(name);
     fake_poke(p, fake.threads[0].name_at, fake_names_string(p, &fake, "after"));
     const uint64_t calls = p->target.remote.calls;
-    name = thread_names_find(&names, p->interpreter, IDENT, NOW);
+    name = thread_names_find(&names, p->interpreter, IDENT, FAKE_NATIVE, NOW);
     assert_text(name, "after");
     text_free(name);
     assert_true(p->target.remote.calls - calls < 40); /* where the module is, is remembered */
@@ -79,13 +79,13 @@ EACH_VERSION(a_new_name_is_seen, rename_thread);
 static void import_late(struct fake_python *p)
 {
     struct thread_names names = opened(p);
-    assert_text(thread_names_find(&names, p->interpreter, IDENT, NOW), "");
+    assert_text(thread_names_find(&names, p->interpreter, IDENT, FAKE_NATIVE, NOW), "");
     struct fake_names fake = fake_names_make(p, 0);
     fake_names_add(p, &fake, IDENT, "late", FAKE_ARRAY);
     const uint64_t calls = p->target.remote.calls;
-    assert_text(thread_names_find(&names, p->interpreter, IDENT, NOW + 5000000), "");
+    assert_text(thread_names_find(&names, p->interpreter, IDENT, FAKE_NATIVE, NOW + 5000000), "");
     assert_int_equal(p->target.remote.calls, calls);
-    const struct text name = thread_names_find(&names, p->interpreter, IDENT, NOW + 11000000);
+    const struct text name = thread_names_find(&names, p->interpreter, IDENT, FAKE_NATIVE, NOW + 11000000);
     assert_text(name, "late");
     text_free(name);
     thread_names_close(&names);
@@ -98,13 +98,14 @@ static void mix_up(struct fake_python *p)
     struct fake_names fake = fake_names_make(p, 0);
     fake_names_add(p, &fake, IDENT, "another one", FAKE_ARRAY);
     fake_poke(p, fake.threads[0].name_at + 8, fake_names_int(p, &fake, IDENT + 64));
-    assert_name(p, IDENT, "");
+    assert_name(p, IDENT, FAKE_NATIVE, "");
     fake_poke(p, fake.threads[0].name_at + 8, fake_names_int(p, &fake, IDENT));
-    assert_name(p, IDENT, "another one");
+    assert_name(p, IDENT, FAKE_NATIVE, "another one");
+    assert_name(p, IDENT, FAKE_NATIVE + 1, "");
     fake_poke(p, fake.threads[0].name_at, fake_names_int(p, &fake, 5)); /* no str */
-    assert_name(p, IDENT, "");
+    assert_name(p, IDENT, FAKE_NATIVE, "");
     fake_poke(p, fake.threads[0].name_at, 0);
-    assert_name(p, IDENT, "");
+    assert_name(p, IDENT, FAKE_NATIVE, "");
 }
 EACH_VERSION(a_thread_is_believed_that_has_the_number, mix_up);
 
@@ -116,7 +117,7 @@ static void cut_long(struct fake_python *p)
     strcat(cut, "\xE2\x80\xA6");
     struct fake_names fake = fake_names_make(p, 0);
     fake_names_add(p, &fake, IDENT, name, FAKE_ARRAY);
-    assert_name(p, IDENT, cut);
+    assert_name(p, IDENT, FAKE_NATIVE, cut);
 }
 EACH_VERSION(a_very_long_name_is_cut, cut_long);
 
@@ -143,13 +144,13 @@ static void lie(struct fake_python *p)
             fake_poke(p, at, values[v]);
             struct thread_names names = opened(p);
             for (uint64_t i = 0; i < FAKE_ATTRIBUTES; i++)
-                text_free(thread_names_find(&names, p->interpreter, IDENT + i, NOW));
+                text_free(thread_names_find(&names, p->interpreter, IDENT + i, FAKE_NATIVE + (uint32_t)i, NOW));
             thread_names_close(&names);
         }
         fake_poke(p, at, was);
     }
     assert_true(p->target.remote.bytes < (uint64_t)4 << 30);
-    assert_name(p, IDENT, "name");
+    assert_name(p, IDENT, FAKE_NATIVE, "name");
 }
 EACH_VERSION(memory_that_lies_is_read_safely, lie);
 
