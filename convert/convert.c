@@ -9,7 +9,10 @@
 #include "convert/source.h"
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
+#include "formats/base/tempfile.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +64,11 @@ static bool splits(const struct run *run)
     return run->conversion.converter->splits && run->conversion.converter->splits(&run->conversion.settings);
 }
 
+static bool keeps(const struct conversion *conversion)
+{
+    return conversion->converter->keeps && conversion->converter->keeps(&conversion->settings);
+}
+
 /* The number of samples read from the recording, with the samples that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
@@ -102,10 +110,20 @@ static struct sink converter_sink(const struct run *run)
     return (struct sink){ .take = run->conversion.converter->take, .self = run->self };
 }
 
+/* Where the events of the CPU owner go. */
+static struct sink placed_sink(const struct run *run)
+{
+    const struct converter *converter = run->conversion.converter;
+    return (struct sink){ .take = converter->take_placed ? converter->take_placed : converter->take,
+                          .self = run->self };
+}
+
 static bool take_owned(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = converter_sink(run);
+    const struct sink output = placed_sink(run);
+    if (run->conversion.converter->take_placed && !run->conversion.converter->take(run->self, event, why))
+        return false;
     /* The definition of a thread may be lost, and its number be anything. */
     if (event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count)
         return true;
@@ -304,14 +322,30 @@ static void warn_of_no_opcodes(const struct run *run)
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
 {
     const struct settings *settings = &conversion->settings;
-    if (settings->quiet || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
+    if (settings->quiet || keeps(conversion) || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
         return;
     fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name, path,
             samples, written);
 }
 
+/* Opens the temporary file of a converter that keeps its output. */
+static bool open_kept(struct conversion *conversion, struct fault *why)
+{
+    conversion->kept_fd = tempfile_create(why);
+    if (conversion->kept_fd < 0)
+        return false;
+    const int written_fd = fcntl(conversion->kept_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (written_fd < 0)
+        return fault(why, "cannot open a temporary file twice: %s", strerror(errno));
+    output_open_fd(&conversion->output, written_fd, "a temporary file (set TMPDIR to choose another folder)",
+                   conversion->converter->packing != PACKING_NEVER);
+    return true;
+}
+
 bool conversion_open(struct conversion *conversion, const char *path, struct fault *why)
 {
+    if (keeps(conversion))
+        return open_kept(conversion, why);
     return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
 }
 
@@ -365,6 +399,14 @@ static void check_sums(struct run *run)
         source_forgive(&run->source, "a summary that contradicts the samples");
 }
 
+/* Ends one of the recordings that are merged, or a part of a recording. */
+static void end_recording(struct run *run)
+{
+    merge_end_recording(&run->merge);
+    if (run->inputs.count > 1 && run->conversion.converter->take_recording)
+        run->conversion.converter->take_recording(run->self, &run->own, run->input->name);
+}
+
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
@@ -385,7 +427,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!good)
         return leave_out(run, why);
     if (run->merging)
-        merge_end_recording(&run->merge);
+        end_recording(run);
     end_progress(run);
     return true;
 }
@@ -447,7 +489,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;
-    const struct sink last = converter_sink(run);
+    const struct sink last = placed_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
     tables_end_taking(&conversion->tables);
@@ -464,6 +506,8 @@ static void drop(struct run *run)
     tables_free(&run->own);
     tables_free(&run->conversion.tables);
     inputs_close(&run->inputs);
+    if (run->conversion.kept_fd >= 0)
+        close(run->conversion.kept_fd);
 }
 
 static bool open_and_read(struct run *run, const char *output, struct fault *why)
@@ -493,9 +537,11 @@ static int convert(struct run *run)
         warn_of_unknown(run);
         warn_of_rates(run);
         warn_of_no_opcodes(run);
-    } else {
-        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
+        if (conversion->converter->after)
+            good = conversion->converter->after(run->self, keeps(conversion) ? NULL : path, &why);
     }
+    if (!good)
+        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
     const bool fine = (run->whole || !settings->strict) && !conversion->refused;
     drop(run);
     free(path);
@@ -506,6 +552,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
 {
     *run = (struct run){ .conversion.converter = converter, .conversion.settings = *settings, .whole = true };
     run->conversion.inputs = &run->inputs;
+    run->conversion.kept_fd = -1;
     run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
     run->merge.selection = &run->conversion.settings.selection;
@@ -574,7 +621,11 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     struct run run;
     int exit_code;
     startup(EXIT_FAILURE);
-    if (options_read(&settings, converter, argc, argv, &exit_code)) {
+    const bool good = options_read(&settings, converter, argc, argv, &exit_code);
+    const int done = good && converter->before ? converter->before(&settings) : -1;
+    if (done >= 0) {
+        exit_code = done;
+    } else if (good) {
         begin(&run, converter, &settings);
         const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);

@@ -5,6 +5,7 @@
  *
  *     one recording:        source → tables → mode filter → CPU owner → converter
  *     several, or a part:   source → tables → merge → tables → mode filter → CPU owner → converter
+ *     samples in true order:   ... → mode filter → converter, and → CPU owner → converter once more (take_placed)
  *
  * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner is there for converters that
  * sum up CPU time by stack, because the CPU owner holds looks back. */
@@ -71,7 +72,8 @@ struct conversion {
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
     struct output output;
-    void *list; /* with SEVERAL_LISTED and more than one recording; else NULL */
+    int kept_fd; /* the file of a converter that keeps its output; -1: there is none */
+    void *list;  /* with SEVERAL_LISTED and more than one recording; else NULL */
 };
 
 /* The list of a converter with SEVERAL_LISTED. */
@@ -110,10 +112,21 @@ struct converter {
     /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
     void (*forget)(void *wanted);
 
-    /* Whether the output is many files, each for a part of the time. The converter then opens and closes each of them
-     * with conversion_open() and conversion_close(), and gets no runs. NULL: no, the output is open from start to
-     * finish. */
+    /* Whether the options ask for something that takes no recording; then none may be missing. NULL: no. */
+    bool (*without_input)(const struct settings *settings);
+
+    /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
+     * code, or -1 to go on with the conversion. NULL: there is nothing to do. */
+    int (*before)(const struct settings *settings);
+
+    /* Whether the output is many files, each for a part of the time, or is none. The converter then opens and closes
+     * conversion->output itself, a file with conversion_open() and conversion_close(), and gets no runs. NULL: no, the
+     * output is open from start to finish. */
     bool (*splits)(const struct settings *settings);
+
+    /* Whether the output goes to a temporary file, conversion->kept_fd, for `after` to read, and not to the file of -o.
+     * The file is packed unless the converter never packs. NULL: no. */
+    bool (*keeps)(const struct settings *settings);
 
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                 * of different threads in any order */
@@ -135,12 +148,25 @@ struct converter {
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
 
+    /* Takes the samples once more, with the CPU time that the CPU owner places on them: the samples of each thread in
+     * their order, some time behind `take`; EVENT_LATE_CPU; and EVENT_THREAD_END behind the thread's samples. NULL:
+     * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */
+    bool (*take_placed)(void *self, struct event *event, struct fault *why);
+
+    /* Takes the tables of one of several recordings that are merged, read to its end. `name` is unique among the
+     * recordings. NULL: the output shows nothing of single recordings. */
+    void (*take_recording)(void *self, const struct tables *recording, struct text name);
+
     /* The output was written to `path`, a file of so many bytes. Called before `drop`, for each file. NULL: nothing is
      * to do. */
     void (*closed)(void *self, const char *path, uint64_t bytes);
 
     /* Writes the rest of the output. False with the reason on failure. */
     bool (*finish)(void *self, struct fault *why);
+    /* What remains to do with the output when it is written, for as long as it takes. `path` is the finished file, NULL
+     * when the converter keeps its output. Called before `drop`, behind all warnings. False with the reason on failure.
+     * NULL: nothing remains. */
+    bool (*after)(void *self, const char *path, struct fault *why);
     /* Frees the state. */
     void (*drop)(void *self);
 };

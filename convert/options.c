@@ -155,7 +155,7 @@ static void note_filter(struct settings *settings, const struct argument *row)
 static const char *problem_of(const struct settings *settings, const struct converter *converter)
 {
     const struct selection *selection = &settings->selection;
-    if (settings->inputs_count == 0)
+    if (settings->inputs_count == 0 && !(converter->without_input && converter->without_input(settings)))
         return "name a recording to read";
     if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
         (selection->to_share > 0 && selection->to_share <= selection->from_share))
@@ -163,14 +163,16 @@ static const char *problem_of(const struct settings *settings, const struct conv
     const char *own = converter->problem ? converter->problem(settings) : NULL;
     if (own)
         return own;
-    if (settings->inputs_count == 1)
+    if (settings->inputs_count <= 1)
         return NULL;
     if (converter->several == SEVERAL_REFUSED)
         return "this program reads one recording at a time; name one INPUT";
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)
             return "standard input (-) cannot be one of several recordings; name files";
-    if (converter->suffix && !settings->output)
+    const bool makes_file = !(converter->keeps && converter->keeps(settings)) &&
+                            !(converter->splits && converter->splits(settings));
+    if (converter->suffix && !settings->output && makes_file)
         return "several recordings have no default output; name one with -o FILE";
     return NULL;
 }

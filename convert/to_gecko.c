@@ -1,29 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
+#include "convert/filters/sanitize.h"
+#include "convert/sharing/share.h"
 #include "convert/viewer/links.h"
+#include "convert/viewer/show.h"
+#include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+#include "formats/model/aggregate.h"
+
+#include <stdlib.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_SANITIZE,
+    OPTION_UPLOAD,
+    OPTION_DELETE,
+    OPTION_LINK_FOR,
+    OPTION_SERVER,
+    OPTION_MAX_UPLOAD,
+    OPTION_TIMEOUT,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
 };
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
-    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but print the address and start no browser" },
-    { OPTION_VIEW, 0, "view", "VIEW", 0, "open the viewer with my-code|gil|gc|imports|flame" },
-    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0, "use the viewer at URL (https://profiler.firefox.com)" },
+    { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
+    { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
+      "use a viewer of your own: http://127.0.0.1:4242\n"
+      "(https://profiler.firefox.com)" },
+    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
+    { OPTION_UPLOAD, 0, "upload", NULL, 0,
+      "send the profile to the profile store, where\n"
+      "everybody who has the link sees it; print the link" },
+    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
+    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
+    { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
+    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
+    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
+    { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
+      "show instructions: as subcategories, or with =frames\n"
+      "as a frame at the leaf of each stack" },
+    { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
+      "put the text of source files into the profile, to see\n"
+      "samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a public\n"
+      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
     { 0 },
 };
 
 /* The values of this program's own options. */
 struct wanted {
+    struct gecko_style style;
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
+    bool sanitize;
+    bool limits; /* --server, --max-upload or --timeout was given */
+    struct share_wishes share;
 };
+
+/* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size from 1 byte to a terabyte. */
+static bool parse_size(const char *text, uint64_t *bytes)
+{
+    char *end;
+    const size_t digits = strspn(text, "0123456789.");
+    const double number = strtod(text, &end);
+    const char *const units = "kmg", *const unit = *end ? strchr(units, *end | 0x20) : NULL;
+    double size = number;
+    for (const char *u = units; unit && u <= unit; u++)
+        size *= 1000;
+    if (digits == 0 || end != text + digits || (*end && (!unit || end[1])) || !(size >= 1 && size <= 1e12))
+        return false;
+    *bytes = (uint64_t)size;
+    return true;
+}
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
@@ -38,42 +108,251 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_SANITIZE:
+        return wanted->sanitize = true;
+    case OPTION_UPLOAD:
+        return wanted->share.upload = true;
+    case OPTION_DELETE:
+        wanted->share.delete_link = value;
+        return *value != '\0';
+    case OPTION_LINK_FOR:
+        wanted->share.link_for = value;
+        return *value != '\0';
+    case OPTION_SERVER:
+        wanted->share.server = value;
+        return wanted->limits = true;
+    case OPTION_MAX_UPLOAD:
+        wanted->limits = true;
+        return parse_size(value, &wanted->share.limit_bytes);
+    case OPTION_TIMEOUT:
+        wanted->limits = true;
+        return arguments_parse_time(value, &wanted->share.timeout_ns) && wanted->share.timeout_ns > 0;
+    case OPTION_OPCODES:
+        settings->opcodes = true;
+        wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
+        return !value || strcmp(value, "frames") == 0;
+    case OPTION_EMBED_SOURCES:
+        return wanted->style.embed_sources = true;
+    case OPTION_PATH_MAP:
+        return source_folders_add_map(&wanted->style.path_maps, value);
+    case OPTION_SOURCE_REPO:
+        return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_FULL_PATHS:
+        return wanted->style.full_paths = true;
+    case OPTION_WEIGHT:
+        return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
     }
     return false;
+}
+
+/* What the options say of sharing. */
+static struct share_wishes wishes_of(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    struct share_wishes wishes = wanted->share;
+    wishes.program = "pyreel-gecko";
+    wishes.quiet = settings->quiet;
+    wishes.sanitized = wanted->sanitize;
+    wishes.view = wanted->view;
+    wishes.viewer = wanted->viewer;
+    return wishes;
+}
+
+static bool ends_in_gz(const char *path)
+{
+    return strlen(path) > 3 && strcmp(path + strlen(path) - 3, ".gz") == 0;
+}
+
+/* Why the options of sharing cannot be used together; NULL: they can. */
+static const char *sharing_problem(const struct settings *settings)
+{
+    static struct fault why;
+    const struct wanted *wanted = settings->wanted;
+    const struct share_wishes wishes = wishes_of(settings);
+    const bool alone = wishes.delete_link || wishes.link_for;
+    if (wishes.upload + (wishes.delete_link != NULL) + (wishes.link_for != NULL) + (wanted->open || wanted->serve) > 1)
+        return "--upload, --delete, --link-for and --open (or --serve) are for one thing each; name one of them";
+    if (alone && settings->inputs_count > 0)
+        return "--delete and --link-for take no recording";
+    if (wanted->limits && !wishes.upload && !wishes.delete_link)
+        return "--server, --max-upload and --timeout are for --upload and --delete; name one of them";
+    if (wishes.upload && settings->output && !ends_in_gz(settings->output))
+        return "the store takes gzip'd profiles; name a FILE.gz with -o, or leave out -o to write no file";
+    return share_check(&wishes, &why) ? NULL : why.text;
 }
 
 static const char *problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
-    const bool shows = wanted->open || wanted->serve;
-    if (wanted->view && !shows)
-        return "--view chooses how --open or --serve show the profile; name one of them";
-    if (wanted->viewer && !shows)
-        return "--profiler-url chooses the viewer of --open and --serve; name one of them";
+    const bool shows = wanted->open || wanted->serve, links = shows || wanted->share.upload || wanted->share.link_for;
+    if (wanted->view && !links)
+        return "--view chooses how --open, --serve and links show the profile; name --open, --serve, --upload or "
+               "--link-for";
+    if (wanted->viewer && !links)
+        return "--profiler-url chooses the viewer of --open, --serve and links; name --open, --serve, --upload or "
+               "--link-for";
     if (shows && settings->output && output_is_standard(settings->output))
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
-    return NULL;
+    return sharing_problem(settings);
 }
+
+static bool without_input(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return wanted->share.delete_link || wanted->share.link_for;
+}
+
+static int before(const struct settings *settings)
+{
+    const struct share_wishes wishes = wishes_of(settings);
+    return share_first(&wishes);
+}
+
+/* Whether the profile is sent while it is made, and no file is written. */
+static bool streams(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return wanted->share.upload && !settings->output;
+}
+
+static bool keeps(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return (wanted->open || wanted->serve) && !settings->output;
+}
+
+struct to_gecko {
+    struct conversion *conversion;
+    const struct wanted *wanted;
+    struct gecko *gecko;
+};
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
-    return gecko_start(&conversion->tables, &conversion->output, style);
+    struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->wanted = conversion->settings.wanted;
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    struct gecko_style style = to->wanted->style;
+    style.leaves_out = by_state || settings->selection.threads;
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
+    return to;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
-    return gecko_take(self, event, why);
+    struct to_gecko *to = self;
+    return gecko_take(to->gecko, event, why);
+}
+
+/* What links say of the finished profile. `threads` has room for GECKO_SELECTED_MOST. */
+static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *threads)
+{
+    return (struct link_profile){ .threads = threads,
+                                  .threads_count = gecko_selected_threads(to->gecko, threads),
+                                  .own_code = gecko_own_code_category() };
+}
+
+/* With --strict a recording that is not whole is not shared. */
+static bool check_sharing(const struct to_gecko *to, struct fault *why)
+{
+    const struct conversion *conversion = to->conversion;
+    const bool whole = conversion->report.complete && conversion->report.damage.blocks == 0 && !conversion->tables.cut;
+    return whole || !conversion->settings.strict ||
+           fault(why, "%s is damaged or incomplete, so --strict uploads nothing", conversion->settings.input);
+}
+
+/* Sends the profile while it is made. */
+static bool stream(struct to_gecko *to, struct fault *why)
+{
+    struct conversion *conversion = to->conversion;
+    const struct share_wishes wishes = wishes_of(&conversion->settings);
+    struct share *share = check_sharing(to, why)
+                              ? share_begin(&wishes, &conversion->tables, (struct disclosed_sources){ 0 },
+                                            &conversion->output, why)
+                              : NULL;
+    if (!share)
+        return false;
+    if (!gecko_finish(to->gecko, why)) {
+        share_cut(share, &conversion->output);
+        return false;
+    }
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, threads);
+    return share_end(share, &conversion->output, &profile, why);
+}
+
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
+}
+
+static void take_recording(void *self, const struct tables *recording, struct text name)
+{
+    struct to_gecko *to = self;
+    gecko_take_recording(to->gecko, recording, name);
 }
 
 static bool finish(void *self, struct fault *why)
 {
-    return gecko_finish(self, why);
+    struct to_gecko *to = self;
+    if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
+                     aggregate_reason(SUM_CPU_NS));
+    if (to->wanted->sanitize)
+        sanitize_tables(&to->conversion->tables);
+    return streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
+}
+
+/* Shows the profile, the file `fd`. */
+static bool show(const struct to_gecko *to, int fd, struct fault *why)
+{
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct shown shown = {
+        .program = to->conversion->converter->name,
+        .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
+        .view = to->wanted->view,
+        .profile = link_profile_of(to, threads),
+        .fd = fd,
+        .browser = to->wanted->open,
+        .quiet = to->conversion->settings.quiet,
+    };
+    return show_profile(&shown, why);
+}
+
+/* Sends the profile, the file at `path`. */
+static bool send_file(const struct to_gecko *to, const char *path, struct fault *why)
+{
+    uint32_t threads[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, threads);
+    const struct share_wishes wishes = wishes_of(&to->conversion->settings);
+    return check_sharing(to, why) &&
+           share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
+}
+
+static bool after(void *self, const char *path, struct fault *why)
+{
+    const struct to_gecko *to = self;
+    if (to->wanted->share.upload)
+        return streams(&to->conversion->settings) || send_file(to, path, why);
+    if (!to->wanted->open && !to->wanted->serve)
+        return true;
+    if (!path)
+        return show(to, to->conversion->kept_fd, why);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool good = fd >= 0 ? show(to, fd, why) : fault(why, "cannot read %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return good;
 }
 
 static void drop(void *self)
 {
-    gecko_drop(self);
+    struct to_gecko *to = self;
+    gecko_drop(to->gecko);
+    free(to);
 }
 
 /* A profile begins with its libraries. */
@@ -88,15 +367,23 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .recognises = recognises,
     .packing = PACKING_BY_NAME,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
+    .without_input = without_input,
+    .before = before,
+    .splits = streams,
+    .keeps = keeps,
+    .places_cpu = true,
     .start = start,
     .take = take,
+    .take_placed = take_placed,
+    .take_recording = take_recording,
     .finish = finish,
+    .after = after,
     .drop = drop,
 };
 

@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#define PROCESSORS_MOST 4096
+
 /* The name of the processor, from /proc/cpuinfo on x86. Empty on other architectures. */
 static struct text processor_name(void)
 {
@@ -28,6 +30,34 @@ static struct text processor_name(void)
     return name;
 }
 
+/* The first number in a small file; -1: there is none. */
+static long number_in(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    long number = -1;
+    if (file && fscanf(file, "%ld", &number) != 1)
+        number = -1;
+    if (file)
+        fclose(file);
+    return number;
+}
+
+/* Counts the processors that are the first of their core. Processors that are switched off have no core. 0: the kernel
+ * does not say. */
+static uint32_t count_cores(uint32_t processors)
+{
+    const long configured = sysconf(_SC_NPROCESSORS_CONF);
+    uint32_t cores = 0;
+    if (number_in("/sys/devices/system/cpu/smt/active") == 0)
+        return processors; /* no core has two */
+    for (long i = 0; i < configured && i < PROCESSORS_MOST; i++) {
+        char path[96];
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%ld/topology/thread_siblings_list", i);
+        cores += number_in(path) == i;
+    }
+    return cores;
+}
+
 void host_describe(struct recording *recording)
 {
     struct utsname system;
@@ -39,6 +69,7 @@ void host_describe(struct recording *recording)
     recording->processor = processor_name();
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     recording->processors = processors > 0 ? (uint32_t)processors : 0;
+    recording->cores = count_cores(recording->processors);
     if (sysinfo(&memory) == 0)
         recording->memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
 }

@@ -5,7 +5,7 @@
 
 #include "formats/model/event.h"
 
-/* Fills the fields host, kernel, machine, processor, processors and memory. host_forget() frees the texts. */
+/* Fills the fields host, kernel, machine, processor, processors, cores and memory. host_forget() frees the texts. */
 void host_describe(struct recording *recording);
 
 /* Frees the texts that host_describe() made. */

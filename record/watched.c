@@ -339,6 +339,7 @@ static void emit_process(struct watched *w)
     const struct text executable = procfs_executable(w->pid);
     const struct text command = procfs_command(w->pid);
     const struct text folder = procfs_folder(w->pid);
+    const struct runtime_build *build = &w->target.runtime.build;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS,
                                              .process = { .number = w->number,
                                                           .pid = (uint32_t)w->pid,
@@ -346,7 +347,9 @@ static void emit_process(struct watched *w)
                                                           .python_version = w->target.runtime.layout.version,
                                                           .executable = executable,
                                                           .command = command,
-                                                          .folder = folder } });
+                                                          .folder = folder,
+                                                          .build = build->bits,
+                                                          .build_id = text_of(build->id) } });
     text_free(executable);
     text_free(command);
     text_free(folder);
@@ -364,9 +367,9 @@ void watched_attach(struct watched *w)
         exact_open(&w->exact, &w->thread_list, options->raise);
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
+    meter_open(&w->meter, w->pid);
     thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
     w->program_name = procfs_thread_name(w->pid, w->pid);
-    meter_open(&w->meter, w->pid);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;

@@ -188,6 +188,8 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
+    if (thread_list_collects(&w->thread_list, member))
+        sample->collection = w->target.interpreters[member->interpreter].collection;
     if (w->options->async) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);

@@ -44,9 +44,13 @@ static size_t scheme_size(const char *url)
     return strncasecmp(url, "http://", 7) == 0 ? 7 : 0;
 }
 
+#define PLACE_MOST 255 /* bytes of a host and a port */
+
 /* Whether a host and perhaps a port stand here: profiler.example.org, 127.0.0.1:4242, [::1]:4242. */
 static bool is_place(const char *place, size_t size)
 {
+    if (size > PLACE_MOST)
+        return false;
     const char *const end = place + size;
     const char *at = place;
     if (size && *at == '[') {

@@ -158,6 +158,14 @@ bool output_is_standard(const char *path)
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
+static void begin(struct output *output, bool gzip)
+{
+    output->open = true;
+    output->buffer = alloc_zeroed(OUTPUT_BUFFER + OUTPUT_ROOM, 1);
+    if (gzip)
+        start_gzip(output);
+}
+
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why)
 {
     *output = (struct output){ .path = path, .fd = STDOUT_FILENO };
@@ -168,11 +176,14 @@ bool output_open(struct output *output, const char *path, bool gzip, struct faul
         release(output);
         return false;
     }
-    output->open = true;
-    output->buffer = alloc_zeroed(OUTPUT_BUFFER + OUTPUT_ROOM, 1);
-    if (gzip)
-        start_gzip(output);
+    begin(output, gzip);
     return true;
+}
+
+void output_open_fd(struct output *output, int fd, const char *name, bool gzip)
+{
+    *output = (struct output){ .path = name, .fd = fd };
+    begin(output, gzip);
 }
 
 /* The bytes behind OUTPUT_BUFFER move to the front. They are few. */

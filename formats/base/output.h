@@ -36,6 +36,10 @@ bool output_is_standard(const char *path);
  * reason in `why` when the file cannot be made. */
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why);
 
+/* Starts a file that is open already, which gets no other name and is no standard output. The output owns `fd` and
+ * closes the file descriptor. Messages call the file `name`, which must live as long as `output`. */
+void output_open_fd(struct output *output, int fd, const char *name, bool gzip);
+
 #define OUTPUT_BUFFER ((size_t)256 << 10) /* bytes per write() */
 #define OUTPUT_ROOM   ((size_t)64)        /* free bytes that the buffer always has */
 

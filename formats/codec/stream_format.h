@@ -63,6 +63,7 @@ enum stream_note {
     NOTE_TASK_TOTALS,
     NOTE_MEASURE,
     NOTE_PROCESS_TOTALS, /* in SUMMARY */
+    NOTE_THREAD_COLLECTION,
     NOTE_TASK_WAITER,
 };
 

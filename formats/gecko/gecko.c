@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
     gecko->tables = tables;
     gecko->json.to = output;
-    gecko->opcodes.shown = style.opcodes;
+    gecko->style = style;
     return gecko;
 }
 
@@ -50,7 +51,7 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 {
     if (ns != gecko->tick_ns || gecko->tick_units == 0) {
         gecko->tick_ns = ns;
-        gecko->tick_units = ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+        gecko->tick_units = gecko_in_units(gecko, ns);
     }
     return gecko->tick_units;
 }
@@ -58,8 +59,6 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
-    if (gecko->unit_ns == 0)
-        choose_unit(gecko);
     const uint32_t host = gecko_tasks_host(gecko, sample->thread);
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread;
@@ -75,8 +74,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
         thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
-    gecko_opcodes_take(gecko, sample->stack);
-    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
+    const uint32_t code = gecko_leaves_code(gecko, thread, sample);
+    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
@@ -85,7 +84,6 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
         return;
     struct gecko_thread *thread = &gecko->threads[number];
     spool_settle(&gecko->spool, &thread->samples);
-    spool_settle(&gecko->spool, &thread->cpu);
     spool_settle(&gecko->spool, &thread->states);
     spool_settle(&gecko->spool, &thread->tasks);
     spool_settle(&gecko->spool, &thread->weights);
@@ -93,17 +91,38 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
+    if (gecko->unit_ns == 0)
+        choose_unit(gecko);
+    gecko_counters_take(gecko, event);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        gecko_status_take_tick(gecko);
+        gecko_overhead_take_tick(&gecko->overhead, event->tick_ns);
+    else if (event->kind == EVENT_MEASURE)
+        gecko_overhead_take_measure(&gecko->overhead, &event->measure);
     else if (event->kind == EVENT_LEFT_OUT)
         gecko_status_take_left_out(gecko, &event->left_out);
-    else if (event->kind == EVENT_FAILED)
-        gecko_status_take_failed(gecko, &event->failed);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why)
+{
+    gecko_cpu_take(gecko, event);
+    if (event->kind == EVENT_SAMPLE)
+        gecko_counters_take_placed(gecko, &event->sample);
+    return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+bool gecko_knows_cpu(const struct gecko *gecko)
+{
+    return gecko->cpu_known;
+}
+
+void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
+{
+    gecko_extra_add(&gecko->extra, recording, name);
 }
 
 /* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
@@ -111,15 +130,18 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
-    gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko_rows_make(gecko);
+    gecko_sources_find(gecko);
     gecko_lines_make(gecko);
-    gecko_opcodes_settle(gecko);
+    gecko_leaves_settle(gecko);
+    gecko_embedding_start(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
     gecko_threads_emit(gecko);
     gecko_tables_emit(gecko);
-    emit_literal(json, "counters", "[]");
+    gecko_counters_emit(gecko);
+    gecko_overhead_emit(gecko);
     gecko_meta_emit(gecko);
     emit_close(json, '}');
     output_bytes(json->to, "\n", 1);
@@ -128,13 +150,18 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
 }
 
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
+{
+    return &gecko->embedding.done;
+}
+
 void gecko_drop(struct gecko *gecko)
 {
     if (!gecko)
         return;
     for (size_t i = 0; i < gecko->threads_room; i++) {
         spool_drop(&gecko->threads[i].samples);
-        spool_drop(&gecko->threads[i].cpu);
+        gecko_cpu_drop(&gecko->threads[i]);
         spool_drop(&gecko->threads[i].states);
         spool_drop(&gecko->threads[i].tasks);
         spool_drop(&gecko->threads[i].weights);
@@ -143,8 +170,15 @@ void gecko_drop(struct gecko *gecko)
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
     gecko_opcodes_free(&gecko->opcodes);
+    gecko_leaves_free(&gecko->leaves);
+    gecko_categories_free(&gecko->categories);
+    gecko_rows_free(&gecko->rows);
+    gecko_counters_free(&gecko->counters);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
+    gecko_embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
+    gecko_overhead_free(&gecko->overhead);
+    gecko_extra_free(&gecko->extra);
     free(gecko);
 }

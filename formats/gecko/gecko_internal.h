@@ -4,62 +4,42 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_counters.h"
+#include "formats/gecko/gecko_extra.h"
+#include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
+#include "formats/gecko/gecko_overhead.h"
+#include "formats/gecko/gecko_rows.h"
+#include "formats/gecko/gecko_sources.h"
 #include "formats/intern/intern.h"
-#include "formats/model/paths.h"
-
-/* Rows of meta.categories. The subcategory of a Python function is the origin of its file (formats/model/paths.h). A
- * function always has the same subcategory, because the viewer greys a call tree node whose samples differ. There is no
- * category "Idle": a stack is the same whether its thread waits or runs; CPU times and markers show the difference. */
-enum gecko_category {
-    CATEGORY_OTHER,
-    CATEGORY_PYTHON,
-    CATEGORY_NATIVE,
-    CATEGORY_GC,
-    CATEGORY_TASK,        /* frames of asyncio tasks */
-    CATEGORY_INSTRUCTION, /* exists only when instructions are shown */
-};
-
-/* A source file. */
-struct gecko_source {
-    uint32_t file; /* string */
-    enum origin origin;
-    uint32_t package; /* package of the file, from 1; 0: the program itself */
-};
-
-/* The files of all functions, and their packages. `= {0}` is empty. */
-struct gecko_sources {
-    uint32_t *by_file; /* by string: index of the source in `rows` + 1 */
-    struct gecko_source *rows;
-    size_t count, room;
-    struct text *packages; /* names by number, [0] unused; they point into strings of the tables */
-    size_t packages_room;
-    struct intern package_numbers;
-};
-
-/* Collects the files of all functions. */
-void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
-void gecko_sources_free(struct gecko_sources *sources);
 
 /* The states of a thread that markers show. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
+struct gecko_sum {
+    uint64_t ns, units;
+};
+
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
-    struct spool_column samples;
-    struct spool_column cpu;     /* per sample: CPU time so far; .stack is CPU_BLANK when it is unknown */
+    struct spool_column samples; /* .stack is a code (gecko_leaves.h) */
+    struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum cell_kind */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
-    struct spool_column weights; /* per sample: total time in ns that all samples so far stand for; .stack is unused */
+    struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
     uint64_t first;              /* time of the first sample */
-    uint64_t cpu_from;           /* number of samples before the first one with a CPU time */
-    uint64_t weights_from; /* number of samples before the first one that stands for a time other than the interval */
-    uint64_t stands_ns;    /* how long the latest sample stands for; 0: an interval */
-    uint64_t cpu_ns;       /* CPU time so far */
-    uint64_t tick;         /* tick of the last look at the thread */
-    uint32_t seen;         /* set of all states so far */
-    bool shared;           /* the thread has the samples of many tasks */
+    uint64_t cpu_from;           /* number of placements before the first one in the column */
+    uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
+    uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
+    struct gecko_sum cpu_sum;    /* CPU time that was placed on samples so far */
+    struct gecko_sum late_sum;   /* ... and behind the last sample */
+    uint64_t placed;             /* number of placements */
+    struct gecko_late *late;     /* CPU time that was placed behind the last sample */
+    size_t late_count, late_room;
+    uint32_t seen; /* set of all states so far */
+    bool left_out; /* the mode left out ticks since the last sample */
+    bool shared;   /* the thread has the samples of many tasks */
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
@@ -72,45 +52,28 @@ struct gecko_tasks {
     bool any;       /* some sample's thread ran a task */
 };
 
-/* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all
- * rows of the tables. */
+/* An instruction that is the leaf of some stack. */
 struct gecko_opcode {
     uint32_t instruction, base; /* strings */
-    size_t name;                /* string: [LOAD_ATTR_SLOT] */
-    uint32_t subcategory;
+    size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
-/* A stack of the tables plus the instruction of its leaf. It has a row in the table of stacks, behind all rows of the
- * tables. */
-struct gecko_leaf {
-    uint32_t stack, opcode;
-};
-
-#define GECKO_BASES 250 /* number of subcategories; the viewer allows 256 */
-
-/* `= {0}` is empty and shows no instructions. */
+/* `= {0}` is empty. */
 struct gecko_opcodes {
-    bool shown;
-    struct intern_pairs numbers; /* (instruction, base) -> row + 1 */
+    struct intern_pairs numbers; /* (instruction, base) -> row + 1, of instructions that are frames */
     struct gecko_opcode *rows;
     size_t rows_room;
-    uint32_t *leaf_of; /* by stack: index in `leaves` + 1 */
-    size_t leaf_of_room;
-    struct gecko_leaf *leaves;
-    size_t leaves_count, leaves_room;
-    uint32_t bases[GECKO_BASES]; /* strings, in the order of the subcategories behind "Other" */
-    uint32_t bases_count;
+    uint8_t *subcategories; /* by frame, when instructions are subcategories */
 };
 
 struct gecko {
     const struct tables *tables;
+    struct gecko_style style;
     struct json_emitter json;
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
-    uint64_t tick;                /* number of the open tick; a tick in which no thread could be read gets no number */
-    bool blind;                   /* no thread could be read in the open tick */
     bool cpu_known;               /* some samples have CPU times */
     bool weighted;                /* some samples stand for a time other than the interval */
     uint32_t seen;                /* set of the states of all threads */
@@ -119,14 +82,26 @@ struct gecko {
     size_t threads_room;
     uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
     struct gecko_tasks tasks;
+    struct gecko_counters counters;
     struct gecko_opcodes opcodes;
+    struct gecko_overhead overhead;
+    struct gecko_extra extra;
+    struct gecko_leaves leaves;
+    struct gecko_categories categories;
 
     /* Made at the end. */
+    struct gecko_tables rows;
     struct gecko_sources sources;
-    struct intern strings; /* further strings, behind the strings of the tables and the packages' names */
+    struct gecko_embedding embedding;
+    struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
 };
 
+/* A time in units, rounded. */
+static inline uint64_t gecko_in_units(const struct gecko *gecko, uint64_t ns)
+{
+    return ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+}
 /* Counts how often each key was seen. `= {0}` is empty. */
 struct gecko_again {
     struct intern keys;
@@ -155,27 +130,19 @@ struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
  * thread->samples. */
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
 
-/* Takes ticks that the mode left out: their CPU time counts for the thread's next sample. */
+/* Takes ticks that the mode left out: the thread's states in them are unknown. */
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
 
-/* Takes a thread that could not be read: the tick does not end its states. */
-void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
-
-/* Ends a tick. */
-void gecko_status_take_tick(struct gecko *gecko);
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
-/* Whether some sample of the recording has a CPU time. */
-bool gecko_status_has_cpu(const struct gecko *gecko);
-/* Writes the CPU times of a thread's samples, as cells of the open column. */
-void gecko_status_emit_cpu(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
-/* Whether the samples of the profile stand for different times. */
+/* Whether the samples of the profile have weights, and weightType says what they are. */
 bool gecko_weights_differ(const struct gecko *gecko);
-/* Writes the times that the samples of a thread stand for, as cells of the open column. */
-void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
+/* Writes the weights of a thread's samples: the times that they stand for. For other weights than
+ * GECKO_WEIGHT_CPU. */
+void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* The thread or entry on whose line the samples of `thread` are: itself, or an entry whose line is shared. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
@@ -187,19 +154,20 @@ void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const st
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
 void gecko_tasks_free(struct gecko_tasks *tasks);
 
-/* Takes the stack of a sample, whose leaf may have an instruction. */
-void gecko_opcodes_take(struct gecko *gecko, uint32_t stack);
-/* Names the instruction frames. Call it after the last sample. */
+/* Whether the stack's leaf has an instruction that is shown as a frame. */
+bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack);
+/* Makes the labels of the instructions. */
 void gecko_opcodes_settle(struct gecko *gecko);
-/* The row of the stack with its leaf's instruction; the row of the stack itself when there is no instruction or none is
- * shown. */
-uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack);
+/* The label of the instruction at the leaf of a stack. */
+size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack);
+/* The subcategory of a frame by its instruction; 0 when instructions are no subcategories. */
+uint32_t gecko_opcodes_subcategory(const struct gecko *gecko, uint32_t frame);
 void gecko_opcodes_free(struct gecko_opcodes *opcodes);
 
 /* A marker: an interval on a thread's line, and the stack of the sample with which it begins. */
 struct gecko_marker {
     uint64_t start, end;
-    uint32_t stack;
+    uint32_t stack;   /* code (gecko_leaves.h) */
     uint32_t subject; /* the state, the task, the frame */
 };
 
@@ -252,7 +220,7 @@ json_t *gecko_markers_schemas(const struct gecko *gecko);
 uint32_t gecko_state_markers_of(uint32_t status);
 /* The name of the total time of a state; NULL: the total is not shown. */
 const char *gecko_state_markers_total(enum gecko_state state);
-/* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
+/* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
 /* Writes the list of threads with their samples. */

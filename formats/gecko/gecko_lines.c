@@ -136,7 +136,8 @@ static struct text first_function(const struct gecko *gecko, uint32_t thread)
 {
     const struct tables *tables = gecko->tables;
     struct text name = { 0 }, rest;
-    for (uint32_t stack = gecko_samples(gecko, thread)->last.stack; stack; stack = tables->stacks[stack].caller) {
+    for (uint32_t stack = gecko_leaves_stack(gecko_samples(gecko, thread)->last.stack); stack;
+         stack = tables->stacks[stack].caller) {
         const uint32_t function = tables->frames[tables->stacks[stack].frame].function;
         const struct text file = tables_function_file(tables, function);
         if (file.size && paths_origin(file, &rest) != ORIGIN_LIBRARY)
@@ -358,4 +359,23 @@ json_t *gecko_lines_selected(const struct gecko *gecko)
     json_t *selected = json_pack("[I]", (json_int_t)ranked[0].index);
     free(ranked);
     return selected;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
+{
+    json_t *selected = gecko_lines_selected(gecko);
+    size_t count = json_array_size(selected);
+    if (count > GECKO_SELECTED_MOST)
+        count = GECKO_SELECTED_MOST;
+    for (size_t i = 0; i < count; i++)
+        threads[i] = (uint32_t)json_integer_value(json_array_get(selected, i));
+    qsort(threads, count, sizeof(*threads), by_number);
+    json_decref(selected);
+    return count;
 }

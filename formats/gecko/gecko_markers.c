@@ -36,20 +36,21 @@ void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *
     emit_own(&gecko->json, "color", color);
 }
 
-/* The name (a string) of the function at the leaf of a stack; string 0 is "no Python frames" in the profile. */
-static uint32_t leaf_name(const struct tables *tables, uint32_t stack)
+/* The name (a string) of the innermost function of a stack; string 0 is "no Python frames" in the profile. */
+static size_t leaf_name(const struct gecko *gecko, uint32_t code)
 {
-    const uint32_t frame = stack ? tables->stacks[stack].frame : 0;
-    return frame ? tables->functions[tables->frames[frame].function].name : 0;
+    const uint32_t stack = gecko_leaves_stack(code);
+    const uint32_t frame = stack ? gecko->tables->stacks[stack].frame : 0;
+    return frame ? gecko_sources_function_name(gecko, gecko->tables->frames[frame].function) : 0;
 }
 
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
 {
     struct json_emitter *json = &gecko->json;
-    emit_integer(json, "function", leaf_name(gecko->tables, marker->stack));
+    emit_integer(json, "function", (int64_t)leaf_name(gecko, marker->stack));
     emit_open(json, "cause", '{');
     emit_decimal(json, "time", marker->start, gecko->digits);
-    emit_integer(json, "stack", marker->stack);
+    emit_integer(json, "stack", gecko_leaves_row(gecko, gecko_leaves_bare(marker->stack)));
     emit_close(json, '}');
 }
 

@@ -2,76 +2,38 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_extra.h"
 #include "formats/model/exactness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const struct category {
-    const char *name, *color;
-    const char *subcategories[5]; /* "Other" is always first */
-} categories[] = {
-    /* The viewer needs a grey category for call tree nodes whose samples differ. */
-    [CATEGORY_OTHER] = { "Other", "grey", { "Other" } },
-    [CATEGORY_PYTHON] = { "Python",
-                          "yellow",
-                          { [ORIGIN_UNKNOWN] = "Other",
-                            [ORIGIN_PROGRAM] = "Program",
-                            [ORIGIN_LIBRARY] = "Standard library",
-                            [ORIGIN_PACKAGE] = "Packages" } },
-    [CATEGORY_NATIVE] = { "Native", "blue", { "Other" } },
-    [CATEGORY_GC] = { "GC", "orange", { "Other" } },
-    [CATEGORY_TASK] = { "Asyncio", "purple", { "Other" } },
-    [CATEGORY_INSTRUCTION] = { "Instructions", "lightblue", { "Other" } },
-};
-
-static json_t *text_value(struct text text)
+/* The programs of the profile: "app.py", "app.py and 2 more". */
+static char *programs(const struct gecko *gecko)
 {
-    return json_stringn(text.size ? text.bytes : "", text.size);
-}
-
-static json_t *category_value(const struct category *category)
-{
-    json_t *subcategories = json_array();
-    for (const char *const *name = category->subcategories; *name; name++)
-        json_array_append_new(subcategories, json_string(*name));
-    return json_pack("{s:s, s:s, s:o}", "name", category->name, "color", category->color, "subcategories",
-                     subcategories);
-}
-
-/* Adds the base instructions as subcategories. So the viewer can group a function's instructions by the instruction
- * that they specialise. */
-static void add_bases(json_t *category, const struct gecko *gecko)
-{
-    json_t *subcategories = json_object_get(category, "subcategories");
-    for (uint32_t i = 0; i < gecko->opcodes.bases_count; i++)
-        json_array_append_new(subcategories, text_value(tables_string(gecko->tables, gecko->opcodes.bases[i])));
-}
-
-static json_t *category_values(const struct gecko *gecko)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < countof(categories); i++) {
-        if (i == CATEGORY_INSTRUCTION && !gecko->opcodes.shown)
-            continue;
-        json_array_append_new(all, category_value(&categories[i]));
-        if (i == CATEGORY_INSTRUCTION)
-            add_bases(json_array_get(all, i), gecko);
-    }
+    const struct gecko_lines *lines = &gecko->lines;
+    const char *title = lines->processes[lines->processes_count > 1].title;
+    const size_t more = lines->processes_count > 2 ? lines->processes_count - 2 : 0;
+    char *all = NULL;
+    if (more == 0 || asprintf(&all, "%s and %zu more", title, more) < 0)
+        return alloc_copy(title, strlen(title));
     return all;
 }
 
-/* Writes the product. The viewer's title is the product and the digits at the end of `misc`; from 3.15.0rc1 it would
- * show only the 1. */
-static void emit_product(struct json_emitter *json, uint32_t version_hex)
+/* Writes the product: "app.py – Python". The viewer's title is the product and the digits at the end of `misc`; from
+ * 3.15.0rc1 it would show only the 1. */
+static void emit_product(struct gecko *gecko, uint32_t version_hex)
 {
+    struct json_emitter *json = &gecko->json;
     char version[32], value[48];
     event_python_version_text(version, version_hex);
     const bool plain = strspn(version, "0123456789.") == strlen(version);
     snprintf(value, sizeof(value), plain ? "rv:%s" : "Python %s", version);
-    const char *const misc = plain && version_hex ? value : "";
-    emit_value(json, "product", json_string(plain ? "Python" : value));
-    emit_value(json, "misc", json_string(misc));
+    char *title = programs(gecko);
+    emit_value(json, "product", json_sprintf("%s \xE2\x80\x93 %s", title, plain ? "Python" : value));
+    emit_value(json, "misc", json_string(plain && version_hex ? value : ""));
+    free(title);
 }
 
 /* The end of the window with which the viewer opens. The last samples and the markers need their full widths. */
@@ -122,92 +84,6 @@ static void emit_platform(struct gecko *gecko)
         emit_integer(json, "mainMemory", (int64_t)recording->memory_bytes);
 }
 
-static json_t *row(const char *label, const char *format, json_t *value)
-{
-    return json_pack("{s:s, s:s, s:o}", "label", label, "format", format, "value", value);
-}
-
-static void add_text(json_t *rows, const char *label, struct text text)
-{
-    if (text.size)
-        json_array_append_new(rows, row(label, "string", text_value(text)));
-}
-
-static void add_string(json_t *rows, const char *label, const char *string)
-{
-    add_text(rows, label, text_of(string));
-}
-
-static void add_count(json_t *rows, const char *label, uint64_t count)
-{
-    json_array_append_new(rows, row(label, "integer", json_integer((json_int_t)count)));
-}
-
-/* Adds a duration. The viewer formats it; the value is in milliseconds. */
-static void add_duration(json_t *rows, const char *label, uint64_t ns)
-{
-    json_array_append_new(rows, row(label, "duration", json_integer((json_int_t)((ns + 500000) / 1000000))));
-}
-
-/* Adds the exactness of the recording, if the recorder counted it. */
-static void add_exactness(json_t *rows, const struct tables *tables)
-{
-    const struct exactness exactness = exactness_of(tables);
-    char room[EXACTNESS_ROOM];
-    if (exactness.has_left_out)
-        add_string(rows, "Rate", exactness_rate(room, &exactness));
-    add_string(rows, "Exactness", exactness_share(room, &exactness));
-}
-
-/* Adds the total time of each state over all threads, as far as it is known. */
-static void add_states(json_t *rows, const struct gecko *gecko)
-{
-    for (enum gecko_state state = 0; state < STATES; state++)
-        if (gecko_state_markers_total(state) && gecko->seen & 1u << state)
-            add_duration(rows, gecko_state_markers_total(state), gecko->state_units[state] * gecko->unit_ns);
-    uint64_t cpu_ns = 0;
-    for (size_t i = 1; i < gecko->tables->threads_count; i++)
-        cpu_ns += gecko->tables->threads[i].cpu_ns;
-    if (gecko->cpu_known)
-        add_duration(rows, "CPU time", cpu_ns);
-}
-
-static json_t *ending(const struct tables *tables)
-{
-    if (!tables->end.reason && tables->recording.no_end_reason && !tables->cut)
-        return json_string("complete: it does not say what ended it");
-    if (!tables->end.reason)
-        return json_string("cut off: the recorder did not come to its end");
-    const char *how_much = tables->end.reason == END_UNWRITTEN ? "cut off" : "complete";
-    return json_sprintf("%s: %s", how_much, event_end_reason_text(tables->end.reason));
-}
-
-/* Our rows under "show more" in the viewer. */
-static json_t *extra_values(const struct gecko *gecko)
-{
-    const struct tables *tables = gecko->tables;
-    const struct recording *recording = &tables->recording;
-    json_t *rows = json_array();
-    json_array_append_new(rows, row("Recording", "string", ending(tables)));
-    add_text(rows, "Mode", recording->mode);
-    add_text(rows, "Threads", recording->threads_option);
-    add_count(rows, "Samples", tables->samples);
-    add_count(rows, "Ticks", tables->ticks);
-    add_count(rows, "Missed ticks", tables->missed);
-    add_count(rows, "Failed samples", tables->failed);
-    add_count(rows, "Lost samples", tables->missing);
-    add_exactness(rows, tables);
-    if (tables->left_out)
-        add_count(rows, "Left out by the mode", tables->left_out);
-    add_states(rows, gecko);
-    if (tables->tasks_count > 1)
-        add_count(rows, "Asyncio tasks", tables->tasks_count - 1);
-    add_text(rows, "Host", recording->host);
-    add_text(rows, "Kernel", recording->kernel);
-    add_text(rows, "Recorded with", recording->command);
-    return json_pack("[{s:s, s:o}]", "label", "Sampling", "entries", rows);
-}
-
 /* The constant members of meta. Most of them hide parts of the viewer that are for Firefox and for native code. */
 static const struct fixed {
     const char *key, *json;
@@ -224,6 +100,29 @@ static const struct fixed {
     { "keepProfileThreadOrder", "true" },
 };
 
+/* Adds "1000 Hz asked" if the value is known. */
+static void add_feature(json_t *features, double value, int digits, const char *what)
+{
+    if (value > 0)
+        json_array_append_new(features, json_sprintf("%.*f %s", digits, value, what));
+}
+
+/* How the recording was made, which Profile Info lists. The viewer wants the size of a buffer: there is none. */
+static json_t *configuration(const struct tables *tables)
+{
+    const struct recording *recording = &tables->recording;
+    const struct exactness exactness = exactness_of(tables);
+    json_t *features = json_array();
+    if (recording->mode.size)
+        json_array_append_new(features, json_pack("s+%", "mode ", recording->mode.bytes, recording->mode.size));
+    add_feature(features, exactness.asked_hz, 0, "Hz asked");
+    add_feature(features, exactness.reached_hz, 0, "Hz reached");
+    add_feature(features, exactness.exact_percent, 1, "% of samples exact");
+    json_array_append_new(features, json_string(recording->attached ? "attached" : "started by the recorder"));
+    const struct text threads = recording->threads_option.size ? recording->threads_option : TEXT("all");
+    return json_pack("{s:o, s:[s%], s:i}", "features", features, "threads", threads.bytes, threads.size, "capacity", 0);
+}
+
 void gecko_meta_emit(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
@@ -231,7 +130,7 @@ void gecko_meta_emit(struct gecko *gecko)
     const struct text version = gecko->tables->recording.pyreel_version;
     emit_open(json, "meta", '{');
     emit_times(gecko);
-    emit_product(json, process->python_version);
+    emit_product(gecko, process->python_version);
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
@@ -242,7 +141,8 @@ void gecko_meta_emit(struct gecko *gecko)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
     emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
-    emit_value(json, "categories", category_values(gecko));
-    emit_value(json, "extra", extra_values(gecko));
+    emit_value(json, "categories", gecko_categories_list(gecko));
+    emit_value(json, "configuration", configuration(gecko->tables));
+    emit_value(json, "extra", gecko_extra_values(gecko));
     emit_close(json, '}');
 }

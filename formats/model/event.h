@@ -56,12 +56,20 @@ struct recording {
     uint64_t interval_ns;
     uint64_t time_unit_ns; /* times in the file are multiples of this */
     uint64_t memory_bytes;
-    uint32_t processors;
-    uint32_t attached;  /* 1: to a running process, 0: it started one */
-    uint32_t weighted;  /* 1: a sample may stand for a time other than the interval */
-    uint64_t from_ns;   /* never in a file: everything before this time is left out */
-    bool no_end_reason; /* never in a stream: the format has no place for the reason of the end, so an end without a
-                         * reason is no sign of a cut */
+    uint32_t processors; /* logical ones; 0: not known, as below */
+    uint32_t cores;      /* physical ones */
+    uint32_t attached;   /* 1: to a running process, 0: it started one */
+    uint32_t weighted;   /* 1: a sample may stand for a time other than the interval */
+    uint64_t from_ns;    /* never in a file: everything before this time is left out */
+    bool no_end_reason;  /* never in a stream: the format has no place for the reason of the end, so an end without a
+                          * reason is no sign of a cut */
+};
+
+/* What kind of build a CPython is. */
+enum build {
+    BUILD_KNOWN = 1 << 0,         /* the bits below are known */
+    BUILD_FREE_THREADED = 1 << 1, /* it has no global lock */
+    BUILD_DEBUG = 1 << 2,         /* it checks itself (Py_DEBUG), and is slower for it */
 };
 
 struct process {
@@ -71,7 +79,10 @@ struct process {
     uint32_t python_version; /* PY_VERSION_HEX, 0x030f02f0 is 3.15.2 */
     struct text executable;
     struct text command;
-    struct text folder; /* working folder */
+    struct text folder;   /* working folder */
+    uint32_t build;       /* bits of enum build; 0: not known */
+    struct text build_id; /* of the program or library that has the CPython, in hexadecimal digits; empty: none, or not
+                           * known */
 };
 
 /* Where a process comes from, when several recordings are merged. */
@@ -169,6 +180,9 @@ struct sample {
     bool fresh;       /* the recorder did not look at the thread in the tick before the run, because the thread did not
                        * exist or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
     uint64_t wall_ns; /* filled by tables_take(): the part of the thread's life that the run stands for, see wall.h */
+    uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
+                          * the generation is not known. Of the samples of one collection the last one counts: a sample
+                          * at its very beginning may have the generation before it is settled */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */

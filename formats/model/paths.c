@@ -54,19 +54,19 @@ void paths_find(struct paths *paths, const struct tables *tables)
     }
 }
 
-/* The length of the packages folder's name, with the slashes around it, at the start of `path`; 0 when `path` starts
- * with another name. */
+/* The length of the packages folder's name, with the slash behind it, at the start of `path`; 0 when `path` starts with
+ * another name. */
 static size_t packages_name(struct text path)
 {
-    const struct text name = TEXT("/site-packages/");
-    return text_begins(path, name) || text_begins(path, TEXT("/dist-packages/")) ? name.size : 0;
+    const struct text name = TEXT("site-packages/");
+    return text_begins(path, name) || text_begins(path, TEXT("dist-packages/")) ? name.size : 0;
 }
 
-/* The length of the standard library's name at the start of `path`: /lib/python3.N/. Some systems write lib64, and
+/* The length of the standard library's name at the start of `path`: lib/python3.N/. Some systems write lib64, and
  * free-threaded builds python3.Nt. 0 when `path` starts with another name. */
 static size_t library_name(struct text path)
 {
-    const struct text lib = TEXT("/lib"), python = TEXT("/python3.");
+    const struct text lib = TEXT("lib"), python = TEXT("/python3.");
     if (!text_begins(path, lib))
         return 0;
     struct text rest = behind(path, lib.size);
@@ -86,7 +86,7 @@ static struct text behind_last(struct text file, size_t (*name)(struct text path
 {
     for (size_t i = file.size; i-- > 0;) {
         const struct text path = behind(file, i);
-        const size_t size = path.bytes[0] == '/' ? name(path) : 0;
+        const size_t size = i == 0 || file.bytes[i - 1] == '/' ? name(path) : 0;
         if (size)
             return behind(path, size);
     }

@@ -89,6 +89,7 @@ static bool take_process(struct tables *tables, const struct process *given, str
     process->executable = text_copy(given->executable);
     process->command = text_copy(given->command);
     process->folder = text_copy(given->folder);
+    process->build_id = text_copy(given->build_id);
     return true;
 }
 
@@ -553,6 +554,7 @@ void tables_free(struct tables *tables)
         drop(&tables->processes[i].process.executable);
         drop(&tables->processes[i].process.command);
         drop(&tables->processes[i].process.folder);
+        drop(&tables->processes[i].process.build_id);
         drop(&tables->processes[i].recording);
     }
     for (size_t i = 0; i < tables->threads_count; i++) {

@@ -8,8 +8,8 @@
 
 struct field {
     uint32_t number;
-    enum { TEXT_FIELD, NUMBER_FIELD } holds;
-    size_t offset, size; /* of the struct member that holds the field */
+    enum { TEXT_FIELD, NUMBER_FIELD, OPTIONAL_NUMBER_FIELD } holds; /* optional: not written when it is 0 */
+    size_t offset, size;                                            /* of the struct member that holds the field */
 };
 
 #define FIELD(number, holds, type, member)                                                                             \
@@ -34,7 +34,8 @@ static const struct field recording_fields[] = {
     FIELD(14, NUMBER_FIELD, struct recording, processors),
     FIELD(15, TEXT_FIELD, struct recording, processor),
     FIELD(16, NUMBER_FIELD, struct recording, memory_bytes),
-    FIELD(18, NUMBER_FIELD, struct recording, weighted), /* the last field; not written when it is 0 */
+    FIELD(18, OPTIONAL_NUMBER_FIELD, struct recording, weighted),
+    FIELD(19, OPTIONAL_NUMBER_FIELD, struct recording, cores),
 };
 
 /* The fields of END as numbers: the members of struct end have other types and units. */
@@ -73,7 +74,8 @@ static void put_fields(struct bytes *to, const struct field *fields, size_t coun
         }
         uint64_t value = 0; /* little-endian: a smaller member fills the low bytes */
         memcpy(&value, member, field->size);
-        stream_fields_put_number(to, field->number, value);
+        if (value || field->holds == NUMBER_FIELD)
+            stream_fields_put_number(to, field->number, value);
     }
 }
 
@@ -106,7 +108,7 @@ static bool take_fields(struct cursor from, const struct field *fields, size_t c
 
 void stream_fields_put_recording(struct bytes *to, const struct recording *recording)
 {
-    put_fields(to, recording_fields, countof(recording_fields) - !recording->weighted, recording);
+    put_fields(to, recording_fields, countof(recording_fields), recording);
 }
 
 bool stream_fields_take_recording(struct cursor from, struct recording *recording)

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-enum { HELD_TASK, HELD };
+enum { HELD_TASK, HELD_COLLECTION, HELD };
 
 /* One row each. */
 static const struct {
@@ -24,6 +24,7 @@ static const struct {
     bool task;     /* the value is the number of a task, which must be defined before */
 } stream_held[HELD] = {
     [HELD_TASK] = { NOTE_THREAD_TASK, offsetof(struct sample, task), true },
+    [HELD_COLLECTION] = { NOTE_THREAD_COLLECTION, offsetof(struct sample, collection), false },
 };
 
 /* One attribute of a thread. `= {0}`: no block has said anything. */

@@ -112,6 +112,10 @@ static void put_process(struct writing *w, const struct event *event)
     put_text(w->to, process->executable);
     put_text(w->to, process->command);
     put_text(w->to, process->folder);
+    if (!process->build && process->build_id.size == 0)
+        return;
+    put_number(w->to, process->build);
+    put_text(w->to, process->build_id);
 }
 
 static void take_process(struct reading *r, struct event *event)
@@ -124,6 +128,10 @@ static void take_process(struct reading *r, struct event *event)
     process->executable = take_text(&r->from);
     process->command = take_text(&r->from);
     process->folder = take_text(&r->from);
+    if (r->from.bad || cursor_left(&r->from) == 0)
+        return; /* nothing is known of the build */
+    process->build = take_number32(&r->from);
+    process->build_id = take_text(&r->from);
 }
 
 static void put_thread(struct writing *w, const struct event *event)

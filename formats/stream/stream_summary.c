@@ -80,6 +80,30 @@ static void put_thread(struct bytes *to, const struct stream_summary *summary, c
     stream_records_put_numbers_note(to, NOTE_THREAD_TOTALS, numbers, countof(numbers));
 }
 
+/* Amounts are MEASURE_UNKNOWN, or multiples of the unit. Unknown is 0. */
+static uint64_t plus_1(uint64_t amount, uint64_t unit)
+{
+    return amount == MEASURE_UNKNOWN ? 0 : amount / unit + 1;
+}
+
+static void put_measures(struct bytes *to, const struct stream_summary *summary, const struct process_row *row)
+{
+    const struct measures *sums = &row->measures;
+    const uint64_t numbers[] = {
+        row->process.number,
+        sums->count,
+        sums->latest.time_ns / summary->unit_ns,
+        plus_1(sums->latest.resident_bytes, MEASURE_PAGE),
+        plus_1(sums->most_resident_bytes, MEASURE_PAGE),
+        plus_1(sums->first_cpu_ns, summary->unit_ns),
+        plus_1(sums->latest.cpu_ns, summary->unit_ns),
+        plus_1(sums->first_recorder_cpu_ns, summary->unit_ns),
+        plus_1(sums->latest.recorder_cpu_ns, summary->unit_ns),
+    };
+    if (sums->count)
+        stream_records_put_numbers_note(to, NOTE_PROCESS_TOTALS, numbers, countof(numbers));
+}
+
 void stream_summary_put(struct bytes *to, const struct stream_summary *summary, const struct tables *tables)
 {
     stream_records_put_numbers_note(to, NOTE_RECORDING_ID, (const uint64_t[]){ summary->recording_id }, 1);
@@ -88,6 +112,7 @@ void stream_summary_put(struct bytes *to, const struct stream_summary *summary, 
         const struct process_row *row = &tables->processes[i];
         put_event(to, summary, &(struct event){ .kind = EVENT_PROCESS, .process = row->process });
         put_end(to, summary, EVENT_PROCESS_END, row->process.number, row->end_ns);
+        put_measures(to, summary, row);
     }
     for (size_t i = 1; i < tables->tasks_count; i++)
         put_event(to, summary, &(struct event){ .kind = EVENT_TASK, .task = tables->tasks[i].task });
@@ -170,6 +195,38 @@ static bool take_thread_totals(const struct taking *t, struct cursor fields)
     return good && !fields.bad;
 }
 
+/* Takes an amount that may be unknown. An amount above the largest one turns the cursor bad. */
+static uint64_t take_plus_1(struct cursor *fields, uint64_t unit)
+{
+    const uint64_t plus_1 = take_number(fields);
+    if (plus_1 == 0)
+        return MEASURE_UNKNOWN;
+    fields->bad |= plus_1 > UINT64_MAX / unit;
+    return fields->bad ? MEASURE_UNKNOWN : (plus_1 - 1) * unit;
+}
+
+static bool take_process_totals(const struct taking *t, struct cursor fields)
+{
+    const uint64_t unit_ns = t->summary->unit_ns;
+    const uint32_t number = take_number32(&fields);
+    if (number == 0 || number >= t->tables->processes_count)
+        return false;
+    struct measures *sums = &t->tables->processes[number].measures;
+    sums->latest.process = number;
+    sums->count = take_number(&fields);
+    const uint64_t time_units = take_number(&fields);
+    sums->latest.resident_bytes = take_plus_1(&fields, MEASURE_PAGE);
+    sums->most_resident_bytes = take_plus_1(&fields, MEASURE_PAGE);
+    sums->first_cpu_ns = take_plus_1(&fields, unit_ns);
+    sums->latest.cpu_ns = take_plus_1(&fields, unit_ns);
+    sums->first_recorder_cpu_ns = take_plus_1(&fields, unit_ns);
+    sums->latest.recorder_cpu_ns = take_plus_1(&fields, unit_ns);
+    if (fields.bad || sums->count == 0 || time_units > UINT64_MAX / unit_ns)
+        return false;
+    sums->latest.time_ns = time_units * unit_ns;
+    return true;
+}
+
 static bool take_task_totals(const struct taking *t, struct cursor fields)
 {
     const uint32_t number = take_number32(&fields);
@@ -209,6 +266,8 @@ static bool take_note(struct taking *t, uint64_t note, struct cursor fields)
         return take_thread_totals(t, fields);
     case NOTE_TASK_TOTALS:
         return take_task_totals(t, fields);
+    case NOTE_PROCESS_TOTALS:
+        return take_process_totals(t, fields);
     case NOTE_PROCESS:
     case NOTE_PROCESS_END:
     case NOTE_TASK:

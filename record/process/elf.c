@@ -12,6 +12,7 @@
 #define DYNAMIC_LIMIT  256        /* entries */
 #define CHAIN_LIMIT    (1u << 16) /* symbols looked at in one hash bucket */
 #define NAME_LIMIT     64
+#define NOTES_LIMIT    1024 /* bytes of a segment of notes that are searched */
 
 /* The tables that the dynamic section of an image names, as addresses in the process. */
 struct dynamic {
@@ -29,6 +30,16 @@ static bool is_elf64(const Elf64_Ehdr *header)
     return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
            header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_phentsize == sizeof(Elf64_Phdr) &&
            header->e_phnum > 0 && header->e_phnum <= SEGMENTS_LIMIT;
+}
+
+/* Reads the segments of an image. Returns how many there are; 0: this is no such image. */
+static size_t read_segments(struct remote *remote, uint64_t base, Elf64_Phdr segments[SEGMENTS_LIMIT])
+{
+    Elf64_Ehdr header;
+    if (!read_at(remote, base, &header, sizeof(header)) || !is_elf64(&header) ||
+        !read_at(remote, base + header.e_phoff, segments, header.e_phnum * sizeof(*segments)))
+        return 0;
+    return header.e_phnum;
 }
 
 /* Finds the bias from the segment that has the start of the file, which is mapped at `base`. */
@@ -71,13 +82,11 @@ static bool read_dynamic(struct remote *remote, uint64_t address, size_t size, s
 
 static bool find_dynamic(struct remote *remote, uint64_t base, struct dynamic *dynamic)
 {
-    Elf64_Ehdr header;
     Elf64_Phdr segments[SEGMENTS_LIMIT];
-    if (!read_at(remote, base, &header, sizeof(header)) || !is_elf64(&header) ||
-        !read_at(remote, base + header.e_phoff, segments, header.e_phnum * sizeof(*segments)) ||
-        !find_bias(segments, header.e_phnum, base, &dynamic->bias))
+    const size_t count = read_segments(remote, base, segments);
+    if (!find_bias(segments, count, base, &dynamic->bias))
         return false;
-    for (size_t i = 0; i < header.e_phnum; i++)
+    for (size_t i = 0; i < count; i++)
         if (segments[i].p_type == PT_DYNAMIC)
             return read_dynamic(remote, segments[i].p_vaddr + dynamic->bias, segments[i].p_memsz, dynamic);
     return false;
@@ -133,6 +142,58 @@ uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name)
         first < head[1])
         return 0;
     return search_bucket(remote, &dynamic, chains + ((uint64_t)first - head[1]) * sizeof(first), first, name);
+}
+
+/* ---- the build id ---- */
+
+static size_t padded(size_t size)
+{
+    return (size + 3) & ~(size_t)3;
+}
+
+/* Searches the notes of a segment: each is a head, a name and a description, the last two padded. */
+static size_t search_notes(const unsigned char *notes, size_t size, unsigned char id[ELF_BUILD_ID_MAX])
+{
+    Elf64_Nhdr head;
+    for (size_t at = 0; size - at >= sizeof(head);) {
+        memcpy(&head, notes + at, sizeof(head));
+        at += sizeof(head);
+        if (head.n_namesz > size - at || padded(head.n_namesz) > size - at)
+            return 0;
+        const unsigned char *name = notes + at;
+        at += padded(head.n_namesz);
+        if (head.n_descsz > size - at)
+            return 0;
+        const bool wanted = head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof(ELF_NOTE_GNU) &&
+                            memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0;
+        if (wanted && head.n_descsz <= ELF_BUILD_ID_MAX) {
+            memcpy(id, notes + at, head.n_descsz);
+            return head.n_descsz;
+        }
+        if (padded(head.n_descsz) > size - at)
+            return 0;
+        at += padded(head.n_descsz);
+    }
+    return 0;
+}
+
+size_t elf_build_id(struct remote *remote, uint64_t base, unsigned char id[ELF_BUILD_ID_MAX])
+{
+    Elf64_Phdr segments[SEGMENTS_LIMIT];
+    const size_t count = read_segments(remote, base, segments);
+    uint64_t bias;
+    if (!find_bias(segments, count, base, &bias))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned char notes[NOTES_LIMIT];
+        const size_t size = segments[i].p_memsz < sizeof(notes) ? segments[i].p_memsz : sizeof(notes);
+        if (segments[i].p_type != PT_NOTE || !read_at(remote, segments[i].p_vaddr + bias, notes, size))
+            continue;
+        const size_t found = search_notes(notes, size, id);
+        if (found)
+            return found;
+    }
+    return 0;
 }
 
 /* ---- files ---- */

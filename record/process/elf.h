@@ -15,4 +15,10 @@ uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name);
  * such symbol and `section` is not NULL, returns the start of the section of that name. */
 uint64_t elf_file_symbol(int fd, uint64_t base, const char *name, const char *section);
 
+#define ELF_BUILD_ID_MAX 32 /* bytes; linkers write 8, 16 or 20 */
+
+/* Reads the build id of the ELF image that starts at `base` in the process: the note that the linker wrote. Returns the
+ * number of its bytes; 0: the image has none. */
+size_t elf_build_id(struct remote *remote, uint64_t base, unsigned char id[ELF_BUILD_ID_MAX]);
+
 #endif

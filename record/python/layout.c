@@ -168,7 +168,15 @@ static const struct fact free_threaded_facts[] = {
 };
 static const struct fact locked_facts[] = {
     { AT(thread_attachment), EACH(0, 0, 0, 0, 0) },
+    /* struct _gc_runtime_state: generations, until 3.13 generation0, permanent_generation, generation_stats (since 3.15
+     * a pointer), collecting. Until 3.13 the distance of the array depends on the build, so the address is used. */
+    { AT(gc_generations_before), EACH(0, 0, 0, 168, 104) },
+    { AT(gc_generations_address_before), EACH(104, 104, 104, 0, 0) },
 };
+
+/* The first release of each version whose collector has three generations. Earlier ones of 3.13 to 3.15 collect in
+ * increments. */
+static const uint32_t generations_since[VERSIONS] = EACH(0, 0, 0x030d00c3, 0x030e05f0, 0x030f00c1);
 
 static void set_member(struct layout *layout, size_t member, uint32_t value)
 {
@@ -243,13 +251,14 @@ static void complete(struct layout *l)
                               l->code_copies, l->code_flags };
     l->code_size = largest(code, countof(code)) + 8;
 
+    const bool generations = l->gc_generations_before || l->gc_generations_address_before;
     const uint32_t last = l->interpreter_threads_head; /* replaces an offset of a member that is not kept */
     const uint32_t starts[] = { l->interpreter_id,
                                 l->interpreter_next,
                                 l->interpreter_threads_head,
                                 l->interpreter_code_generation ? l->interpreter_code_generation : last,
                                 l->interpreter_own_gil ? l->interpreter_own_gil : last,
-                                l->interpreter_gc + l->gc_collecting };
+                                l->interpreter_gc + (generations ? 0 : l->gc_collecting) };
     const uint32_t ends[] = { l->interpreter_id + 8,
                               l->interpreter_next + 8,
                               l->interpreter_threads_head + 8,
@@ -270,6 +279,16 @@ static void complete(struct layout *l)
     l->string_hash = l->string_length + 8; /* PyASCIIObject: length, hash, state */
     l->string_compact += l->string_ascii;
     l->type_basic_size = l->type_name + 8;
+}
+
+/* Forgets the generations if the collector of the version has none, or the table says that there is no room for them.
+ */
+static void check_generations(struct layout *l, unsigned column)
+{
+    if (l->version >= generations_since[column] && l->gc_collecting >= l->gc_generations_before &&
+        l->gc_collecting >= l->gc_generations_address_before)
+        return;
+    l->gc_generations_before = l->gc_generations_address_before = 0;
 }
 
 static bool is_free_threaded(const void *published, size_t size)
@@ -308,6 +327,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
         load_facts(layout, free_threaded_facts, countof(free_threaded_facts), column);
     else
         load_facts(layout, locked_facts, countof(locked_facts), column);
+    check_generations(layout, column);
     layout->opcodes = opcodes_effects_of(minor);
     layout->opcode_names = opcodes_names_of(minor);
     complete(layout);

@@ -52,6 +52,10 @@ struct layout {
     uint32_t interpreter_gc;                      /* struct _gc_runtime_state; offsets in it: */
     uint32_t gc_collecting;                       /* int: a collection runs */
     uint32_t gc_frame;                            /* address of the frame that started it; 0: not kept */
+    /* Of a collector with three generations: how many bytes in front of gc_collecting the array of generations is, or
+     * the address of the array. At most one is not 0. Both are 0 where it is not known which generation is collected.
+     */
+    uint32_t gc_generations_before, gc_generations_address_before;
     /* The global lock. 3.11: the runtime contains the lock. Later: interpreter_gil is a pointer to the lock, which the
      * same interpreter contains (interpreter_own_gil) or the main one. runtime_gil and interpreter_own_gil are the
      * offsets of the lock's word last_holder. Behind a lock of the runtime is the address of the thread state that runs
@@ -148,6 +152,11 @@ enum attachment {
  * _PyCodeArray of cpython/code.h: the number of copies, then the address of each. Copy 0 is the one in the code object.
  */
 #define LAYOUT_COPIES_FIRST 8 /* offset of the first address in the array */
+
+/* struct gc_generation: a list head of two words, int threshold, int count. */
+#define LAYOUT_GENERATION_SIZE  24
+#define LAYOUT_GENERATION_COUNT 20 /* offset of the count */
+#define LAYOUT_GENERATIONS      3
 
 /* Whether the LAYOUT_PUBLISHED_HEAD bytes at the start of a _PyRuntime begin a published table. *version: the version
  * that the table states, as PY_VERSION_HEX. */

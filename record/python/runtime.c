@@ -2,7 +2,6 @@
 #include "record/python/runtime.h"
 
 #include "formats/model/event.h"
-#include "record/process/elf.h"
 #include "record/process/procfs.h"
 
 #include <ctype.h>
@@ -61,6 +60,27 @@ static uint32_t find_version(struct search *search, const unsigned char *head)
     return 0;
 }
 
+/* Notes what build the CPython is. Only a debug build has the function that complains of a wrong reference count; that
+ * it has none is known only if the image exports its symbols. */
+static void describe_build(struct runtime *runtime, const struct search *search)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct runtime_build *build = &runtime->build;
+    unsigned char id[ELF_BUILD_ID_MAX];
+    const size_t size = elf_build_id(search->remote, search->image->address, id);
+    for (size_t i = 0; i < size; i++) {
+        build->id[2 * i] = digits[id[i] >> 4];
+        build->id[2 * i + 1] = digits[id[i] & 15];
+    }
+    if (!elf_symbol(search->remote, search->image->address, "_PyRuntime"))
+        return;
+    build->bits = BUILD_KNOWN;
+    if (runtime->layout.free_threaded)
+        build->bits |= BUILD_FREE_THREADED;
+    if (elf_symbol(search->remote, search->image->address, "_Py_NegativeRefcount"))
+        build->bits |= BUILD_DEBUG;
+}
+
 static enum runtime_state try_image(struct runtime *runtime, struct search *search, const struct images *images,
                                     struct fault *why)
 {
@@ -83,7 +103,10 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     uint64_t head;
     if (remote_read(search->remote, at, &head, sizeof(head)) != REMOTE_READ)
         return RUNTIME_NONE;
-    return head ? RUNTIME_READY : RUNTIME_STARTING;
+    if (!head)
+        return RUNTIME_STARTING;
+    describe_build(runtime, search);
+    return RUNTIME_READY;
 }
 
 /* The offset of a thread's rseq area from its thread pointer; 0: there is none. glibc states it in two variables of its

@@ -4,13 +4,21 @@
 #ifndef PYREEL_RECORD_PYTHON_RUNTIME_H
 #define PYREEL_RECORD_PYTHON_RUNTIME_H
 
+#include "record/process/elf.h"
 #include "record/process/remote.h"
 #include "record/python/layout.h"
+
+/* What is known of the build of a CPython. */
+struct runtime_build {
+    uint32_t bits;                     /* of enum build (formats/model/event.h); 0: not known */
+    char id[2 * ELF_BUILD_ID_MAX + 1]; /* the build id of its program or library, in hexadecimal digits */
+};
 
 struct runtime {
     uint64_t address; /* of _PyRuntime */
     struct layout layout;
     int64_t rseq; /* offset of a thread's rseq area from its thread pointer (glibc 2.35 and later); 0: there is none */
+    struct runtime_build build;
 };
 
 enum runtime_state {

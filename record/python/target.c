@@ -249,6 +249,44 @@ bool target_came_after(const struct target *target, size_t piece, size_t good)
     return false;
 }
 
+/* The offset of the array of generations in the interpreter; 0: not known. */
+static uint64_t generations_at(const struct target *target, const struct interpreter *interpreter)
+{
+    const struct layout *l = &target->runtime.layout;
+    const uint64_t collecting_at = l->interpreter_gc + l->gc_collecting;
+    if (l->gc_generations_before)
+        return collecting_at - l->gc_generations_before;
+    if (!l->gc_generations_address_before)
+        return 0;
+    const uint64_t address_at = collecting_at - l->gc_generations_address_before;
+    const uint64_t at = member(target, interpreter, (uint32_t)address_at) - interpreter->address;
+    const uint64_t most = address_at - LAYOUT_GENERATIONS * LAYOUT_GENERATION_SIZE;
+    return at >= l->interpreter_gc && at <= most ? at : 0;
+}
+
+/* The count of a generation is how often the younger one was collected since its own collection; a collection begins
+ * with clearing the counts of its own generation and of the younger ones, and adding one to that of the next. So the
+ * collected generation is the oldest one that all counts up to it say:
+ *
+ *     counts of 1 and 2     collected
+ *     1 or more, any        0
+ *     0, 1 or more          1
+ *     0, 0                  2
+ *
+ * The count of generation 0 says nothing: what finalizers allocate counts again. */
+static uint32_t collection_of(const struct target *target, const struct interpreter *interpreter)
+{
+    const uint64_t at = interpreter->collecting ? generations_at(target, interpreter) : 0;
+    if (at == 0)
+        return 0;
+    uint32_t generation = 1;
+    while (generation < LAYOUT_GENERATIONS &&
+           (uint32_t)member(target, interpreter,
+                            (uint32_t)at + generation * LAYOUT_GENERATION_SIZE + LAYOUT_GENERATION_COUNT) == 0)
+        generation++;
+    return generation;
+}
+
 bool target_check(struct target *target)
 {
     const struct layout *l = &target->runtime.layout;
@@ -261,6 +299,7 @@ bool target_check(struct target *target)
                 member(target, interpreter, l->interpreter_id) == interpreter->id;
         interpreter->generation = generation_of(target, interpreter);
         interpreter->collecting = (uint32_t)member(target, interpreter, l->interpreter_gc + l->gc_collecting) != 0;
+        interpreter->collection = collection_of(target, interpreter);
         interpreter->gc_frame = l->gc_frame ? member(target, interpreter, l->interpreter_gc + l->gc_frame) : 0;
         const struct gil before = interpreter->gil;
         interpreter->gil = gil_of(target, interpreter);

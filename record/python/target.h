@@ -23,8 +23,9 @@ struct interpreter {
                               hands; 0: not kept */
     uint64_t gil_at;       /* address of the lock's word last_holder; 0: not known */
     struct gil gil;
-    bool collecting;                             /* a garbage collection runs */
-    uint64_t gc_frame;                           /* address of the frame that started the collection; 0: not known */
+    bool collecting;     /* a garbage collection runs */
+    uint32_t collection; /* the generation that is collected, plus 1; 0: none is, or it is not known */
+    uint64_t gc_frame;   /* address of the frame that started the collection; 0: not known */
     unsigned char bytes[LAYOUT_INTERPRETER_MAX]; /* as last read */
     unsigned char copies_generation[4];          /* a word as last read, which lies far from the rest */
 };

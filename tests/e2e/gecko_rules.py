@@ -69,11 +69,12 @@ FIELD_KINDS = {
     **dict.fromkeys(["duration", "time", "seconds", "milliseconds", "microseconds", "nanoseconds", "bytes", "percentage",
                      "integer", "decimal", "pid", "tid"], "number"),
 }
-MOST_MARKERS, MARKERS_SHARE, FEW_BYTES = 20_000, 0.05, 64 * 1024  # a share of a small file says nothing
+MOST_MARKERS, MARKERS_SHARE = 20_000, 0.05
+FEW_BYTES = {False: 16 * 1024, True: 512 * 1024}  # in any file, of states and of tasks: tasks stand for tracks
 COUNTER_POINTS = 4000
 COUNTER_DISPLAY = {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label", "tooltipRows"}
 
-OVERHEADS = ["counters", "expiredMarkerCleaning", "locking", "overhead", "threads"]
+OVERHEADS = ["counters", "expiredMarkerCleaning", "locking", "threads"]
 STATISTICS = {f"{which}{what}" for which in ("max", "min", "mean")
               for what in ("Cleaning", "Counter", "Interval", "Lockings", "Overhead", "Thread")}
 STATISTICS |= {"overheadDurations", "overheadPercentage", "profiledDuration", "samplingCount"}
@@ -99,9 +100,9 @@ def are_numbers(cells):
     return set(map(type, cells)) <= {int, float} and all(map(math.isfinite, cells))
 
 
-def first_back(cells):
+def first_back(cells, rises=operator.lt):
     """The index of the first cell that is not above the one before; None when they rise all the way."""
-    rises = map(operator.lt, cells, itertools.islice(cells, 1, None))
+    rises = map(rises, cells, itertools.islice(cells, 1, None))
     return next((i for i, rise in enumerate(rises, 1) if not rise), None)
 
 
@@ -196,7 +197,7 @@ class Rules:
         self.expect(max(labels.values()) == 1, f"meta.extra has the sections {sorted(labels.elements())}")
         for entry in itertools.chain.from_iterable(section["entries"] for section in sections):
             value = entry["value"]
-            good = is_text(entry["label"]) and isinstance(value, EXTRA_VALUES.get(entry["format"], ()))
+            good = is_text(entry["label"]) and entry["label"] and isinstance(value, EXTRA_VALUES.get(entry["format"], ()))
             good = good and not isinstance(value, bool) and (is_text(value) if isinstance(value, str) else is_number(value))
             self.expect(good, f"extra row {entry!r}")
 
@@ -357,7 +358,7 @@ class Rules:
         for i, thread in enumerate(threads):
             where = f"thread {i}"
             self.check_identity(where, thread)
-            self.check_samples(where, thread.get("samples", {}))
+            self.check_samples(where, thread.get("samples", {}), shared=thread.get("name") == "other tasks")
             self.check_life(where, thread)
             self.check_cpu(where, thread.get("samples", {}))
             self.check_delays(where, thread.get("samples", {}))
@@ -381,7 +382,8 @@ class Rules:
             good = until is None or (is_number(until) and until >= since)
             self.expect(good, f"{where}: {end} is {until!r}, {start} is {since!r}")
 
-    def check_samples(self, where, samples):
+    def check_samples(self, where, samples, shared):
+        """`shared`: samples of many tasks, which may have been at one time."""
         length = samples.get("length")
         for column in ("stack", "time"):
             cells = samples.get(column, [])
@@ -393,7 +395,7 @@ class Rules:
             self.expect(False, f"{where}: a sample has stack {samples['stack'][bad]!r} of {self.size_of('stackTable')}")
         times = samples["time"]
         if self.expect(are_numbers(times), f"{where}: a time is not a number"):
-            back = first_back(times)
+            back = first_back(times, operator.le if shared else operator.lt)
             what = "" if back is None else f"the time {times[back]} after {times[back - 1]}"
             self.expect(back is None, f"{where}: sample {back} has {what}")
             end = self.meta["profilingEndTime"]
@@ -406,7 +408,7 @@ class Rules:
             return
         kind = "samples" if weight is None else "tracing-ms"
         self.expect(samples.get("weightType") == kind, f"{where}: weightType is {samples.get('weightType')!r}")
-        self.expect(are_numbers(weight or []) and min(weight or [1]) > 0, f"{where}: a weight is not above 0")
+        self.expect(are_numbers(weight or []) and min(weight or [0]) >= 0, f"{where}: a weight is below 0")
 
     def check_life(self, where, thread):
         """A thread has samples only while it lives: the viewer shades the rest of its track."""
@@ -506,10 +508,14 @@ class Rules:
             return
         count = sum(thread["markers"]["length"] for thread in self.profile["threads"])
         self.expect(count <= MOST_MARKERS, f"{count} markers are more than {MOST_MARKERS}")
-        size = sum(bytes_of(thread["markers"]) for thread in self.profile["threads"])
-        if size > FEW_BYTES:
-            whole = self.size or bytes_of(self.profile)
-            self.expect(size <= MARKERS_SHARE * whole, f"markers take {size} bytes of {whole}")
+        data = [data for thread in self.profile["threads"] for data in thread["markers"]["data"]]
+        columns = sum(bytes_of(thread["markers"]) for thread in self.profile["threads"]) - bytes_of(data)
+        for tasks, few in FEW_BYTES.items():
+            mine = [one for one in data if self.may_overlap(one) == tasks]
+            size = bytes_of(mine) + columns * len(mine) / max(len(data), 1)
+            if size > few:
+                whole = self.size or bytes_of(self.profile)
+                self.expect(size <= MARKERS_SHARE * whole, f"markers{' of tasks' * tasks} take {size:.0f} bytes of {whole}")
 
     # ---- counters ----
 

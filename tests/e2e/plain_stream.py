@@ -8,7 +8,8 @@ Frame = collections.namedtuple("Frame", "function file line end_line column end_
 MAGIC, SYNC, BLOCK_HEAD = b"\x89pyreel\n", b"\xf5prB", 24
 HEADER, EVENTS = 1, 2
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
-STRING, FUNCTION, FRAME, THREAD, STATUS, STANDS = 1, 2, 3, 6, 11, 16
+STRING, FUNCTION, FRAME, THREAD, STATUS, STANDS, MEASURE, THREAD_COLLECTION = 1, 2, 3, 6, 11, 16, 20, 22
+Measure = collections.namedtuple("Measure", "process time_ns resident_bytes cpu_ns recorder_cpu_ns")
 
 
 def number(value):
@@ -17,6 +18,10 @@ def number(value):
         out.append(value & 127 | 128)
         value >>= 7
     return bytes(out) + bytes([value])
+
+
+def signed(value):
+    return value >> 1 ^ -(value & 1)
 
 
 class Bytes:
@@ -34,8 +39,7 @@ class Bytes:
                 return value
 
     def signed(self):
-        value = self.number()
-        return value >> 1 ^ -(value & 1)
+        return signed(self.number())
 
     def bytes(self):
         size = self.number()
@@ -91,19 +95,19 @@ def whole_size(data):
 class Recording:
     """stacks: Counter of the samples with each stack, a tuple of Frames, root first; frames: all that were defined;
     times: Counter of the nanoseconds that the samples of each thread stand for; tids: thread -> tid;
-    looks: Counter of the ticks with each set of (thread, status)."""
+    looks: Counter of the ticks with each set of (thread, status); measures: the Measures, None for what is not known;
+    collections: (time in ns, generation) of each tick in which a thread collects garbage of a known generation."""
 
     def __init__(self, path):
         self.strings, self.functions, self.frames = {0: ""}, {}, {}
         self.stacks, self.times, self.looks = collections.Counter(), collections.Counter(), collections.Counter()
-        self.tids = {}
+        self.tids, self.measures, self.collections = {}, [], []
         with open(path, "rb") as file:
             data = file.read()
         for kind, payload in blocks(data):
             if kind == HEADER:
                 self.header = dict(self.fields(payload))
             if kind == EVENTS:
-                payload.number()  # the base
                 self.read(payload)
         self.stacks = collections.Counter({tuple(self.frames[n] for n in s): c for s, c in self.stacks.items()})
         self.frames = list(self.frames.values())
@@ -116,13 +120,23 @@ class Recording:
     def read(self, payload):
         threads, failed = {}, set()  # those that are sampled
         statuses = {}
-        stands = Bytes(self.header[8]).number()  # an interval
+        stands = interval = Bytes(self.header[8]).number()
+        unit = Bytes(self.header[9]).number()
+        time = payload.number()  # in units, of the latest tick: first the base
+        collecting, measured = {}, {}
+
+        def due():
+            count = time * unit // interval  # a multiple that is not too late: units are rounded down
+            while count * interval // unit <= time:
+                count += 1
+            return count * interval // unit
 
         def end_tick():
             sampled = [] if 0 in failed else threads.keys() - failed
             self.stacks.update(threads[thread] for thread in sampled)
             self.times.update({thread: stands for thread in sampled})
             self.looks[frozenset((thread, statuses.get(thread, 0)) for thread in sampled)] += 1
+            self.collections += [(time * unit, collecting[thread] - 1) for thread in sampled if collecting.get(thread)]
             failed.clear()
 
         asleep, ticked = {}, False
@@ -133,8 +147,10 @@ class Recording:
                 if ticked:
                     end_tick()
                 ticked = True
+                time = due() + (signed(argument) if kind == TICK else 0)
                 for _ in range(argument - 1 if kind == REPEAT else 0):
                     end_tick()
+                    time = due()
             elif kind in (SUFFIX, POP_PUSH):
                 before = threads.pop(argument, asleep.pop(argument, ()))
                 cut, n = payload.numbers(2)
@@ -147,6 +163,16 @@ class Recording:
                 failed.add(argument)
             elif kind == NOTE and argument == STANDS:
                 stands = Bytes(payload.bytes()).number()
+            elif kind == NOTE and argument == THREAD_COLLECTION:
+                thread, generation_plus_1 = Bytes(payload.bytes()).numbers(2)
+                collecting[thread] = generation_plus_1
+            elif kind == NOTE and argument == MEASURE:
+                fields = Bytes(payload.bytes())
+                process, since = fields.numbers(2)
+                codes = [before + fields.signed() for before in measured.get(process, (0, 0, 0))]
+                measured[process] = codes
+                amounts = [(code - 1) * size if code else None for code, size in zip(codes, (4096, unit, unit))]
+                self.measures.append(Measure(process, (time + since) * unit, *amounts))
             elif kind == NOTE and argument == STATUS:
                 thread, status = Bytes(payload.bytes()).numbers(2)
                 statuses[thread] = status

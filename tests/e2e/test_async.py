@@ -213,7 +213,7 @@ def test_a_task_has_the_cpu_time_that_it_used_and_no_time_counts_twice(lives):
     cpu = weighed(path, "--weight", "cpu")
     for name, margin in (("busy", 0.25), ("often", 0.5)):  # on a busy machine, a short task sleeps before it is asked
         assert cpu[name] == pytest.approx(1e6 * said[name], rel=margin), (name, cpu, said)
-    assert cpu["sleeper"] == cpu["waiter"] == 0
+    assert cpu["sleeper"] + cpu["waiter"] < 0.05e6  # as they begin
     assert cpu[None] >= 0.7e6 * said["thread"], (cpu, said)  # of the executor, and of the loop itself
     total = sum(cpu.values())
     assert 0.9e6 * said["process"] <= total <= 1.1e6 * said["process"], (cpu, said)
@@ -225,7 +225,7 @@ def test_tasks_that_wait_are_not_on_a_processor(lives):
     path, _ = lives
     everything, running = weighed(path), weighed(path, "--no-idle")
     assert everything["sleeper"] >= everything["busy"] > 100
-    assert running["sleeper"] == running["waiter"] == 0
+    assert running["sleeper"] + running["waiter"] <= 3  # as they begin
     assert running["busy"] > 0.3 * running.total()
     assert weighed(path, "--mode", "gil")["often"] <= running["often"] < 0.8 * everything["often"]
 

@@ -95,8 +95,9 @@ class Profile(dict):
                            {"name": "Idle", "color": "transparent", "subcategories": ["Other"]},
                            {"name": "Other", "color": "grey", "subcategories": ["Other"]}],
             "markerSchema": [{
-                "name": "GILWait", "display": ["marker-chart", "timeline-overview"], "tooltipLabel": "{marker.name}",
-                "tableLabel": "{marker.data.holder}", "chartLabel": "{marker.data.holder}", "colorField": "color",
+                "name": "GILWait", "description": "What it is.", "display": ["marker-chart", "timeline-overview"],
+                "tooltipLabel": "{marker.name}", "tableLabel": "{marker.data.holder}",
+                "chartLabel": "{marker.data.holder}", "colorField": "color",
                 "fields": [{"key": "holder", "label": "Held by", "format": "unique-string"},
                            {"key": "waited", "label": "Waited", "format": "duration"},
                            {"key": "color", "format": "string", "hidden": True}]}],
@@ -126,9 +127,10 @@ def without(*path):
     return remove
 
 
-def many_markers(count, bytes_each=0):
+def many_markers(count, name="GILWait"):
     def fill(profile):
-        data = {"type": "GILWait", "holder": 1, "waited": 1, "color": "red"}
+        profile["meta"]["markerSchema"].append({**profile["meta"]["markerSchema"][0], "name": "Task"})
+        data = {"type": name, "holder": 1, "waited": 1, "color": "red"}
         markers = profile["threads"][1]["markers"]
         markers.update(data=[data] * count, name=[5] * count, startTime=[20 + i / count for i in range(count)],
                        endTime=[20 + i / count for i in range(count)], phase=[0] * count, category=[0] * count,
@@ -187,6 +189,7 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "one section twice": (lambda p: p["meta"]["extra"].append(p["meta"]["extra"][0]), "has the sections"),
     "an extra row": (set_at("meta", "extra", 0, "entries", 0, "value", "12"), "extra row"),
     "an extra number": (set_at("meta", "extra", 0, "entries", 0, {"label": "a", "format": "decimal", "value": float("inf")}), "extra row"),
+    "an extra row without a label": (set_at("meta", "extra", 0, "entries", 0, "label", ""), "extra row"),
     "half a configuration": (without("meta", "configuration", "capacity"), "meta.configuration is"),
     "features": (set_at("meta", "configuration", "features", [1]), "meta.configuration.features"),
     "capacity": (set_at("meta", "configuration", "capacity", -1), "meta.configuration.capacity"),
@@ -259,7 +262,7 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "a sample after the thread": (set_at("threads", 0, "unregisterTime", 50), "the thread ends at 50"),
     "weights": (samples("weight", [1] * SAMPLES), "weightType is 'samples'"),
     "a weight too few": (samples("weight", [1]), "weight is [1]"),
-    "no weight": (lambda p: p["threads"][0]["samples"].update(weight=[0] * SAMPLES, weightType="tracing-ms"), "a weight is not above 0"),
+    "a weight below 0": (lambda p: p["threads"][0]["samples"].update(weight=[-1] * SAMPLES, weightType="tracing-ms"), "a weight is below 0"),
     "CPU times too few": (samples("threadCPUDelta", [0]), "threadCPUDelta has 1 entries"),
     "a negative CPU time": (samples("threadCPUDelta", 1, -1), "threadCPUDelta is not a time"),
     "a CPU time that is none": (samples("threadCPUDelta", 1, "1"), "threadCPUDelta is not a time"),
@@ -286,7 +289,8 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "a string that is not there": (markers("data", 0, "holder", 6), "holder is 6"),
     "a number that is none": (markers("data", 0, "waited", "1"), "waited is '1'"),
     "too many markers": (many_markers(20_001), "20003 markers are more than 20000"),
-    "markers that are most of the file": (many_markers(2_000), "markers take"),
+    "markers that are most of the file": (many_markers(500), "markers take"),
+    "tasks that are most of the file": (many_markers(10_000, "Task"), "markers of tasks take"),
     "a counter without a name": (set_at("counters", 0, "name", ""), "counter 0: name is ''"),
     "a counter of another process": (set_at("counters", 0, "pid", "43"), "counter 0 is of thread 0, pid '43'"),
     "a counter of no thread": (set_at("counters", 0, "mainThreadIndex", 2), "counter 0 is of thread 2"),
@@ -335,6 +339,12 @@ def test_all_markers_are_many_when_they_are_asked_for():
     profile = Profile()
     many_markers(20_001)(profile)
     assert gecko_check.problems(profile, all_markers=True) == []
+
+
+def test_thousands_of_tasks_are_few():
+    profile = Profile()
+    many_markers(3_000, "Task")(profile)
+    assert gecko_check.problems(profile) == []
 
 
 def test_lives_of_tasks_overlap():
@@ -402,15 +412,17 @@ OUTPUTS = {
     "b.json.gz": ["--markers=all", "--output=b.json.gz", "a.pyreel"],
     "c.json": ["a.pyreel", "-oc.json"],
     "a.pyreel.json.gz": ["--from", "1", "a.pyreel", "b.pyreel"],
+    "d": ["--from", "a.pyreel", "-o", "d"],
 }
 
 
 @pytest.mark.parametrize("path", OUTPUTS)
 def test_the_output_of_a_command_is_found(path):
-    assert gecko_output.output_of(OUTPUTS[path]) == path
+    assert gecko_output.output_of(OUTPUTS[path], lambda word: word.endswith(".pyreel")) == path
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-o", "-", "a.pyreel"], []], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["-o", "-", "a.pyreel"], ["-o", "/dev/stdout", "a.pyreel"],
+                                       ["--raw-gecko", "-o", "a"], []], ids=" ".join)
 def test_there_may_be_no_output(arguments):
     assert gecko_output.output_of(arguments) is None
 

@@ -56,6 +56,8 @@ static void note_recording(struct lines *to, const struct recording *r)
              r->interval_ns, r->time_unit_ns, r->memory_bytes, r->processors, r->attached);
     if (r->weighted)
         add_line(to, "weighted %" PRIu32, r->weighted);
+    if (r->cores)
+        add_line(to, "cores %" PRIu32, r->cores);
 }
 
 static void note_process(struct lines *to, const struct process *p)
@@ -63,6 +65,8 @@ static void note_process(struct lines *to, const struct process *p)
     add_line(to, "process %" PRIu32 " pid %" PRIu32 " at %" PRIu64 " version %" PRIx32 " '%.*s' '%.*s' '%.*s'",
              p->number, p->pid, p->start_ns, p->python_version, SHOWN(p->executable), SHOWN(p->command),
              SHOWN(p->folder));
+    if (p->build || p->build_id.size)
+        add_line(to, "process %" PRIu32 " is of build %" PRIx32 " '%.*s'", p->number, p->build, SHOWN(p->build_id));
 }
 
 static void note_thread(struct lines *to, const struct thread *t)
@@ -110,15 +114,17 @@ static void note_sample(struct journal *journal, const struct sample *sample)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, sample->stack);
-    char status[48] = "", task[24] = "", stands[40] = "";
+    char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "";
     if (sample->status || sample->cpu_ns)
         snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, sample->status, sample->cpu_ns);
     if (sample->task)
         snprintf(task, sizeof(task), " task %" PRIu32, sample->task);
+    if (sample->collection)
+        snprintf(collection, sizeof(collection), " collection %" PRIu32, sample->collection);
     if (sample->stands_ns != tables_interval_ns(&journal->tables, sample->thread))
         snprintf(stands, sizeof(stands), " stands %" PRIu64, sample->stands_ns);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%.*s", sample->time_ns, sample->thread, status, task,
-             stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%.*s", sample->time_ns, sample->thread, status,
+             task, collection, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 

@@ -25,8 +25,10 @@ ROOMS = {
     "formats/cpython": ("formats/base",),
     "formats/stream": ("formats/codec", *MODEL),
     "formats/frames": MODEL,
+    "formats/sources": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": ("formats/frames", *MODEL),
+    "formats/gecko/columns": ("formats/base",),
+    "formats/gecko": ("formats/gecko/columns", "formats/sources", "formats/frames", *MODEL),
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -41,7 +43,9 @@ ROOMS = {
     "convert/filters": MODEL,
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": MODEL,
-    "convert": ("convert/fleets", "convert/filters", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+    "convert/sharing": ("convert/viewer", *MODEL),
+    "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+                "formats/sources",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms

@@ -44,7 +44,7 @@ static const struct event running[] = {
     TASK_SAME(60 * MS, 1, 2, 1),
     TICK(60 * MS),
     TICK(70 * MS),
-    TASK_SAME(80 * MS, 1, 2, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 80 * MS, .task = 2, .fresh = true } },
     TICK(80 * MS),
     { EVENT_END, .end = { END_TARGET, 95 * MS, 9, 7, 0, 1, 0 } },
 };
@@ -69,6 +69,7 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
+    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 struct writing {
@@ -78,7 +79,7 @@ struct writing {
     struct gecko *gecko;
 };
 
-static void begin(struct writing *w, bool opcodes)
+static void begin(struct writing *w, enum gecko_opcodes_shown opcodes)
 {
     *w = (struct writing){ .path = "/tmp/pyreel-gecko.XXXXXX" };
     close(mkstemp(w->path));
@@ -97,7 +98,7 @@ static json_t *finish(struct writing *w)
     return profile_load(w->path);
 }
 
-static json_t *profile_of(const struct event *events, size_t count, bool opcodes)
+static json_t *profile_of(const struct event *events, size_t count, enum gecko_opcodes_shown opcodes)
 {
     struct writing w;
     begin(&w, opcodes);
@@ -119,7 +120,7 @@ __attribute__((format(printf, 2, 3))) static void put_format(struct bytes *to, c
     free(line);
 }
 
-/* " f{Python/Program} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}", root first. */
+/* " f{Your code/Other} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}", root first. */
 static void put_stack(struct bytes *to, const json_t *profile, const json_t *stack)
 {
     if (json_is_null(stack))
@@ -172,14 +173,14 @@ static void assert_told(char *told, const char *wanted)
 static void what_a_thread_runs_is_markers(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(running, countof(running), false);
+    json_t *profile = profile_of(running, countof(running), GECKO_OPCODES_NONE);
     assert_told(markers_of(profile, 0), "Task 0-20: fetch in f\n"
                                         "Task 20-30: Task-2 in f\n"
                                         "Task 40-70: Task-2 in f\n"
                                         "Task 80-90: Task-2 in f\n");
     assert_non_null(schema_of(profile, "Task"));
     assert_null(schema_of(profile, "Opcode"));
-    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Python/Program}");
+    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other}");
     const json_t *data = at(json_object_get(at(profile, "threads", 0), "markers"), "data", 1);
     assert_int_equal(json_integer_value(json_object_get(data, "number")), 2);
     json_decref(profile);
@@ -194,7 +195,7 @@ static void tasks_are_threads_behind_the_others(void **state)
 {
     (void)state;
     static const char *const names[] = { "app.py", "worker", "fetch", "Task" };
-    json_t *profile = profile_of(entries, countof(entries), false);
+    json_t *profile = profile_of(entries, countof(entries), GECKO_OPCODES_NONE);
     assert_int_equal(json_array_size(json_object_get(profile, "threads")), countof(names));
     for (size_t i = 0; i < countof(names); i++)
         assert_string_equal(name_of(profile, i), names[i]);
@@ -212,11 +213,11 @@ static void tasks_are_threads_behind_the_others(void **state)
 static void instructions_are_leaves(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(running, countof(running), true);
-    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Python/Program} "
+    json_t *profile = profile_of(running, countof(running), GECKO_OPCODES_FRAMES);
+    assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other} "
                                          "[LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
-    assert_told(stack_of(profile, 0, 2), " f{Python/Program} [RESUME]{Instructions/RESUME}");
-    assert_told(stack_of(profile, 0, 3), " g{Python/Program} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
+    assert_told(stack_of(profile, 0, 2), " f{Your code/Other} [RESUME]{Instructions/RESUME}");
+    assert_told(stack_of(profile, 0, 3), " g{Your code/Other} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
     /* Those that more than one sample in a row found; a tick that failed is no end. */
     assert_told(markers_of(profile, 0), "Task 0-20: fetch in f\n"
                                         "Task 20-30: Task-2 in f\n"
@@ -231,11 +232,11 @@ static void instructions_are_leaves(void **state)
 static void without_the_option_they_are_not_shown(void **state)
 {
     (void)state;
-    json_t *with = profile_of(running, countof(running), true), *without = profile_of(running, countof(running), false);
+    json_t *with = profile_of(running, countof(running), GECKO_OPCODES_FRAMES), *without = profile_of(running, countof(running), GECKO_OPCODES_NONE);
     const size_t more = json_array_size(json_object_get(json_object_get(with, "meta"), "categories")),
                  fewer = json_array_size(json_object_get(json_object_get(without, "meta"), "categories"));
     assert_int_equal(more, fewer + 1);
-    assert_told(stack_of(without, 0, 2), " f{Python/Program}");
+    assert_told(stack_of(without, 0, 2), " f{Your code/Other}");
     json_decref(with);
     json_decref(without);
 }
@@ -246,7 +247,7 @@ static void very_many_tasks_share_a_line(void **state)
     (void)state;
     const uint32_t tasks = 10000;
     struct writing w;
-    begin(&w, true);
+    begin(&w, GECKO_OPCODES_FRAMES);
     static const struct event beginning[] = { BEGINNING };
     for (size_t i = 0; i < countof(beginning); i++)
         take(w.gecko, &w.tables, beginning[i]);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/filters/sanitize.h"
+
+#include "formats/base/alloc.h"
+#include "formats/intern/intern.h"
+#include "formats/model/paths.h"
+#include "formats/model/program_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void replace(struct text *text, struct text by)
+{
+    text_free(*text);
+    *text = by;
+}
+
+static void forget(struct text *text)
+{
+    replace(text, (struct text){ 0 });
+}
+
+/* ---- files ---- */
+
+/* The part of a path behind its last `parts` slashes. */
+static struct text last_parts(struct text path, size_t parts)
+{
+    size_t at = path.size;
+    while (at > 0 && (path.bytes[at - 1] != '/' || --parts > 0))
+        at--;
+    return (struct text){ path.bytes + at, path.size - at };
+}
+
+static size_t count_parts(struct text path)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < path.size; i++)
+        count += path.bytes[i] == '/';
+    return count;
+}
+
+/* Whether a folder is no project: /srv, /home, /home/ann. The paths below would tell the user's other folders. */
+static bool is_general(struct text folder)
+{
+    const bool home = text_begins(folder, TEXT("/home/")) || text_begins(folder, TEXT("/Users/"));
+    return count_parts(folder) < (home ? 3 : 2);
+}
+
+/* The part of `file` below the deepest project that has it; empty: none has it. */
+static struct text below_project(const struct paths *paths, struct text file)
+{
+    struct text rest = { 0 };
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct text folder = paths->folders[i];
+        const bool has = file.size > folder.size + 1 && text_begins(file, folder) && file.bytes[folder.size] == '/';
+        const size_t size = has ? file.size - folder.size - 1 : 0;
+        if (has && !is_general(folder) && (rest.size == 0 || size < rest.size))
+            rest = (struct text){ file.bytes + folder.size + 1, size };
+    }
+    return rest;
+}
+
+/* A path relative to the folder of packages or of Python's own modules, with the names that tell them apart. */
+static struct text below_python(struct text file)
+{
+    struct text rest;
+    const enum origin origin = paths_origin(file, &rest);
+    if (rest.size == 0)
+        return rest;
+    return last_parts(file, count_parts(rest) + (origin == ORIGIN_PACKAGE ? 2 : 3));
+}
+
+static bool climbs(struct text path)
+{
+    return memmem(path.bytes, path.size, "../", 3) != NULL;
+}
+
+/* The public part of a file's name. It points into `file`. */
+static struct text public_part(const struct paths *paths, struct text file)
+{
+    struct text part = below_python(file);
+    if (part.size == 0)
+        part = below_project(paths, file);
+    if (part.size == 0 && file.size > 0 && file.bytes[0] != '/')
+        part = file; /* app.py, <string> */
+    if (part.size == 0 || climbs(part))
+        part = last_parts(file, 1);
+    if (text_begins(part, TEXT("<")) && count_parts(part) > 0) { /* <template /home/ann/page.html> */
+        part = last_parts(part, 1);
+        part.size -= part.size > 0 && part.bytes[part.size - 1] == '>';
+    }
+    return part;
+}
+
+/* The names of files are strings that functions name as their file. A string that begins with a slash is taken for one,
+ * too, whoever uses it. */
+static bool *find_files(const struct tables *tables)
+{
+    bool *files = alloc_zeroed(tables->strings_count + 1, sizeof(*files));
+    for (size_t i = 1; i < tables->functions_count; i++)
+        files[tables->functions[i].file] = true;
+    for (size_t i = 1; i < tables->strings_count; i++)
+        files[i] |= text_begins(tables->strings[i], TEXT("/"));
+    return files;
+}
+
+static void shorten_files(struct tables *tables)
+{
+    struct paths paths = { 0 };
+    paths_find(&paths, tables);
+    bool *files = find_files(tables);
+    struct text *parts = alloc_zeroed(tables->strings_count + 1, sizeof(*parts));
+    /* The folders point into the strings, so the strings are replaced when all parts are known. */
+    for (size_t i = 1; i < tables->strings_count; i++)
+        if (files[i])
+            parts[i] = text_copy(public_part(&paths, tables->strings[i]));
+    for (size_t i = 1; i < tables->strings_count; i++)
+        if (files[i])
+            replace(&tables->strings[i], parts[i]);
+    free(parts);
+    free(files);
+    paths_free(&paths);
+}
+
+/* ---- processes and threads ---- */
+
+/* The title of a process in the form of a command line that has this title again. */
+static struct text title_as_command(const struct process *process)
+{
+    char *title = program_name_title(process->command.size ? process->command : process->executable), *quoted;
+    const bool program = strncmp(title, "python", 6) == 0;
+    if (program || !strchr(title, ' ') || asprintf(&quoted, "'%s'", title) < 0)
+        return text_of(title);
+    free(title);
+    return text_of(quoted);
+}
+
+static void clean_process(struct process_row *row, uint32_t number)
+{
+    struct process *process = &row->process;
+    replace(&process->command, title_as_command(process));
+    forget(&process->executable);
+    forget(&process->folder);
+    if (row->recording.size == 0)
+        return;
+    char name[40];
+    snprintf(name, sizeof(name), "recording %" PRIu32, number);
+    replace(&row->recording, text_copy(text_of(name)));
+}
+
+/* Gives each recording a number, in the order of its first process. */
+static void clean_processes(struct tables *tables)
+{
+    struct intern recordings = { 0 };
+    for (size_t i = 1; i < tables->processes_count; i++) {
+        struct process_row *row = &tables->processes[i];
+        bool added;
+        if (row->process.number)
+            clean_process(row, row->recording.size
+                                   ? intern_number(&recordings, row->recording.bytes, row->recording.size, &added)
+                                   : 0);
+    }
+    intern_free(&recordings);
+}
+
+/* A name that is a path keeps its last part. */
+static void clean_name(struct text *name)
+{
+    if (text_begins(*name, TEXT("/")))
+        replace(name, text_copy(last_parts(*name, 1)));
+}
+
+static void clean_names(struct tables *tables)
+{
+    for (size_t i = 1; i < tables->threads_count; i++)
+        clean_name(&tables->threads[i].thread.name);
+    for (size_t i = 1; i < tables->tasks_count; i++)
+        clean_name(&tables->tasks[i].task.name);
+}
+
+void sanitize_tables(struct tables *tables)
+{
+    shorten_files(tables); /* first: it needs the working folders */
+    clean_processes(tables);
+    clean_names(tables);
+    forget(&tables->recording.host);
+    forget(&tables->recording.kernel);
+    forget(&tables->recording.command);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes out of the tables what says who recorded, where, and how the program was called (--sanitize). An output that is
+ * made from the tables afterwards cannot hold what they no longer have.
+ *
+ *     command lines, the recorder's too         the title of the program: app.py, python3 -m http.server
+ *     host, kernel, executables, working folders, names of recordings      nothing, or a number
+ *     /home/ann/.venv/lib/python3.12/site-packages/six.py                  site-packages/six.py
+ *     /usr/lib/python3.12/json/decoder.py                                  lib/python3.12/json/decoder.py
+ *     /home/ann/secret/app/tools/make.py        relative to the deepest folder of a program or of a process:
+ * tools/make.py any other file                            the file name
+ *
+ * Names of functions, threads and tasks stay. */
+#ifndef PYREEL_CONVERT_FILTERS_SANITIZE_H
+#define PYREEL_CONVERT_FILTERS_SANITIZE_H
+
+#include "formats/model/tables.h"
+
+/* Takes all of that out. Call it after the last event, before an output reads texts from the tables. */
+void sanitize_tables(struct tables *tables);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/sharing/disclosed.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/paths.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXAMPLE_MOST ((size_t)60) /* bytes of an example */
+
+/* Names of one kind. */
+struct names {
+    uint64_t count;
+    struct text example;
+};
+
+static void add(struct names *names, struct text name)
+{
+    if (name.size == 0)
+        return;
+    if (names->count++ == 0)
+        names->example = name;
+}
+
+/* Prints a text of a recording, which is not trusted, on one line. */
+static void print_example(FILE *to, struct text example)
+{
+    const size_t size = example.size < EXAMPLE_MOST ? example.size : EXAMPLE_MOST;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)example.bytes[i];
+        fputc(c >= ' ' && c != 0x7F && c < 0x80 ? c : '?', to);
+    }
+    fputs(size < example.size ? "...\n" : "\n", to);
+}
+
+static void print_names(FILE *to, const struct names *names, const char *one, const char *many)
+{
+    char what[64];
+    if (names->count == 0)
+        return;
+    snprintf(what, sizeof(what), "%" PRIu64 " %s", names->count, names->count == 1 ? one : many);
+    fprintf(to, "    %-24s %s", what, names->count == 1 ? "" : "such as ");
+    print_example(to, names->example);
+}
+
+static struct names command_lines(const struct tables *tables)
+{
+    struct names names = { 0 };
+    for (size_t i = 1; i < tables->processes_count; i++)
+        add(&names, tables->processes[i].process.command);
+    add(&names, tables->recording.command);
+    return names;
+}
+
+/* The files of functions. The example is a file of the program, if there is one. */
+static struct names files(const struct tables *tables)
+{
+    struct names names = { 0 };
+    struct text rest;
+    bool *seen = alloc_zeroed(tables->strings_count + 1, sizeof(*seen));
+    for (size_t i = 1; i < tables->functions_count; i++) {
+        const uint32_t file = tables->functions[i].file;
+        const struct text name = tables_string(tables, file);
+        if (seen[file])
+            continue;
+        seen[file] = true;
+        add(&names, name);
+        if (paths_origin(names.example, &rest) != ORIGIN_PROGRAM && paths_origin(name, &rest) == ORIGIN_PROGRAM)
+            names.example = name;
+    }
+    free(seen);
+    return names;
+}
+
+/* Threads, without entries that stand for tasks. The example is no main thread, whose name says little. */
+static struct names threads(const struct tables *tables)
+{
+    struct names names = { 0 };
+    for (size_t i = 1; i < tables->threads_count; i++) {
+        const struct thread *thread = &tables->threads[i].thread;
+        if (!thread->number || thread->task)
+            continue;
+        add(&names, tables_thread_name(tables, (uint32_t)i));
+        if (!thread->main && names.count > 1 && text_equal(names.example, TEXT("MainThread")))
+            names.example = tables_thread_name(tables, (uint32_t)i);
+    }
+    return names;
+}
+
+static struct names tasks(const struct tables *tables)
+{
+    struct names names = { 0 };
+    for (size_t i = 1; i < tables->tasks_count; i++)
+        add(&names, tables->tasks[i].task.name);
+    return names;
+}
+
+void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources)
+{
+    const struct names commands = command_lines(tables), paths = files(tables), lines = threads(tables),
+                       works = tasks(tables), texts = { sources.count, sources.example };
+    struct names hosts = { 0 };
+    add(&hosts, tables->recording.host);
+    print_names(to, &hosts, "host", "hosts");
+    print_names(to, &commands, "command line", "command lines");
+    print_names(to, &paths, "file name", "file names");
+    print_names(to, &lines, "thread name", "thread names");
+    print_names(to, &works, "task name", "task names");
+    print_names(to, &texts, "source file's text", "source files' text");
+}

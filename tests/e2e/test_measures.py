@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""What a recording says of a process beside its stacks: memory and CPU time by the clock, the generation of each garbage
+collection, and the build. What the program says of itself is the truth."""
+
+import bisect
+import json
+
+import pytest
+
+from environment import as_root
+from plain_stream import Bytes, Recording
+from recording import ALL_TICKS, attach, run_record, whole
+
+BIG = 200 << 20
+MOST_APART_NS = 400_000_000  # of two measures, on a machine that is busy with something else; they are due each 100 ms
+
+
+def start_ns(recorded):
+    return Bytes(recorded.header[7]).number()
+
+
+def known(recorded, amount):
+    """The amounts of the measures. Of a process that has ended less is known."""
+    amounts = [getattr(measure, amount) for measure in recorded.measures]
+    return [amount for amount in amounts if amount is not None]
+
+
+def agree(recorded, moments):
+    """A measure lies between what the program said before and after. The recorder may lose the processor between a value
+    and its time, so a few measures may be off."""
+    begin_ns, unit_ns = start_ns(recorded), Bytes(recorded.header[9]).number()
+    before, cpu, resident, after = zip(*moments)
+    checked = off = 0
+    for measure in recorded.measures:
+        now_ns = begin_ns + measure.time_ns
+        low, high = bisect.bisect_left(after, now_ns) - 1, bisect.bisect_right(before, now_ns)
+        if low < 0 or high >= len(moments) or measure.resident_bytes is None:
+            continue  # the program had not begun, or had ended
+        checked += 1
+        near = resident[max(low - 1, 0):high + 2]
+        fits = cpu[low] - 2 * unit_ns <= measure.cpu_ns <= cpu[high] + 2 * unit_ns
+        if None not in near:
+            fits &= min(near) - (4 << 20) <= measure.resident_bytes <= max(near) + (4 << 20)
+        off += not fits
+    return checked, off
+
+
+def check(recorded, moments):
+    checked, off = agree(recorded, moments)
+    assert checked >= 5 and off <= max(1, checked // 5), (checked, off, recorded.measures, moments[::50])
+    times = [measure.time_ns for measure in recorded.measures]
+    assert times == sorted(times)
+    assert min(known(recorded, "resident_bytes")) < BIG < max(known(recorded, "resident_bytes"))
+    for amounts in known(recorded, "cpu_ns"), known(recorded, "recorder_cpu_ns"):
+        assert amounts == sorted(amounts) and amounts[0] < amounts[-1], amounts
+
+
+def test_measures_are_what_the_program_says_of_itself(python, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = run_record("-q", "-o", path, "--compression", "none", "--", *python.command, program("uses"), prefix=prefix)
+    assert ended.code == 0, ended
+    moments = json.loads(ended.output)
+    recorded = Recording(path)
+    check(recorded, moments)
+    apart = [b.time_ns - a.time_ns for a, b in zip(recorded.measures, recorded.measures[1:])]
+    assert sorted(apart)[len(apart) // 2] < MOST_APART_NS, apart
+
+    told = whole(path)
+    (process,) = told["processes"]
+    assert process["measures"] == len(recorded.measures)
+    assert process["most_resident_bytes"] == max(known(recorded, "resident_bytes"))
+    cpu_ns = known(recorded, "cpu_ns")
+    assert process["cpu_s"] == pytest.approx((cpu_ns[-1] - cpu_ns[0]) / 1e9)
+    assert told["recorder_cpu_s"] == pytest.approx(known(recorded, "recorder_cpu_ns")[-1] / 1e9)
+    assert process["cpu_s"] >= 0.8 * (moments[-1][1] - moments[0][1]) / 1e9
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_measures_of_a_program_that_runs_already(python, program, start, tmp_path):
+    """The CPU time is that of the whole life of the process."""
+    prefix = as_root() if python.root else ()
+    path = tmp_path / "a.pyreel"
+    target = start(*prefix, *python.command, program("uses"), "waits")
+    attach(target, path, "--compression", "none", seconds=3, prefix=prefix)
+    moments = json.loads(target.read_line())
+    recorded = Recording(path)
+    check(recorded, moments)
+    assert known(recorded, "cpu_ns")[0] >= 100_000_000, "CPU time of before the recording counts"
+    (process,) = whole(path)["processes"]
+    assert process["cpu_s"] < known(recorded, "cpu_ns")[-1] / 1e9 - 0.1
+
+
+@pytest.mark.pythons("newest")
+def test_measures_at_a_low_rate_come_as_often(python, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = run_record("-q", "-r", "1", "-o", path, "--compression", "none", "--", *python.command, program("uses"),
+                       prefix=prefix)
+    assert ended.code == 0, ended
+    check(Recording(path), json.loads(ended.output))
+
+
+# ---- garbage collections ----
+
+def test_collections_have_their_generation(python, program, tmp_path):
+    """The recording says of each collection that it has seen the generation that gc.callbacks say."""
+    path = tmp_path / "a.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = run_record("-q", *ALL_TICKS, "-o", path, "--compression", "none", "--", *python.command,
+                       program("generations"), prefix=prefix)
+    assert ended.code == 0, ended
+    said, recorded = json.loads(ended.output), Recording(path)
+    begin_ns = start_ns(recorded)
+    seen = {generation: 0 for generation in (0, 1, 2)}
+    for generation, first_ns, last_ns in said:
+        within = [shown for time_ns, shown in recorded.collections
+                  if first_ns + 1_000_000 < begin_ns + time_ns < last_ns - 1_000_000]
+        assert not within or within[-1] == generation, (generation, within)
+        seen[generation] += bool(within)
+    assert all(seen.values()), (seen, said)
+
+
+# ---- the build ----
+
+def build_id_in(path):
+    """The build id that a linker wrote into a file, found by how its note begins."""
+    with open(path, "rb") as file:
+        data = file.read(1 << 16)
+    head = b"\3\0\0\0GNU\0"  # kind of note, name
+    at = data.find(head)
+    if at < 0:
+        return None
+    size = int.from_bytes(data[at - 4:at], "little")
+    return data[at + len(head):at + len(head) + size].hex()
+
+
+@pytest.mark.pythons("each build")
+def test_the_build_is_said(python, tmp_path):
+    path = tmp_path / "a.pyreel"
+    prefix = as_root() if python.root else ()
+    ask = "import sys, sysconfig as s; print(sys.gettotalrefcount if hasattr(sys, 'gettotalrefcount') else '');" \
+          "print(bool(s.get_config_var('Py_GIL_DISABLED')), s.get_config_var('Py_ENABLE_SHARED'))"
+    ended = run_record("-q", "-o", path, "--", *python.command, "-c", ask, prefix=prefix)
+    assert ended.code == 0, ended
+    debug, others = ended.text.splitlines()
+    told = whole(path)
+    (process,) = told["processes"]
+    assert process["debug"] is bool(debug)
+    assert str(process["free_threaded"]) == others.split()[0]
+    if others.split()[1] == "0":  # the program has the CPython, and no library
+        assert process["build_id"] == build_id_in(python.root + process["executable"].removeprefix(python.root))
+    assert told["processors"] >= told["cores"] >= 1
