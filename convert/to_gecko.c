@@ -21,6 +21,9 @@ enum own_option {
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_MARKERS,
+    OPTION_MIN_GIL_WAIT,
+    OPTION_TASKS,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -40,6 +43,9 @@ static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
     { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
+    { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
@@ -79,6 +85,42 @@ struct wanted {
     struct share_wishes share;
 };
 
+/* The place of a value in a list of words that ends in NULL; -1: the list does not have it. */
+static int place_of(const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool apply_markers(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = {
+        [GECKO_MARKERS_FEW] = "few", [GECKO_MARKERS_ALL] = "all", [GECKO_MARKERS_NONE] = "none", NULL
+    };
+    const int place = place_of(value, words);
+    style->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
+    return place >= 0;
+}
+
+static bool apply_tasks(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = { "lives", "tracks", NULL };
+    const int place = place_of(value, words);
+    style->task_tracks = place == 1;
+    return place >= 0;
+}
+
+/* 0 stands for the default, so the shortest minimum is a nanosecond: it leaves no wait out. */
+static bool apply_gil_wait(struct gecko_style *style, const char *value)
+{
+    if (!arguments_parse_time(value, &style->gil_wait_ns))
+        return false;
+    style->gil_wait_ns += style->gil_wait_ns == 0;
+    return true;
+}
+
 /* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size from 1 byte to a terabyte. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
@@ -108,6 +150,12 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_MARKERS:
+        return apply_markers(&wanted->style, value);
+    case OPTION_MIN_GIL_WAIT:
+        return apply_gil_wait(&wanted->style, value);
+    case OPTION_TASKS:
+        return apply_tasks(&wanted->style, value);
     case OPTION_SANITIZE:
         return wanted->sanitize = true;
     case OPTION_UPLOAD:
@@ -283,6 +331,12 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
+static uint32_t host(const void *self)
+{
+    const struct to_gecko *to = self;
+    return gecko_host(to->gecko);
+}
+
 static bool take_placed(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -380,6 +434,7 @@ static const struct converter to_gecko = {
     .places_cpu = true,
     .start = start,
     .take = take,
+    .host = host,
     .take_placed = take_placed,
     .take_recording = take_recording,
     .finish = finish,

@@ -56,7 +56,7 @@ void gecko_cpu_take(struct gecko *gecko, const struct event *event)
     const uint32_t number = end ? event->change.number : event->sample.thread;
     if (end && (number >= gecko->threads_room || gecko_tasks_shared(gecko, number)))
         return;
-    struct gecko_thread *thread = gecko_thread_make(gecko, end ? number : gecko_tasks_host(gecko, number));
+    struct gecko_thread *thread = gecko_thread_make(gecko, number);
     if (end)
         spool_settle(&gecko->spool, &thread->cpu);
     else if (event->kind == EVENT_SAMPLE)
@@ -90,7 +90,7 @@ static void place_late(struct gecko *gecko, const struct gecko_thread *thread, s
     spool_rewind(reader, &gecko->spool, &thread->samples);
     for (uint64_t number = 0; spool_next(reader, &sample); number++)
         for (size_t i = 0; i < thread->late_count; i++)
-            if (thread->late[i].stack == sample.stack)
+            if (thread->late[i].stack == gecko_leaves_stack(sample.stack))
                 thread->late[i].sample = number;
     qsort(thread->late, thread->late_count, sizeof(*thread->late), by_sample);
 }
