@@ -225,7 +225,7 @@ def test_tasks_that_wait_are_not_on_a_processor(lives):
     path, _ = lives
     everything, running = weighed(path), weighed(path, "--no-idle")
     assert everything["sleeper"] >= everything["busy"] > 100
-    assert running["sleeper"] + running["waiter"] <= 3  # as they begin
+    assert running["sleeper"] + running["waiter"] <= 0.05 * everything["sleeper"]  # as they begin
     assert running["busy"] > 0.3 * running.total()
     assert weighed(path, "--mode", "gil")["often"] <= running["often"] < 0.8 * everything["often"]
 
