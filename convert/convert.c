@@ -110,10 +110,24 @@ static struct sink converter_sink(const struct run *run)
     return (struct sink){ .take = run->conversion.converter->take, .self = run->self };
 }
 
+/* Where the events of the CPU owner go. */
+static struct sink placed_sink(const struct run *run)
+{
+    const struct converter *converter = run->conversion.converter;
+    return (struct sink){ .take = converter->take_placed ? converter->take_placed : converter->take,
+                          .self = run->self };
+}
+
 static bool take_owned(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = converter_sink(run);
+    const struct sink output = placed_sink(run);
+    if (run->conversion.converter->take_placed && !run->conversion.converter->take(run->self, event, why))
+        return false;
+    if (event->kind == EVENT_SAMPLE && run->conversion.converter->host)
+        event->sample.thread = run->conversion.converter->host(run->self);
+    if (event->kind == EVENT_SAMPLE && event->sample.thread == 0)
+        return true;
     /* The definition of a thread may be lost, and its number be anything. */
     if (event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count)
         return true;
@@ -479,7 +493,7 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;
-    const struct sink last = converter_sink(run);
+    const struct sink last = placed_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
     tables_end_taking(&conversion->tables);

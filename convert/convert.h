@@ -5,6 +5,7 @@
  *
  *     one recording:        source → tables → mode filter → CPU owner → converter
  *     several, or a part:   source → tables → merge → tables → mode filter → CPU owner → converter
+ *     samples in true order:   ... → mode filter → converter, and → CPU owner → converter once more (take_placed)
  *
  * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner is there for converters that
  * sum up CPU time by stack, because the CPU owner holds looks back. */
@@ -146,6 +147,15 @@ struct converter {
     /* Takes an event that the tables have accepted and the mode keeps. Never gets samples with stack STACK_LOST. NULL:
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
+
+    /* The thread to which the CPU owner gives the CPU time of the sample that `take` got last; 0: to none. NULL: the
+     * sample's thread. */
+    uint32_t (*host)(const void *self);
+
+    /* Takes the samples once more, with the CPU time that the CPU owner places on them: the samples of each thread in
+     * their order, some time behind `take`; EVENT_LATE_CPU; and EVENT_THREAD_END behind the thread's samples. NULL:
+     * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */
+    bool (*take_placed)(void *self, struct event *event, struct fault *why);
 
     /* Takes the tables of one of several recordings that are merged, read to its end. `name` is unique among the
      * recordings. NULL: the output shows nothing of single recordings. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/convert.h"
 #include "convert/filters/sanitize.h"
-#include "convert/viewer/links.h"
 #include "convert/sharing/share.h"
+#include "convert/viewer/links.h"
 #include "convert/viewer/show.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
+#include "formats/model/aggregate.h"
+
+#include <stdlib.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +21,9 @@ enum own_option {
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_MARKERS,
+    OPTION_MIN_GIL_WAIT,
+    OPTION_TASKS,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -25,12 +31,21 @@ enum own_option {
     OPTION_SERVER,
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
 };
 
 static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
     { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
+    { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
@@ -43,11 +58,25 @@ static const struct argument options[] = {
     { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
     { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
     { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
+    { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
+      "show instructions: as subcategories, or with =frames\n"
+      "as a frame at the leaf of each stack" },
+    { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
+      "put the text of source files into the profile, to see\n"
+      "samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a public\n"
+      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
     { 0 },
 };
 
 /* The values of this program's own options. */
 struct wanted {
+    struct gecko_style style;
     bool open, serve;
     enum view view;
     const char *viewer; /* NULL: the usual one */
@@ -55,6 +84,42 @@ struct wanted {
     bool limits; /* --server, --max-upload or --timeout was given */
     struct share_wishes share;
 };
+
+/* The place of a value in a list of words that ends in NULL; -1: the list does not have it. */
+static int place_of(const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool apply_markers(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = {
+        [GECKO_MARKERS_FEW] = "few", [GECKO_MARKERS_ALL] = "all", [GECKO_MARKERS_NONE] = "none", NULL
+    };
+    const int place = place_of(value, words);
+    style->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
+    return place >= 0;
+}
+
+static bool apply_tasks(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = { "lives", "tracks", NULL };
+    const int place = place_of(value, words);
+    style->task_tracks = place == 1;
+    return place >= 0;
+}
+
+/* 0 stands for the default, so the shortest minimum is a nanosecond: it leaves no wait out. */
+static bool apply_gil_wait(struct gecko_style *style, const char *value)
+{
+    if (!arguments_parse_time(value, &style->gil_wait_ns))
+        return false;
+    style->gil_wait_ns += style->gil_wait_ns == 0;
+    return true;
+}
 
 /* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size from 1 byte to a terabyte. */
 static bool parse_size(const char *text, uint64_t *bytes)
@@ -85,6 +150,12 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_MARKERS:
+        return apply_markers(&wanted->style, value);
+    case OPTION_MIN_GIL_WAIT:
+        return apply_gil_wait(&wanted->style, value);
+    case OPTION_TASKS:
+        return apply_tasks(&wanted->style, value);
     case OPTION_SANITIZE:
         return wanted->sanitize = true;
     case OPTION_UPLOAD:
@@ -104,6 +175,20 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_TIMEOUT:
         wanted->limits = true;
         return arguments_parse_time(value, &wanted->share.timeout_ns) && wanted->share.timeout_ns > 0;
+    case OPTION_OPCODES:
+        settings->opcodes = true;
+        wanted->style.opcodes = value ? GECKO_OPCODES_FRAMES : GECKO_OPCODES_SUBCATEGORIES;
+        return !value || strcmp(value, "frames") == 0;
+    case OPTION_EMBED_SOURCES:
+        return wanted->style.embed_sources = true;
+    case OPTION_PATH_MAP:
+        return source_folders_add_map(&wanted->style.path_maps, value);
+    case OPTION_SOURCE_REPO:
+        return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_FULL_PATHS:
+        return wanted->style.full_paths = true;
+    case OPTION_WEIGHT:
+        return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
     }
     return false;
 }
@@ -192,10 +277,13 @@ struct to_gecko {
 
 static void *start(struct conversion *conversion)
 {
-    const struct gecko_style style = { .opcodes = conversion->settings.opcodes };
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    struct gecko_style style = to->wanted->style;
+    style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }
@@ -243,6 +331,18 @@ static bool stream(struct to_gecko *to, struct fault *why)
     return share_end(share, &conversion->output, &profile, why);
 }
 
+static uint32_t host(const void *self)
+{
+    const struct to_gecko *to = self;
+    return gecko_host(to->gecko);
+}
+
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
+}
+
 static void take_recording(void *self, const struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
@@ -252,6 +352,9 @@ static void take_recording(void *self, const struct tables *recording, struct te
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
+    if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
+                     aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
         sanitize_tables(&to->conversion->tables);
     return streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
@@ -318,7 +421,7 @@ static const struct converter to_gecko = {
     .suffix = ".json.gz",
     .recognises = recognises,
     .packing = PACKING_BY_NAME,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES,
+    .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
@@ -328,8 +431,11 @@ static const struct converter to_gecko = {
     .before = before,
     .splits = streams,
     .keeps = keeps,
+    .places_cpu = true,
     .start = start,
     .take = take,
+    .host = host,
+    .take_placed = take_placed,
     .take_recording = take_recording,
     .finish = finish,
     .after = after,

@@ -27,6 +27,14 @@ static const struct argument *next_row(const struct arguments *arguments, size_t
     return NULL;
 }
 
+/* Whether the option takes a value; the value may be left out when its name begins with a bracket. */
+static int value_kind(const struct argument *row)
+{
+    if (!row->value)
+        return no_argument;
+    return row->value[0] == '[' ? optional_argument : required_argument;
+}
+
 /* The row of the option that has this letter; NULL: none. */
 static const struct argument *find_letter(const struct arguments *arguments, int letter)
 {
@@ -46,8 +54,7 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
     for (const struct argument *row = NULL; (row = next_row(arguments, &table, row));) {
         assert(count + 1 < ROWS_LIMIT);
         taken[count] = row;
-        long_options[count] = (struct option){ row->name, row->value ? required_argument : no_argument, NULL,
-                                               NO_LETTER + (int)count };
+        long_options[count] = (struct option){ row->name, value_kind(row), NULL, NO_LETTER + (int)count };
         count++;
         if (row->letter)
             letters[used++] = row->letter;
@@ -75,7 +82,8 @@ void arguments_print(const struct arguments *arguments)
     size_t table;
     for (const struct argument *row = NULL; (row = next_row(arguments, &table, row));) {
         char left[40];
-        snprintf(left, sizeof(left), "%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+        const char *const between = value_kind(row) == required_argument ? " " : "";
+        snprintf(left, sizeof(left), "%s%s%s", row->name, between, row->value ? row->value : "");
         if (row->letter)
             printf("  -%c, --%-22s ", row->letter, left);
         else
@@ -87,7 +95,8 @@ void arguments_print(const struct arguments *arguments)
 void arguments_refuse(const char *program, const struct argument *row, const char *value)
 {
     fprintf(stderr, "%s: invalid value '%s' for --%s\n", program, value, row->name);
-    const int indent = fprintf(stderr, "  --%s %s: ", row->name, row->value);
+    const char *const between = value_kind(row) == required_argument ? " " : "";
+    const int indent = fprintf(stderr, "  --%s%s%s: ", row->name, between, row->value);
     print_help(stderr, row->help, indent);
     fprintf(stderr, "Try '%s --help'.\n", program);
 }

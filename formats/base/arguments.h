@@ -11,7 +11,8 @@ struct argument {
     int number;        /* identifies the option; not 0 */
     char letter;       /* short name; 0: the option has none */
     const char *name;  /* long name */
-    const char *value; /* name of the option's value in the help; NULL: the option takes no value */
+    const char *value; /* name of the option's value in the help; NULL: the option takes no value. [=NAME]: the value may
+                        * be left out, and is NULL then */
     unsigned set; /* the sets of options to which this option belongs, one bit each; 0: all programs have the option */
     const char *help; /* lines; of an option with a value: also which values the option accepts, with an example */
 };

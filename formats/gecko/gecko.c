@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
     gecko->tables = tables;
     gecko->json.to = output;
-    gecko->opcodes.shown = style.opcodes;
+    markers_begin(&gecko->markers, tables, style.gil_wait_ns ? style.gil_wait_ns : GIL_WAIT_LEAST_NS);
+    gecko->style = style;
     return gecko;
 }
 
@@ -50,7 +52,7 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 {
     if (ns != gecko->tick_ns || gecko->tick_units == 0) {
         gecko->tick_ns = ns;
-        gecko->tick_units = ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+        gecko->tick_units = gecko_in_units(gecko, ns);
     }
     return gecko->tick_units;
 }
@@ -58,11 +60,13 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
-    if (gecko->unit_ns == 0)
-        choose_unit(gecko);
-    const uint32_t host = gecko_tasks_host(gecko, sample->thread);
+    const uint32_t host = gecko->host = gecko_tasks_host(gecko, sample->thread, sample->status);
+    gecko_totals_take(gecko, sample);
+    gecko_tasks_take_markers(gecko, sample);
+    if (!host)
+        return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
-    thread->shared |= host != sample->thread;
+    thread->shared |= host != sample->thread && gecko->tables->threads[host].thread.task != 0;
     struct spool_column *samples = &thread->samples;
     /* Times are rounded before differences are taken, so errors do not add up. The viewer draws nonsense of a time that
      * goes back, and nothing of a sample at the time of the one before: each sample is at least a unit later. Only
@@ -75,14 +79,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
         thread->first = time;
     gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
-    gecko_opcodes_take(gecko, sample->stack);
-    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = sample->stack });
-}
-
-static void take_tick(struct gecko *gecko, uint64_t time_ns)
-{
-    gecko_status_take_tick(gecko);
-    gecko_overhead_take_tick(&gecko->overhead, time_ns);
+    const uint32_t code = gecko_leaves_code(gecko, thread, sample);
+    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
@@ -91,7 +89,6 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
         return;
     struct gecko_thread *thread = &gecko->threads[number];
     spool_settle(&gecko->spool, &thread->samples);
-    spool_settle(&gecko->spool, &thread->cpu);
     spool_settle(&gecko->spool, &thread->states);
     spool_settle(&gecko->spool, &thread->tasks);
     spool_settle(&gecko->spool, &thread->weights);
@@ -99,19 +96,39 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
+    if (gecko->unit_ns == 0)
+        choose_unit(gecko);
+    gecko_counters_take(gecko, event);
+    markers_take(&gecko->markers, event);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        take_tick(gecko, event->tick_ns);
+        gecko_overhead_take_tick(&gecko->overhead, event->tick_ns);
     else if (event->kind == EVENT_MEASURE)
         gecko_overhead_take_measure(&gecko->overhead, &event->measure);
     else if (event->kind == EVENT_LEFT_OUT)
         gecko_status_take_left_out(gecko, &event->left_out);
-    else if (event->kind == EVENT_FAILED)
-        gecko_status_take_failed(gecko, &event->failed);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why)
+{
+    gecko_cpu_take(gecko, event);
+    if (event->kind == EVENT_SAMPLE)
+        gecko_counters_take_placed(gecko, &event->sample);
+    return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
+}
+
+bool gecko_knows_cpu(const struct gecko *gecko)
+{
+    return gecko->cpu_known;
+}
+
+uint32_t gecko_host(const struct gecko *gecko)
+{
+    return gecko->host;
 }
 
 void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
@@ -124,15 +141,19 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
-    gecko_sources_find(&gecko->sources, gecko->tables);
+    gecko->end_ns = gecko_meta_end_ns(gecko);
+    gecko_markers_settle(gecko);
+    gecko_rows_make(gecko);
+    gecko_sources_find(gecko);
     gecko_lines_make(gecko);
-    gecko_opcodes_settle(gecko);
+    gecko_leaves_settle(gecko);
+    gecko_embedding_start(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
     gecko_threads_emit(gecko);
     gecko_tables_emit(gecko);
-    emit_literal(json, "counters", "[]");
+    gecko_counters_emit(gecko);
     gecko_overhead_emit(gecko);
     gecko_meta_emit(gecko);
     emit_close(json, '}');
@@ -142,9 +163,9 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
 }
 
-unsigned gecko_own_code_category(void)
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
 {
-    return CATEGORY_PYTHON;
+    return &gecko->embedding.done;
 }
 
 void gecko_drop(struct gecko *gecko)
@@ -153,7 +174,7 @@ void gecko_drop(struct gecko *gecko)
         return;
     for (size_t i = 0; i < gecko->threads_room; i++) {
         spool_drop(&gecko->threads[i].samples);
-        spool_drop(&gecko->threads[i].cpu);
+        gecko_cpu_drop(&gecko->threads[i]);
         spool_drop(&gecko->threads[i].states);
         spool_drop(&gecko->threads[i].tasks);
         spool_drop(&gecko->threads[i].weights);
@@ -161,9 +182,15 @@ void gecko_drop(struct gecko *gecko)
     free(gecko->threads);
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
+    markers_free(&gecko->markers);
     gecko_opcodes_free(&gecko->opcodes);
+    gecko_leaves_free(&gecko->leaves);
+    gecko_categories_free(&gecko->categories);
+    gecko_rows_free(&gecko->rows);
+    gecko_counters_free(&gecko->counters);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
+    gecko_embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);

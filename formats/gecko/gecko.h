@@ -16,19 +16,64 @@
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
  * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
- * gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line has; gecko_tables.c: the tables that threads
- * share; gecko_sources.c: source files; gecko_meta.c: the description of the recording. */
+ * gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line
+ * has; gecko_tables.c: the tables that threads share; gecko_sources.c: source files; gecko_meta.c: the description of
+ * the recording. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
 #include "formats/base/json.h"
 #include "formats/base/spool.h"
 #include "formats/model/tables.h"
+#include "formats/sources/source_name.h"
+#include "formats/sources/source_text.h"
 
 struct gecko;
 
+/* How instructions are shown. */
+enum gecko_opcodes_shown {
+    GECKO_OPCODES_NONE,
+    GECKO_OPCODES_SUBCATEGORIES, /* as subcategories of their functions' categories */
+    GECKO_OPCODES_FRAMES,        /* as a frame at the leaf of each stack */
+};
+
+/* What a sample adds to the trees of the viewer. */
+enum gecko_weight {
+    GECKO_WEIGHT_USUAL,   /* samples; the wall-clock time when samples stand for different times */
+    GECKO_WEIGHT_SAMPLES, /* 1 */
+    GECKO_WEIGHT_WALL,    /* the time that the sample stands for, in milliseconds */
+    GECKO_WEIGHT_CPU,     /* the CPU time that is placed on the sample, in milliseconds */
+};
+
+/* The weight with this name; GECKO_WEIGHT_USUAL: there is none. */
+enum gecko_weight gecko_weight_named(const char *name);
+
+/* Which markers a profile has. */
+enum gecko_markers {
+    GECKO_MARKERS_FEW, /* what one looks for: waits for the lock, collections, exceptions, gaps, blocked loops, tasks */
+    GECKO_MARKERS_ALL, /* also each change of a thread's state */
+    GECKO_MARKERS_NONE,
+};
+
 struct gecko_style {
-    bool opcodes; /* show instructions */
+    enum gecko_opcodes_shown opcodes;
+    enum gecko_markers markers;
+    bool task_tracks;                /* entries of tasks have lines of their own */
+    uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
+    bool embed_sources;              /* put the text of source files into the profile */
+    bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
+    struct source_folders path_maps; /* where files are on this machine */
+    struct source_folders repositories; /* files with a public name */
+    enum gecko_weight weight;
+    bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
+                      * the locks, so it has no counters of the locks */
+};
+
+/* What became of source files whose text was wanted: their number, by outcome, and the first of them. The texts belong
+ * to the tables. */
+struct gecko_embedded {
+    size_t files[SOURCE_OUTCOMES];
+    struct text first[SOURCE_OUTCOMES];
 };
 
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
@@ -37,6 +82,17 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
 
 /* Takes an event that the tables have accepted. Must not get a sample whose stack is STACK_LOST. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);
+
+/* The thread on whose line the latest sample is; 0: on none. This is the thread of a sample, but the line of an event
+ * loop has the samples of its tasks. */
+uint32_t gecko_host(const struct gecko *gecko);
+
+/* Takes what the CPU owner places (convert/filters/cpu_owner.h): the samples of each host in their order, after
+ * gecko_take() got them, with the CPU time that belongs to them; EVENT_LATE_CPU; and EVENT_THREAD_END. */
+bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why);
+
+/* Whether some sample says how much CPU time its thread used. */
+bool gecko_knows_cpu(const struct gecko *gecko);
 
 /* Takes the tables of a recording that is part of the profile and was read to its end, when several recordings are
  * merged: Profile Info then has rows for each. `name` is unique among the recordings. */
@@ -51,6 +107,8 @@ bool gecko_finish(struct gecko *gecko, struct fault *why);
 /* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
  * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
 size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+/* What became of the source files. Call it after gecko_finish(). */
+const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 
 /* The index of the category of the user's own code. */
 unsigned gecko_own_code_category(void);

@@ -4,64 +4,45 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/gecko.h"
+#include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
+#include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/gecko/gecko_overhead.h"
+#include "formats/gecko/gecko_rows.h"
+#include "formats/gecko/gecko_sources.h"
+#include "formats/gecko/markers/markers.h"
 #include "formats/intern/intern.h"
-#include "formats/model/paths.h"
 
-/* Rows of meta.categories. The subcategory of a Python function is the origin of its file (formats/model/paths.h). A
- * function always has the same subcategory, because the viewer greys a call tree node whose samples differ. There is no
- * category "Idle": a stack is the same whether its thread waits or runs; CPU times and markers show the difference. */
-enum gecko_category {
-    CATEGORY_OTHER,
-    CATEGORY_PYTHON,
-    CATEGORY_NATIVE,
-    CATEGORY_GC,
-    CATEGORY_TASK,        /* frames of asyncio tasks */
-    CATEGORY_INSTRUCTION, /* exists only when instructions are shown */
+/* The states of a thread that markers show with GECKO_MARKERS_ALL. A set of states has the bits 1 << state. */
+enum gecko_state { STATE_GIL, STATE_CPU, STATE_NO_CPU, STATES };
+
+#define GECKO_TOTALS 3 /* total times of states, for the description of the recording */
+
+struct gecko_sum {
+    uint64_t ns, units;
 };
-
-/* A source file. */
-struct gecko_source {
-    uint32_t file; /* string */
-    enum origin origin;
-    uint32_t package; /* package of the file, from 1; 0: the program itself */
-};
-
-/* The files of all functions, and their packages. `= {0}` is empty. */
-struct gecko_sources {
-    uint32_t *by_file; /* by string: index of the source in `rows` + 1 */
-    struct gecko_source *rows;
-    size_t count, room;
-    struct text *packages; /* names by number, [0] unused; they point into strings of the tables */
-    size_t packages_room;
-    struct intern package_numbers;
-};
-
-/* Collects the files of all functions. */
-void gecko_sources_find(struct gecko_sources *sources, const struct tables *tables);
-void gecko_sources_free(struct gecko_sources *sources);
-
-/* The states of a thread that markers show. A set of states has the bits 1 << state. */
-enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
 
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
-    struct spool_column samples;
-    struct spool_column cpu;     /* per sample: CPU time so far; .stack is CPU_BLANK when it is unknown */
+    struct spool_column samples; /* .stack is a code (gecko_leaves.h) */
+    struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum cell_kind */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
-    struct spool_column weights; /* per sample: total time in ns that all samples so far stand for; .stack is unused */
+    struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
     uint64_t first;              /* time of the first sample */
-    uint64_t cpu_from;           /* number of samples before the first one with a CPU time */
-    uint64_t weights_from; /* number of samples before the first one that stands for a time other than the interval */
-    uint64_t stands_ns;    /* how long the latest sample stands for; 0: an interval */
-    uint64_t cpu_ns;       /* CPU time so far */
-    uint64_t tick;         /* tick of the last look at the thread */
-    uint32_t seen;         /* set of all states so far */
-    bool shared;           /* the thread has the samples of many tasks */
+    uint64_t cpu_from;           /* number of placements before the first one in the column */
+    uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
+    uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
+    struct gecko_sum cpu_sum;    /* CPU time that was placed on samples so far */
+    struct gecko_sum late_sum;   /* ... and behind the last sample */
+    uint64_t placed;             /* number of placements */
+    struct gecko_late *late;     /* CPU time that was placed behind the last sample */
+    size_t late_count, late_room;
+    uint32_t seen; /* set of all states so far */
+    bool left_out; /* the mode left out ticks since the last sample */
+    bool shared;   /* the thread has the samples of many tasks */
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
@@ -70,67 +51,70 @@ struct gecko_tasks {
     size_t hosts_room;
     uint32_t *shared; /* by process: the entry whose line is shared by the entries without a line */
     size_t shared_room;
-    uint32_t lines; /* number of entries with a line of their own */
-    bool any;       /* some sample's thread ran a task */
+    uint32_t *loops; /* by entry: the thread whose loop has the task; 0: not decided */
+    size_t loops_room;
+    struct intern threads; /* (process, tid, interpreter) of the threads that are no entries, ... */
+    uint32_t *numbers;     /* ... and by number in `threads`: the thread */
+    size_t numbers_room;
+    uint32_t looked_at; /* number of definitions of threads that were looked at for `threads` */
+    uint32_t lines;     /* number of entries with a line of their own */
+    bool any;           /* some sample's thread ran a task */
 };
 
-/* An instruction frame, the last frame of a stack. It has a row in the tables of frames and of functions, behind all
- * rows of the tables. */
+/* An instruction that is the leaf of some stack. */
 struct gecko_opcode {
     uint32_t instruction, base; /* strings */
-    size_t name;                /* string: [LOAD_ATTR_SLOT] */
-    uint32_t subcategory;
+    size_t label;               /* index in the labels of the leaves: [LOAD_ATTR_SLOT] */
 };
 
-/* A stack of the tables plus the instruction of its leaf. It has a row in the table of stacks, behind all rows of the
- * tables. */
-struct gecko_leaf {
-    uint32_t stack, opcode;
-};
-
-#define GECKO_BASES 250 /* number of subcategories; the viewer allows 256 */
-
-/* `= {0}` is empty and shows no instructions. */
+/* `= {0}` is empty. */
 struct gecko_opcodes {
-    bool shown;
-    struct intern_pairs numbers; /* (instruction, base) -> row + 1 */
+    struct intern_pairs numbers; /* (instruction, base) -> row + 1, of instructions that are frames */
     struct gecko_opcode *rows;
     size_t rows_room;
-    uint32_t *leaf_of; /* by stack: index in `leaves` + 1 */
-    size_t leaf_of_room;
-    struct gecko_leaf *leaves;
-    size_t leaves_count, leaves_room;
-    uint32_t bases[GECKO_BASES]; /* strings, in the order of the subcategories behind "Other" */
-    uint32_t bases_count;
+    uint8_t *subcategories; /* by frame, when instructions are subcategories */
 };
 
 struct gecko {
     const struct tables *tables;
+    struct gecko_style style;
     struct json_emitter json;
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
+    uint32_t host;                /* see gecko_host() */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
-    uint64_t tick;                /* number of the open tick; a tick in which no thread could be read gets no number */
-    bool blind;                   /* no thread could be read in the open tick */
     bool cpu_known;               /* some samples have CPU times */
     bool weighted;                /* some samples stand for a time other than the interval */
     uint32_t seen;                /* set of the states of all threads */
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
-    uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
+    uint64_t total_ns[GECKO_TOTALS];
+    uint32_t totals_seen; /* set of totals that some sample adds to */
+    struct markers markers;
     struct gecko_tasks tasks;
+    struct gecko_counters counters;
     struct gecko_opcodes opcodes;
     struct gecko_overhead overhead;
     struct gecko_extra extra;
+    struct gecko_leaves leaves;
+    struct gecko_categories categories;
 
     /* Made at the end. */
+    uint64_t end_ns; /* of the window with which the viewer opens */
+    struct gecko_tables rows;
     struct gecko_sources sources;
-    struct intern strings; /* further strings, behind the strings of the tables and the packages' names */
+    struct gecko_embedding embedding;
+    struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
 };
 
+/* A time in units, rounded. */
+static inline uint64_t gecko_in_units(const struct gecko *gecko, uint64_t ns)
+{
+    return ns / gecko->unit_ns + (ns % gecko->unit_ns * 2 >= gecko->unit_ns);
+}
 /* Counts how often each key was seen. `= {0}` is empty. */
 struct gecko_again {
     struct intern keys;
@@ -159,30 +143,24 @@ struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
  * thread->samples. */
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
 
-/* Takes ticks that the mode left out: their CPU time counts for the thread's next sample. */
+/* Takes ticks that the mode left out: the thread's states in them are unknown. */
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
 
-/* Takes a thread that could not be read: the tick does not end its states. */
-void gecko_status_take_failed(struct gecko *gecko, const struct failed *failed);
-
-/* Ends a tick. */
-void gecko_status_take_tick(struct gecko *gecko);
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
-/* Whether some sample of the recording has a CPU time. */
-bool gecko_status_has_cpu(const struct gecko *gecko);
-/* Writes the CPU times of a thread's samples, as cells of the open column. */
-void gecko_status_emit_cpu(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
-/* Whether the samples of the profile stand for different times. */
+/* Whether the samples of the profile have weights, and weightType says what they are. */
 bool gecko_weights_differ(const struct gecko *gecko);
-/* Writes the times that the samples of a thread stand for, as cells of the open column. */
-void gecko_weights_emit(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
+/* Writes the weights of a thread's samples: the times that they stand for. For other weights than
+ * GECKO_WEIGHT_CPU. */
+void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
-/* The thread or entry on whose line the samples of `thread` are: itself, or an entry whose line is shared. */
-uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
+/* The thread or entry on whose line a sample of `thread` is drawn; 0: it is not drawn. `status`: that of the sample. */
+uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status);
+/* Takes a sample for the markers. An entry's markers are on the line of the thread whose loop runs the task. */
+void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample);
 /* Whether several entries share the line of this entry. */
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread);
 /* Takes the task that a sample's thread runs. `time` as in gecko_status_take(). */
@@ -191,19 +169,20 @@ void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const st
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
 void gecko_tasks_free(struct gecko_tasks *tasks);
 
-/* Takes the stack of a sample, whose leaf may have an instruction. */
-void gecko_opcodes_take(struct gecko *gecko, uint32_t stack);
-/* Names the instruction frames. Call it after the last sample. */
+/* Whether the stack's leaf has an instruction that is shown as a frame. */
+bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack);
+/* Makes the labels of the instructions. */
 void gecko_opcodes_settle(struct gecko *gecko);
-/* The row of the stack with its leaf's instruction; the row of the stack itself when there is no instruction or none is
- * shown. */
-uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack);
+/* The label of the instruction at the leaf of a stack. */
+size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack);
+/* The subcategory of a frame by its instruction; 0 when instructions are no subcategories. */
+uint32_t gecko_opcodes_subcategory(const struct gecko *gecko, uint32_t frame);
 void gecko_opcodes_free(struct gecko_opcodes *opcodes);
 
 /* A marker: an interval on a thread's line, and the stack of the sample with which it begins. */
 struct gecko_marker {
     uint64_t start, end;
-    uint32_t stack;
+    uint32_t stack;   /* code (gecko_leaves.h) */
     uint32_t subject; /* the state, the task, the frame */
 };
 
@@ -236,7 +215,7 @@ struct gecko_marker_kind {
     void (*add_schemas)(const struct gecko *gecko, json_t *schemas);
 };
 
-extern const struct gecko_marker_kind gecko_state_markers, gecko_task_markers, gecko_opcode_markers;
+extern const struct gecko_marker_kind gecko_state_markers, gecko_run_markers, gecko_opcode_markers;
 
 /* Helpers for the kinds of markers: the stack of the sample at a time (call it with times that never go back); the
  * members that the data of all kinds have; the parts of a schema, in which the field `shown` is the label. */
@@ -245,18 +224,28 @@ void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker);
 void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format);
 void gecko_markers_add_beginning_field(json_t *fields);
-json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
-                             json_t *fields);
+json_t *gecko_markers_schema(const char *name, const char *description, const char *shown, json_t *fields);
+
+/* Decides which markers the profile has. Call it after the last event, before the lines are made. */
+void gecko_markers_settle(struct gecko *gecko);
 
 /* Writes the markers of a line's threads. */
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line);
 /* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
+/* Whether some of the line's markers are shown above its graph. */
+bool gecko_markers_overview(const struct gecko *gecko, const struct gecko_line *line);
+/* Whether an event loop of the line was blocked; then its samples have delays, from which the viewer draws jank. Below:
+ * writes the delays of a thread's samples, as cells of the open column. */
+bool gecko_markers_have_delays(const struct gecko *gecko, const struct gecko_line *line);
+void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 /* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
-/* The name of the total time of a state; NULL: the total is not shown. */
-const char *gecko_state_markers_total(enum gecko_state state);
-/* The index of a text in the profile's strings; adds the text if absent. Call it after gecko_sources_find(). */
+/* Adds the time that a sample stands for to the totals. */
+void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
+/* The name of a total; NULL: no sample says anything of it. */
+const char *gecko_totals_name(const struct gecko *gecko, size_t total);
+/* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
 /* Writes the list of threads with their samples. */
@@ -264,5 +253,7 @@ void gecko_threads_emit(struct gecko *gecko);
 /* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);
+/* The end of the window with which the viewer opens: the last samples need their full widths. */
+uint64_t gecko_meta_end_ns(const struct gecko *gecko);
 
 #endif

@@ -88,7 +88,9 @@ static bool is_main(const struct thread *thread)
 static bool is_shown(const struct gecko *gecko, uint32_t number)
 {
     const struct thread *thread = gecko_lines_thread(gecko, number);
-    return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
+    size_t markers;
+    marker_store_of(&gecko->markers.store, number, &markers);
+    return thread->number && (gecko_samples(gecko, number)->count > 0 || markers > 0 || is_main(thread));
 }
 
 /* Compares entries: by process, the main thread first, entries of tasks last, then by number. */
@@ -136,7 +138,8 @@ static struct text first_function(const struct gecko *gecko, uint32_t thread)
 {
     const struct tables *tables = gecko->tables;
     struct text name = { 0 }, rest;
-    for (uint32_t stack = gecko_samples(gecko, thread)->last.stack; stack; stack = tables->stacks[stack].caller) {
+    for (uint32_t stack = gecko_leaves_stack(gecko_samples(gecko, thread)->last.stack); stack;
+         stack = tables->stacks[stack].caller) {
         const uint32_t function = tables->frames[tables->stacks[stack].frame].function;
         const struct text file = tables_function_file(tables, function);
         if (file.size && paths_origin(file, &rest) != ORIGIN_LIBRARY)

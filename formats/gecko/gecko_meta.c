@@ -9,60 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct category {
-    const char *name, *color;
-    const char *subcategories[5]; /* "Other" is always first */
-} categories[] = {
-    /* The viewer needs a grey category for call tree nodes whose samples differ. */
-    [CATEGORY_OTHER] = { "Other", "grey", { "Other" } },
-    [CATEGORY_PYTHON] = { "Python",
-                          "yellow",
-                          { [ORIGIN_UNKNOWN] = "Other",
-                            [ORIGIN_PROGRAM] = "Program",
-                            [ORIGIN_LIBRARY] = "Standard library",
-                            [ORIGIN_PACKAGE] = "Packages" } },
-    [CATEGORY_NATIVE] = { "Native", "blue", { "Other" } },
-    [CATEGORY_GC] = { "GC", "orange", { "Other" } },
-    [CATEGORY_TASK] = { "Asyncio", "purple", { "Other" } },
-    [CATEGORY_INSTRUCTION] = { "Instructions", "lightblue", { "Other" } },
-};
-
-static json_t *text_value(struct text text)
-{
-    return json_stringn(text.size ? text.bytes : "", text.size);
-}
-
-static json_t *category_value(const struct category *category)
-{
-    json_t *subcategories = json_array();
-    for (const char *const *name = category->subcategories; *name; name++)
-        json_array_append_new(subcategories, json_string(*name));
-    return json_pack("{s:s, s:s, s:o}", "name", category->name, "color", category->color, "subcategories",
-                     subcategories);
-}
-
-/* Adds the base instructions as subcategories. So the viewer can group a function's instructions by the instruction
- * that they specialise. */
-static void add_bases(json_t *category, const struct gecko *gecko)
-{
-    json_t *subcategories = json_object_get(category, "subcategories");
-    for (uint32_t i = 0; i < gecko->opcodes.bases_count; i++)
-        json_array_append_new(subcategories, text_value(tables_string(gecko->tables, gecko->opcodes.bases[i])));
-}
-
-static json_t *category_values(const struct gecko *gecko)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < countof(categories); i++) {
-        if (i == CATEGORY_INSTRUCTION && !gecko->opcodes.shown)
-            continue;
-        json_array_append_new(all, category_value(&categories[i]));
-        if (i == CATEGORY_INSTRUCTION)
-            add_bases(json_array_get(all, i), gecko);
-    }
-    return all;
-}
-
 /* The programs of the profile: "app.py", "app.py and 2 more". */
 static char *programs(const struct gecko *gecko)
 {
@@ -90,8 +36,7 @@ static void emit_product(struct gecko *gecko, uint32_t version_hex)
     free(title);
 }
 
-/* The end of the window with which the viewer opens. The last samples and the markers need their full widths. */
-static uint64_t end_ns(const struct gecko *gecko)
+uint64_t gecko_meta_end_ns(const struct gecko *gecko)
 {
     uint64_t last_ns = gecko->tables->recording.interval_ns;
     for (size_t i = 0; i < gecko->threads_room; i++) {
@@ -117,7 +62,7 @@ static void emit_times(struct gecko *gecko)
     gecko_emit_ms(json, "startTime", recording->start_unix_ns);
     emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
     gecko_emit_ms(json, "profilingStartTime", recording->from_ns);
-    gecko_emit_ms(json, "profilingEndTime", end_ns(gecko));
+    gecko_emit_ms(json, "profilingEndTime", gecko->end_ns);
 }
 
 static void emit_platform(struct gecko *gecko)
@@ -195,7 +140,7 @@ void gecko_meta_emit(struct gecko *gecko)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
     emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
-    emit_value(json, "categories", category_values(gecko));
+    emit_value(json, "categories", gecko_categories_list(gecko));
     emit_value(json, "configuration", configuration(gecko->tables));
     emit_value(json, "extra", gecko_extra_values(gecko));
     emit_close(json, '}');

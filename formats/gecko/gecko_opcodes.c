@@ -7,45 +7,24 @@
 
 /* ---- leaves ---- */
 
-/* The index of the frame's instruction in opcodes->rows; adds it if absent. */
-static uint32_t opcode_of(struct gecko_opcodes *opcodes, const struct frame *frame)
+static const struct frame *leaf_of(const struct gecko *gecko, uint32_t stack)
 {
-    bool added;
-    const uint32_t base = frame->base ? frame->base : frame->instruction;
-    const uint32_t number = intern_pairs_number(&opcodes->numbers, frame->instruction, base, &added);
-    if (added) {
-        opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
-        opcodes->rows[number - 1] = (struct gecko_opcode){ .instruction = frame->instruction, .base = base };
-    }
-    return number - 1;
+    return &gecko->tables->frames[gecko->tables->stacks[stack].frame];
 }
 
-void gecko_opcodes_take(struct gecko *gecko, uint32_t stack)
+bool gecko_opcodes_has_frame(const struct gecko *gecko, uint32_t stack)
 {
-    struct gecko_opcodes *opcodes = &gecko->opcodes;
-    if (!opcodes->shown || !stack)
-        return;
-    const struct frame *frame = &gecko->tables->frames[gecko->tables->stacks[stack].frame];
-    if (!frame->instruction)
-        return;
-    opcodes->leaf_of = alloc_grow(opcodes->leaf_of, &opcodes->leaf_of_room, (size_t)stack + 1,
-                                  sizeof(*opcodes->leaf_of));
-    if (opcodes->leaf_of[stack])
-        return;
-    opcodes->leaves = alloc_grow(opcodes->leaves, &opcodes->leaves_room, opcodes->leaves_count + 1,
-                                 sizeof(*opcodes->leaves));
-    opcodes->leaves[opcodes->leaves_count] = (struct gecko_leaf){ stack, opcode_of(opcodes, frame) };
-    opcodes->leaf_of[stack] = (uint32_t)++opcodes->leaves_count;
+    return gecko->style.opcodes == GECKO_OPCODES_FRAMES && stack && leaf_of(gecko, stack)->instruction;
 }
 
-uint32_t gecko_opcodes_leaf(const struct gecko *gecko, uint32_t stack)
+/* The instruction that a specialised one stands for, or the instruction itself. */
+static uint32_t base_of(const struct frame *frame)
 {
-    const struct gecko_opcodes *opcodes = &gecko->opcodes;
-    const uint32_t leaf = stack < opcodes->leaf_of_room ? opcodes->leaf_of[stack] : 0;
-    return leaf ? (uint32_t)gecko->tables->stacks_count + leaf - 1 : stack;
+    return frame->base ? frame->base : frame->instruction;
 }
 
-static size_t quoted_name(struct gecko *gecko, uint32_t instruction)
+/* Adds a label. The base is the subcategory, so the viewer can group instructions by the one that they specialise. */
+static size_t add_label(struct gecko *gecko, uint32_t instruction, uint32_t base)
 {
     struct bytes name = { 0 };
     const struct text text = tables_string(gecko->tables, instruction);
@@ -54,43 +33,80 @@ static size_t quoted_name(struct gecko *gecko, uint32_t instruction)
     put_bytes(&name, "]", 1);
     const size_t string = gecko_tables_string(gecko, (struct text){ (const char *)name.at, name.size });
     bytes_free(&name);
-    return string;
+    const struct text base_name = tables_string(gecko->tables, base);
+    const struct gecko_label label = { .name = string,
+                                       .category = CATEGORY_INSTRUCTION,
+                                       .subcategory = gecko_categories_subcategory(gecko, CATEGORY_INSTRUCTION,
+                                                                                   base_name) };
+    return gecko_leaves_add_label(gecko, label);
 }
 
-/* The index of the base among the subcategories; 0, "Other", when there are too many. No Python version has so many
- * opcodes. */
-static uint32_t subcategory_of(struct gecko_opcodes *opcodes, uint32_t base)
+static void add_opcode(struct gecko *gecko, const struct frame *frame)
 {
-    for (uint32_t i = 0; i < opcodes->bases_count; i++)
-        if (opcodes->bases[i] == base)
-            return i + 1;
-    if (opcodes->bases_count == GECKO_BASES)
-        return 0;
-    opcodes->bases[opcodes->bases_count++] = base;
-    return opcodes->bases_count;
+    struct gecko_opcodes *opcodes = &gecko->opcodes;
+    bool added;
+    const uint32_t base = base_of(frame);
+    const uint32_t number = intern_pairs_number(&opcodes->numbers, frame->instruction, base, &added);
+    if (!added)
+        return;
+    opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
+    opcodes->rows[number - 1] = (struct gecko_opcode){ .instruction = frame->instruction,
+                                                       .base = base,
+                                                       .label = add_label(gecko, frame->instruction, base) };
+}
+
+/* Makes the instruction of each frame a subcategory of its function's category. */
+static void divide_categories(struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    struct gecko_opcodes *opcodes = &gecko->opcodes;
+    opcodes->subcategories = alloc_zeroed(tables->frames_count, sizeof(*opcodes->subcategories));
+    for (size_t row = 0; row < gecko->rows.frames.count; row++) {
+        const uint32_t i = gecko->rows.frames.number[row];
+        const struct frame *frame = &tables->frames[i];
+        if (!frame->instruction)
+            continue;
+        const enum gecko_category category = gecko_categories_of(gecko, frame->function);
+        const struct text name = tables_string(tables, frame->instruction);
+        opcodes->subcategories[i] = (uint8_t)gecko_categories_subcategory(gecko, category, name);
+    }
 }
 
 void gecko_opcodes_settle(struct gecko *gecko)
 {
-    struct gecko_opcodes *opcodes = &gecko->opcodes;
-    for (size_t i = 0; i < opcodes->numbers.count; i++) {
-        opcodes->rows[i].name = quoted_name(gecko, opcodes->rows[i].instruction);
-        opcodes->rows[i].subcategory = subcategory_of(opcodes, opcodes->rows[i].base);
-    }
+    const struct gecko_leaves *leaves = &gecko->leaves;
+    if (gecko->style.opcodes == GECKO_OPCODES_SUBCATEGORIES)
+        divide_categories(gecko);
+    for (size_t stack = 0; stack < leaves->kinds_room; stack++)
+        if (leaves->kinds[stack] & 1u << LEAF_INSTRUCTION)
+            add_opcode(gecko, leaf_of(gecko, (uint32_t)stack));
+}
+
+uint32_t gecko_opcodes_subcategory(const struct gecko *gecko, uint32_t frame)
+{
+    const uint8_t *subcategories = gecko->opcodes.subcategories;
+    return subcategories ? subcategories[frame] : 0;
+}
+
+size_t gecko_opcodes_label(const struct gecko *gecko, uint32_t stack)
+{
+    const struct frame *frame = leaf_of(gecko, stack);
+    const uint32_t number = intern_pairs_find(&gecko->opcodes.numbers, frame->instruction, base_of(frame));
+    return gecko->opcodes.rows[number - 1].label;
 }
 
 void gecko_opcodes_free(struct gecko_opcodes *opcodes)
 {
     intern_pairs_free(&opcodes->numbers);
     free(opcodes->rows);
-    free(opcodes->leaf_of);
-    free(opcodes->leaves);
+    free(opcodes->subcategories);
 }
 
 /* ---- markers ---- */
 
-static uint32_t leaf_frame(const struct gecko *gecko, uint32_t stack)
+static uint32_t leaf_frame(const struct gecko *gecko, uint32_t code)
 {
+    const uint32_t stack = gecko_leaves_stack(code);
     return stack ? gecko->tables->stacks[stack].frame : 0;
 }
 
@@ -108,7 +124,7 @@ static uint64_t take_width(struct gecko_marker_reader *reader)
 static void begin(struct gecko_marker_reader *reader)
 {
     const struct gecko_thread *thread = reader->thread;
-    reader->over = !reader->gecko->opcodes.shown || thread->shared || thread->samples.count == 0;
+    reader->over = !reader->gecko->style.opcodes || thread->shared || thread->samples.count == 0;
     if (reader->over)
         return;
     spool_rewind(&reader->changes, &reader->gecko->spool, &thread->weights);
@@ -169,15 +185,15 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)
 {
-    if (gecko->opcodes.numbers.count == 0)
+    if (!gecko->style.opcodes || !tables_have_instructions(gecko->tables))
         return;
     json_t *fields = json_array();
     gecko_markers_add_field(fields, "opcode", "Instruction", "unique-string");
     gecko_markers_add_field(fields, "base", "Specialised from", "unique-string");
     gecko_markers_add_beginning_field(fields);
-    json_array_append_new(schemas,
-                          gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.",
-                                               false, "opcode", fields));
+    json_array_append_new(
+        schemas,
+        gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.", "opcode", fields));
 }
 
 const struct gecko_marker_kind gecko_opcode_markers = { begin, next, name, emit_data, add_schemas };

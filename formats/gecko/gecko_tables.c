@@ -2,18 +2,18 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NOTHING INT64_MIN /* value of a cell that is null */
 
-/* A column of a table: a function that gives the cell of each row, or a constant for all rows. */
+/* A column of a table: a constant for all rows, or a function that gives the cell of a row or writes the cell. */
 struct column {
     const char *name;
     const char *always;
     int64_t (*cell)(const struct gecko *gecko, size_t row);
+    void (*emit)(struct gecko *gecko, size_t row);
 };
 
 struct table {
@@ -22,72 +22,70 @@ struct table {
     size_t (*rows)(const struct gecko *gecko);
 };
 
-/* The number of rows. The profile's tables have a row 0 even when the recording has no definition. */
-static size_t with_entry_0(size_t count)
-{
-    return count ? count : 1;
-}
-
 static int64_t or_nothing(uint32_t number)
 {
     return number ? (int64_t)number : NOTHING;
 }
 
-/* The rows of instructions follow the rows of a table. Returns whether `row` is one of them; *index is its index among
- * them. */
-static bool behind(size_t count, size_t row, size_t *index)
-{
-    *index = row - with_entry_0(count);
-    return row >= with_entry_0(count);
-}
-
 static size_t stack_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->stacks_count) + gecko->opcodes.leaves_count;
-}
-
-static int64_t stack_frame(const struct gecko *gecko, size_t row)
-{
-    size_t leaf;
-    if (behind(gecko->tables->stacks_count, row, &leaf))
-        return (int64_t)(with_entry_0(gecko->tables->frames_count) + gecko->opcodes.leaves[leaf].opcode);
-    return row ? gecko->tables->stacks[row].frame : 0;
-}
-
-static int64_t stack_prefix(const struct gecko *gecko, size_t row)
-{
-    size_t leaf;
-    if (behind(gecko->tables->stacks_count, row, &leaf))
-        return gecko->opcodes.leaves[leaf].stack;
-    return row ? or_nothing(gecko->tables->stacks[row].caller) : NOTHING;
+    return gecko->rows.stacks.count + gecko_leaves_rows(gecko);
 }
 
 static size_t frame_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->frames_count) + gecko->opcodes.numbers.count;
+    return gecko->rows.frames.count + gecko->leaves.labels_count;
 }
 
-/* The instruction of a row; NULL for a row of a real frame. */
-static const struct gecko_opcode *opcode_at(const struct gecko *gecko, size_t count, size_t row)
+static size_t function_rows(const struct gecko *gecko)
 {
-    size_t index;
-    return behind(count, row, &index) ? &gecko->opcodes.rows[index] : NULL;
+    return gecko->rows.functions.count + gecko->leaves.labels_count;
 }
 
-/* The frame of a row; an unknown frame for row 0, for an instruction, and for a lost definition. */
+/* The stack of a row; NULL for a row of the leaves. */
+static const struct stack *stack_at(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_rows *stacks = &gecko->rows.stacks;
+    return row < stacks->count ? &gecko->tables->stacks[stacks->number[row]] : NULL;
+}
+
+static int64_t stack_frame(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_rows *frames = &gecko->rows.frames;
+    const struct stack *stack = stack_at(gecko, row);
+    return stack ? (int64_t)frames->of[stack->frame] - 1
+                 : (int64_t)(frames->count + gecko_leaves_label(gecko, row - gecko->rows.stacks.count));
+}
+
+static int64_t stack_prefix(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_rows *stacks = &gecko->rows.stacks;
+    const struct stack *stack = stack_at(gecko, row);
+    const int64_t caller = stack ? (int64_t)stacks->of[stack->caller] - 1
+                                 : gecko_leaves_caller(gecko, row - stacks->count);
+    return caller < 0 ? NOTHING : caller;
+}
+
+/* The number of a row's frame; 0 for a label. */
+static uint32_t frame_number(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_rows *frames = &gecko->rows.frames;
+    return row < frames->count ? frames->number[row] : 0;
+}
+
+/* The frame of a row; an unknown frame for a label. */
 static const struct frame *frame_at(const struct gecko *gecko, size_t row)
 {
-    static const struct frame unknown = { .column = -1 };
-    const bool known = row && row < gecko->tables->frames_count && gecko->tables->frames[row].number;
-    return known ? &gecko->tables->frames[row] : &unknown;
+    static const struct frame label = { .column = -1 };
+    const uint32_t number = frame_number(gecko, row);
+    return number ? &gecko->tables->frames[number] : &label;
 }
 
 static int64_t frame_function(const struct gecko *gecko, size_t row)
 {
-    size_t opcode;
-    if (behind(gecko->tables->frames_count, row, &opcode))
-        return (int64_t)(with_entry_0(gecko->tables->functions_count) + opcode);
-    return frame_at(gecko, row)->function;
+    const struct gecko_rows *frames = &gecko->rows.frames, *functions = &gecko->rows.functions;
+    return row < frames->count ? (int64_t)functions->of[frame_at(gecko, row)->function] - 1
+                               : (int64_t)(functions->count + row - frames->count);
 }
 
 static int64_t frame_line(const struct gecko *gecko, size_t row)
@@ -98,110 +96,96 @@ static int64_t frame_line(const struct gecko *gecko, size_t row)
 /* The viewer counts columns from 1. */
 static int64_t frame_column(const struct gecko *gecko, size_t row)
 {
-    const int32_t column = frame_at(gecko, row)->column;
-    return column < 0 ? NOTHING : (int64_t)column + 1;
+    const struct frame *frame = frame_at(gecko, row);
+    return frame->number && frame->column >= 0 ? (int64_t)frame->column + 1 : NOTHING;
 }
 
-static size_t function_rows(const struct gecko *gecko)
+/* The number of a row's function; 0 for a label. */
+static uint32_t function_number(const struct gecko *gecko, size_t row)
 {
-    return with_entry_0(gecko->tables->functions_count) + gecko->opcodes.numbers.count;
+    const struct gecko_rows *functions = &gecko->rows.functions;
+    return row < functions->count ? functions->number[row] : 0;
 }
 
-/* The index of a function's file in the sources + 1; 0: the function has no file. */
-static uint32_t source_of(const struct gecko *gecko, size_t function)
+/* The label of a row of frames or functions, which is so many rows behind those of the tables. */
+static const struct gecko_label *label_at(const struct gecko *gecko, size_t index)
 {
-    const bool known = function && function < gecko->tables->functions_count;
-    const uint32_t file = known ? gecko->tables->functions[function].file : 0;
-    return file ? gecko->sources.by_file[file] : 0;
+    return &gecko->leaves.labels[index];
 }
 
-static int64_t function_name(const struct gecko *gecko, size_t row)
-{
-    const struct gecko_opcode *opcode = opcode_at(gecko, gecko->tables->functions_count, row);
-    if (opcode)
-        return (int64_t)opcode->name;
-    return row ? gecko->tables->functions[row].name : 0;
-}
-
-static int64_t function_source(const struct gecko *gecko, size_t row)
-{
-    const uint32_t source = source_of(gecko, row);
-    return source ? (int64_t)source - 1 : NOTHING;
-}
-
-/* The resource (package) of a function. The viewer prints a function with a resource as "package!function". Functions
- * of the program itself have none. */
-static int64_t function_resource(const struct gecko *gecko, size_t row)
-{
-    const uint32_t source = source_of(gecko, row);
-    return source ? (int64_t)gecko->sources.rows[source - 1].package - 1 : -1;
-}
-
-static int64_t function_line(const struct gecko *gecko, size_t row)
-{
-    const bool known = row && row < gecko->tables->functions_count;
-    return known ? or_nothing(gecko->tables->functions[row].first_line) : NOTHING;
-}
-
-/* Synthetic frames of the recorder, and their categories. */
-static const struct synthetic {
-    struct text name;
-    enum gecko_category category;
-} synthetic_frames[] = {
-    { { "<native>", 8 }, CATEGORY_NATIVE },
-    { { "<GC>", 4 }, CATEGORY_GC },
-};
-
-/* The category of a frame. A sample counts for the category of its leaf. A stack without frames has the grey category
- * "Other": the thread may have waited or run C code. */
+/* The category of a frame. A sample counts for the category of its leaf. */
 static int64_t frame_category(const struct gecko *gecko, size_t row)
 {
-    if (opcode_at(gecko, gecko->tables->frames_count, row))
-        return CATEGORY_INSTRUCTION;
-    const size_t function = (size_t)frame_function(gecko, row);
-    if (function == 0)
-        return CATEGORY_OTHER;
-    const struct text name = tables_function_name(gecko->tables, (uint32_t)function);
-    for (size_t i = 0; i < countof(synthetic_frames); i++)
-        if (text_equal(name, synthetic_frames[i].name))
-            return synthetic_frames[i].category;
-    if (gecko->tables->functions[function].file == 0 && task_frame_is_name(name))
-        return CATEGORY_TASK;
-    return CATEGORY_PYTHON;
+    const size_t frames = gecko->rows.frames.count;
+    return row < frames ? gecko_categories_of(gecko, frame_at(gecko, row)->function)
+                        : label_at(gecko, row - frames)->category;
 }
 
 static int64_t frame_subcategory(const struct gecko *gecko, size_t row)
 {
-    const struct gecko_opcode *opcode = opcode_at(gecko, gecko->tables->frames_count, row);
-    if (opcode)
-        return opcode->subcategory;
-    const uint32_t source = source_of(gecko, (size_t)frame_function(gecko, row));
-    const bool python = frame_category(gecko, row) == CATEGORY_PYTHON;
-    return source && python ? (int64_t)gecko->sources.rows[source - 1].origin : 0;
+    const size_t frames = gecko->rows.frames.count;
+    if (row >= frames)
+        return label_at(gecko, row - frames)->subcategory;
+    const uint32_t instruction = gecko_opcodes_subcategory(gecko, frame_number(gecko, row));
+    const struct gecko_source *source = gecko_sources_of(gecko, frame_at(gecko, row)->function);
+    const bool same = source && frame_category(gecko, row) == (int64_t)source->category;
+    return instruction || !same ? instruction : source->subcategory;
 }
 
-static size_t package_rows(const struct gecko *gecko)
+static int64_t function_name(const struct gecko *gecko, size_t row)
 {
-    return gecko->sources.package_numbers.count;
+    const size_t functions = gecko->rows.functions.count;
+    return (int64_t)(row < functions ? gecko_sources_function_name(gecko, function_number(gecko, row))
+                                     : label_at(gecko, row - functions)->name);
 }
 
+/* The source of a row of functions; NULL when the function has no file. */
+static const struct gecko_source *source_of(const struct gecko *gecko, size_t row)
+{
+    const uint32_t function = function_number(gecko, row);
+    return function ? gecko_sources_of(gecko, function) : NULL;
+}
+
+static int64_t function_source(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_source *source = source_of(gecko, row);
+    return source ? source - gecko->sources.rows : NOTHING;
+}
+
+static int64_t function_resource(const struct gecko *gecko, size_t row)
+{
+    const struct gecko_source *source = source_of(gecko, row);
+    return source ? (int64_t)source->resource : -1;
+}
+
+static int64_t function_line(const struct gecko *gecko, size_t row)
+{
+    const uint32_t function = function_number(gecko, row);
+    return function ? or_nothing(gecko->tables->functions[function].first_line) : NOTHING;
+}
+
+static size_t resource_rows(const struct gecko *gecko)
+{
+    return gecko->sources.resources.count;
+}
+
+static int64_t resource_name(const struct gecko *gecko, size_t row)
+{
+    return (int64_t)gecko->sources.resource_names[row];
+}
+
+/* Row 0 is "<no Python frames>", so the other strings of the tables have their numbers. */
 static size_t string_rows(const struct gecko *gecko)
 {
-    return with_entry_0(gecko->tables->strings_count);
+    return gecko->tables->strings_count ? gecko->tables->strings_count : 1;
 }
 
-/* The packages' names follow the strings of the tables. */
-static int64_t package_name(const struct gecko *gecko, size_t row)
-{
-    return (int64_t)(string_rows(gecko) + row);
-}
-
-/* Further strings follow the packages' names. */
+/* Further strings follow those of the tables. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text)
 {
     bool added;
     const char *bytes = text.size ? text.bytes : "";
-    return string_rows(gecko) + package_rows(gecko) + intern_number(&gecko->strings, bytes, text.size, &added) - 1;
+    return string_rows(gecko) + intern_number(&gecko->strings, bytes, text.size, &added) - 1;
 }
 
 static size_t source_rows(const struct gecko *gecko)
@@ -209,9 +193,9 @@ static size_t source_rows(const struct gecko *gecko)
     return gecko->sources.count;
 }
 
-static int64_t source_file(const struct gecko *gecko, size_t row)
+static int64_t source_name(const struct gecko *gecko, size_t row)
 {
-    return gecko->sources.rows[row].file;
+    return (int64_t)gecko->sources.rows[row].name;
 }
 
 static size_t no_rows(const struct gecko *gecko)
@@ -254,7 +238,7 @@ static const struct column function_columns[] = {
 
 /* Resources. Type 1 is a library. */
 static const struct column resource_columns[] = {
-    { "name", .cell = package_name },
+    { "name", .cell = resource_name },
     { "type", .always = "1" },
     { "lib", .always = "null" },
     { "host", .always = "null" },
@@ -263,11 +247,11 @@ static const struct column resource_columns[] = {
 
 static const struct column source_columns[] = {
     { "id", .always = "null" },
-    { "filename", .cell = source_file },
+    { "filename", .cell = source_name },
     { "startLine", .always = "1" },
     { "startColumn", .always = "1" },
     { "sourceMapURL", .always = "null" },
-    { "content", .always = "null" },
+    { "content", .emit = gecko_embedding_emit },
     { 0 },
 };
 
@@ -288,7 +272,7 @@ static const struct column location_columns[] = {
 
 static const struct table tables_shared[] = {
     { "stackTable", stack_columns, stack_rows },          { "frameTable", frame_columns, frame_rows },
-    { "funcTable", function_columns, function_rows },     { "resourceTable", resource_columns, package_rows },
+    { "funcTable", function_columns, function_rows },     { "resourceTable", resource_columns, resource_rows },
     { "sources", source_columns, source_rows },           { "nativeSymbols", native_symbol_columns, no_rows },
     { "sourceLocationTable", location_columns, no_rows },
 };
@@ -298,6 +282,10 @@ static void emit_column(struct gecko *gecko, const struct column *column, size_t
     struct json_emitter *json = &gecko->json;
     emit_open(json, column->name, '[');
     for (size_t row = 0; row < rows; row++) {
+        if (column->emit) {
+            column->emit(gecko, row);
+            continue;
+        }
         const int64_t cell = column->cell ? column->cell(gecko, row) : NOTHING;
         if (cell == NOTHING)
             emit_literal(json, NULL, column->always ? column->always : "null");
@@ -332,8 +320,6 @@ static void emit_strings(struct gecko *gecko)
     emit_text(json, NULL, TEXT(NO_PYTHON_FRAMES));
     for (uint32_t i = 1; i < string_rows(gecko); i++)
         emit_text(json, NULL, tables_string(gecko->tables, i));
-    for (size_t i = 1; i <= package_rows(gecko); i++)
-        emit_text(json, NULL, gecko->sources.packages[i]);
     emit_own_strings(gecko);
     emit_close(json, ']');
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,16 +115,6 @@ static struct life life_of_line(const struct gecko *gecko, const struct gecko_li
     return life;
 }
 
-/* Whether the line's thread waited for the GIL: only these markers are shown in the timeline, see
- * gecko_state_markers.c. */
-static bool has_waited(const struct gecko *gecko, const struct gecko_line *line)
-{
-    bool waited = false;
-    for (size_t i = 0; i < line->count; i++)
-        waited |= gecko_thread(gecko, line->threads[i])->seen >> STATE_GIL_WAIT & 1;
-    return waited;
-}
-
 static void emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids)
 {
     struct json_emitter *json = &gecko->json;
@@ -138,50 +130,79 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_life(json, "processStartupTime", row->process.start_ns, "processShutdownTime", row->end_ns);
     emit_life(json, "registerTime", life.from_ns, "unregisterTime", life.until_ns);
     emit_literal(json, "pausedRanges", "[]");
-    emit_literal(json, "showMarkersInTimeline", has_waited(gecko, line) ? "true" : "false");
+    emit_literal(json, "showMarkersInTimeline", gecko_markers_overview(gecko, line) ? "true" : "false");
 }
 
 /* ---- samples ---- */
 
-static void emit_stacks(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+static void emit_stacks(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
+    struct spool_reader *reader = &writer->samples;
     struct spool_sample sample;
     for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_again(&gecko->json, gecko_opcodes_leaf(gecko, sample.stack), 1 + spool_pass_same(reader));
+        emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
 }
 
-static void emit_times(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
+    struct spool_reader *reader = &writer->samples;
     struct spool_sample sample;
     for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
         emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
 }
 
-/* A column of samples: writes the cells of one thread. `shown` NULL: in all profiles. */
+static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    if (gecko->style.weight == GECKO_WEIGHT_CPU)
+        gecko_cpu_emit_weights(gecko, thread, writer);
+    else
+        gecko_weights_emit_cells(gecko, thread, &writer->samples);
+}
+
+static void emit_delays(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    gecko_markers_emit_delays(gecko, thread, &writer->samples);
+}
+
+static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return gecko_knows_cpu(gecko);
+}
+
+static bool has_weights(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return gecko_weights_differ(gecko);
+}
+
+/* A column of samples: writes the cells of one thread. `shown` NULL: of all lines. */
 static const struct column {
     const char *name;
-    void (*emit)(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
-    bool (*shown)(const struct gecko *gecko);
+    void (*emit)(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
+    bool (*shown)(const struct gecko *gecko, const struct gecko_line *line);
 } columns[] = {
     { "stack", emit_stacks, NULL },
     { "time", emit_times, NULL },
-    { "threadCPUDelta", gecko_status_emit_cpu, gecko_status_has_cpu },
-    { "weight", gecko_weights_emit, gecko_weights_differ },
+    { "threadCPUDelta", gecko_cpu_emit_cells, has_cpu },
+    { "eventDelay", emit_delays, gecko_markers_have_delays },
+    { "weight", emit_weights, has_weights },
 };
 
 /* Writes the samples. A recording without a status has no column of CPU times. Without this column the viewer draws a
  * thread at full height while it is sampled, as is right for a wall-clock profile. */
-static void emit_samples(struct gecko *gecko, const struct gecko_line *line, struct spool_reader *reader)
+static void emit_samples(struct gecko *gecko, const struct gecko_line *line, struct gecko_cpu_writer *writer)
 {
     struct json_emitter *json = &gecko->json;
     uint64_t length = 0;
+    gecko_cpu_begin_line(writer);
     emit_open(json, "samples", '{');
     for (size_t i = 0; i < countof(columns); i++) {
-        if (columns[i].shown && !columns[i].shown(gecko))
+        if (columns[i].shown && !columns[i].shown(gecko, line))
             continue;
         emit_open(json, columns[i].name, '[');
         for (size_t at = 0; at < line->count; at++)
-            columns[i].emit(gecko, line->threads[at], reader);
+            columns[i].emit(gecko, line->threads[at], writer);
         emit_close(json, ']');
     }
     for (size_t at = 0; at < line->count; at++)
@@ -196,18 +217,18 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
 void gecko_threads_emit(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
-    struct spool_reader reader = { 0 };
+    struct gecko_cpu_writer writer = { 0 };
     struct gecko_again tids = { 0 };
     emit_open(json, "threads", '[');
     for (size_t i = 0; i < gecko->lines.count; i++) {
         const struct gecko_line *line = &gecko->lines.rows[i];
         emit_open(json, NULL, '{');
         emit_identity(gecko, line, &tids);
-        emit_samples(gecko, line, &reader);
+        emit_samples(gecko, line, &writer);
         gecko_markers_emit(gecko, line);
         emit_close(json, '}');
     }
     emit_close(json, ']');
     gecko_again_free(&tids);
-    spool_reader_free(&reader);
+    gecko_cpu_writer_free(&writer);
 }

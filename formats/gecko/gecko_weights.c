@@ -1,38 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* The times that samples stand for, as the weights of samples. If each sample stands for one interval, the viewer adds
- * up samples; otherwise, milliseconds. Weights differ when recordings are merged, and when the recorder left ticks out.
- */
+/* The wall-clock times that samples stand for (formats/model/wall.h), as the weights of samples. The weights of a
+ * thread add up to the wall-clock time of the thread. If each sample stands for one interval, the viewer adds up
+ * samples unless the user wants times. */
 #include "formats/gecko/gecko_internal.h"
+
+#include "formats/base/alloc.h"
+
+#include <string.h>
+
+enum gecko_weight gecko_weight_named(const char *name)
+{
+    static const char *const names[] = {
+        [GECKO_WEIGHT_SAMPLES] = "samples", [GECKO_WEIGHT_WALL] = "wall", [GECKO_WEIGHT_CPU] = "cpu"
+    };
+    for (size_t i = GECKO_WEIGHT_SAMPLES; i < countof(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum gecko_weight)i;
+    return GECKO_WEIGHT_USUAL;
+}
 
 /* The column has the total time of all samples so far. Then consecutive samples with the same weight have the same
  * step, and the spool stores them as one count. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const bool usual = sample->stands_ns == tables_interval_ns(gecko->tables, sample->thread);
+    const uint64_t interval_ns = tables_interval_ns(gecko->tables, sample->thread);
+    const bool usual = sample->stands_ns == interval_ns;
     thread->stands_ns = usual ? 0 : sample->stands_ns;
-    if (thread->weights.count == 0 && usual)
+    gecko->weighted |= !usual;
+    if (thread->weights.count == 0 && sample->wall_ns == interval_ns)
         return;
     if (thread->weights.count == 0)
         thread->weights_from = thread->samples.count;
-    gecko->weighted = true;
-    const struct spool_sample row = { .time = thread->weights.last.time + sample->stands_ns };
+    const struct spool_sample row = { .time = thread->weights.last.time + sample->wall_ns };
     spool_add(&gecko->spool, &thread->weights, row);
 }
 
 bool gecko_weights_differ(const struct gecko *gecko)
 {
-    return gecko->weighted || tables_intervals_differ(gecko->tables);
+    const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);
+    return gecko->style.weight >= GECKO_WEIGHT_WALL || (gecko->style.weight == GECKO_WEIGHT_USUAL && differ);
 }
 
-void gecko_weights_emit(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+/* Writes a weight: the part of the thread's time up to `ns` that no weight has yet. Totals are rounded, so errors do
+ * not add up. */
+static void emit_weight(struct gecko *gecko, uint64_t ns, uint64_t *units)
+{
+    const uint64_t before = *units;
+    *units = gecko_in_units(gecko, ns);
+    emit_decimal(&gecko->json, NULL, *units - before, gecko->digits);
+}
+
+void gecko_weights_emit_cells(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     const uint64_t usual = thread->weights.count ? thread->weights_from : thread->samples.count;
-    const uint64_t interval_ns = number ? tables_interval_ns(gecko->tables, number) : 0;
+    const uint64_t usual_ns = number ? tables_interval_ns(gecko->tables, number) : 0;
     struct spool_sample row;
-    uint64_t before = 0;
-    for (uint64_t i = 0; i < usual; i++)
-        gecko_emit_ms(&gecko->json, NULL, interval_ns);
-    for (spool_rewind(reader, &gecko->spool, &thread->weights); spool_next(reader, &row); before = row.time)
-        gecko_emit_ms(&gecko->json, NULL, row.time - before);
+    uint64_t units = 0;
+    for (uint64_t i = 1; i <= usual; i++)
+        emit_weight(gecko, i * usual_ns, &units);
+    for (spool_rewind(reader, &gecko->spool, &thread->weights); spool_next(reader, &row);)
+        emit_weight(gecko, usual * usual_ns + row.time, &units);
 }

@@ -15,9 +15,13 @@ import collections
 import gzip
 import itertools
 import json
+import re
 import sys
 
 from gecko_rules import Rules
+
+LEAVES = ("[idle]", "[waiting for GIL]")
+OWNED = re.compile(r"^(<[a-z]+>) (?:in )?.+$", re.DOTALL)
 
 
 class Profile(dict):
@@ -102,6 +106,11 @@ def info_sums(info):
     return sums
 
 
+def own_name(name):
+    """The name that the program has for a function: <module> of `<module> app`."""
+    return OWNED.sub(r"\1", name)
+
+
 def weights(thread):
     samples = thread["samples"]
     return samples["weight"] or [1] * samples["length"]
@@ -115,24 +124,27 @@ def stack_weights(thread):
 
 
 def frame_labels(profile, label):
-    """Each frame's label; `label` gets name, file, line."""
+    """Each frame's label; `label` gets name, file, line. The name is the program's own, without the module."""
     shared = profile["shared"]
     strings, functions, sources = shared["stringArray"], shared["funcTable"], shared["sources"]
     labels = []
     for function, line in zip(shared["frameTable"]["func"], shared["frameTable"]["line"]):
         source = functions["source"][function]
         file = None if source is None else strings[sources["filename"][source]]
-        labels.append(label(strings[functions["name"][function]], file, line))
+        labels.append(label(own_name(strings[functions["name"][function]]), file, line))
     return labels
 
 
-def stacks(profile, thread, label=lambda name, file, line: name):
+def stacks(profile, thread, label=lambda name, file, line: name, leaves=False):
     """The samples of a thread per stack, {(root, ..., leaf): samples}. `label` makes a frame of name, file and line."""
     labels = frame_labels(profile, label)
+    waits = [name in LEAVES and file is None for name, file in frame_labels(profile, lambda name, file, line: (name, file))]
     table = profile["shared"]["stackTable"]
     folded = collections.Counter()
     for stack, weight in stack_weights(thread).items():
         frames = []
+        if stack is not None and not leaves and waits[table["frame"][stack]]:
+            stack = table["prefix"][stack]
         while stack is not None:
             frames.append(labels[table["frame"][stack]])
             stack = table["prefix"][stack]
@@ -140,10 +152,10 @@ def stacks(profile, thread, label=lambda name, file, line: name):
     return folded
 
 
-def function_times(profile, thread):
+def function_times(profile, thread, leaves=False):
     """{function: [self, total]} in samples; a function counts once for a sample however often it is in its stack."""
     times = collections.defaultdict(lambda: [0, 0])
-    for stack, weight in stacks(profile, thread).items():
+    for stack, weight in stacks(profile, thread, leaves=leaves).items():
         times[stack[-1]][0] += weight
         for name in set(stack):
             times[name][1] += weight

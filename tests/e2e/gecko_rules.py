@@ -408,7 +408,7 @@ class Rules:
             return
         kind = "samples" if weight is None else "tracing-ms"
         self.expect(samples.get("weightType") == kind, f"{where}: weightType is {samples.get('weightType')!r}")
-        self.expect(are_numbers(weight or []) and min(weight or [1]) > 0, f"{where}: a weight is not above 0")
+        self.expect(are_numbers(weight or []) and min(weight or [0]) >= 0, f"{where}: a weight is below 0")
 
     def check_life(self, where, thread):
         """A thread has samples only while it lives: the viewer shades the rest of its track."""

@@ -55,7 +55,7 @@ def gecko_of(path):
     kept = ("product", "misc", "interval_ms", "duration_ms", "samples")
     threads = []
     for thread, row in zip(profile["threads"], summary["threads"]):
-        counts = gecko_check.stacks(profile, thread, lambda name, file, line: f"{name} ({file}:{line})")
+        counts = gecko_check.stacks(profile, thread, lambda name, file, line: f"{name} ({file}:{line})", leaves=True)
         row = {key: value for key, value in row.items() if key != "functions"}
         threads.append({**row, "times": " ".join(map(str, thread["samples"]["time"])), "stacks": lines_of(counts)})
     return told({**{key: summary[key] for key in kept}, "threads": threads})

@@ -262,7 +262,7 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "a sample after the thread": (set_at("threads", 0, "unregisterTime", 50), "the thread ends at 50"),
     "weights": (samples("weight", [1] * SAMPLES), "weightType is 'samples'"),
     "a weight too few": (samples("weight", [1]), "weight is [1]"),
-    "no weight": (lambda p: p["threads"][0]["samples"].update(weight=[0] * SAMPLES, weightType="tracing-ms"), "a weight is not above 0"),
+    "a weight below 0": (lambda p: p["threads"][0]["samples"].update(weight=[-1] * SAMPLES, weightType="tracing-ms"), "a weight is below 0"),
     "CPU times too few": (samples("threadCPUDelta", [0]), "threadCPUDelta has 1 entries"),
     "a negative CPU time": (samples("threadCPUDelta", 1, -1), "threadCPUDelta is not a time"),
     "a CPU time that is none": (samples("threadCPUDelta", 1, "1"), "threadCPUDelta is not a time"),

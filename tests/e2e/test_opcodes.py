@@ -142,7 +142,7 @@ def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path
     assert shown == truth
 
     out = tmp_path / "out.json"
-    succeed(*convert("gecko", path, "--opcodes", "-o", out).command)
+    succeed(*convert("gecko", path, "--opcodes=frames", "-o", out).command)
     profile = gecko_check.load(out)
     assert gecko_check.problems(profile) == []
     shown = collections.Counter()

@@ -227,7 +227,7 @@ def test_gecko_shows_entries_as_threads(entries, tmp_path):
 
 
 def test_gecko_shows_instructions(running, tmp_path):
-    out, profile = checked(running, tmp_path, "--opcodes")
+    out, profile = checked(running, tmp_path, "--opcodes=frames")
     main, worker = profile["threads"]
     by_leaf = {}
     for thread in (main, worker):

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 
+import gecko_check
 import stacks
 from environment import need_viewer
 from recording import run, succeed
@@ -68,11 +69,12 @@ def handle(profiler, name):
 
 
 def tree_stacks(node, above=()):
-    """{(root, ..., leaf): samples} of a call tree."""
+    """{(root, ..., leaf): samples} of a call tree, without the leaves that say that a thread waits."""
     found = collections.Counter()
     for child in node["children"]:
         assert not child.get("childrenTruncated"), "the tree was cut"
-        stack = above + (stacks.bare(child["name"])[0],)
+        name = gecko_check.own_name(stacks.bare(child["name"])[0])
+        stack = above if name in gecko_check.LEAVES else above + (name,)
         found[stack] += child["selfSamples"]
         found.update(tree_stacks(child, stack))
     return +found

@@ -25,8 +25,11 @@ ROOMS = {
     "formats/cpython": ("formats/base",),
     "formats/stream": ("formats/codec", *MODEL),
     "formats/frames": MODEL,
+    "formats/sources": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": ("formats/frames", *MODEL),
+    "formats/gecko": ("formats/gecko/columns", "formats/gecko/markers", "formats/sources", "formats/frames", *MODEL),
+    "formats/gecko/columns": ("formats/base",),
+    "formats/gecko/markers": MODEL,
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -43,6 +46,7 @@ ROOMS = {
     "convert/viewer": MODEL,
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+                "formats/sources",
                 "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms

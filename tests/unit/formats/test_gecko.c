@@ -90,7 +90,8 @@ static const struct event status_story[] = {
     TICK(60 * MS),
     STATUS_SAME(70 * MS, 2, 1, IDLE, 0),
     TICK(70 * MS),
-    STATUS_SAME(80 * MS, 1, 2, BUSY, 20 * MS),
+    { EVENT_SAMPLE,
+      .sample = { .thread = 1, .keep = 2, .time_ns = 80 * MS, .status = BUSY, .cpu_ns = 20 * MS, .fresh = true } },
     STATUS_SAME(80 * MS, 2, 1, IDLE, 0),
     TICK(80 * MS),
     STATUS_SAME(90 * MS, 1, 0, IDLE, 0),
@@ -123,10 +124,11 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
+    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 /* Takes a story, and then the main thread without frames, `flips` ticks long off and on the CPU in turn. */
-static json_t *write_profile_of(const struct event *events, size_t count, size_t flips)
+static json_t *write_styled(const struct event *events, size_t count, size_t flips, struct gecko_style style)
 {
     char path[] = "/tmp/pyreel-gecko.XXXXXX";
     struct output output = { 0 };
@@ -134,7 +136,7 @@ static json_t *write_profile_of(const struct event *events, size_t count, size_t
     struct fault why = { 0 };
     close(mkstemp(path));
     assert_true(output_open(&output, path, false, NULL));
-    struct gecko *gecko = gecko_start(&tables, &output, (struct gecko_style){ 0 });
+    struct gecko *gecko = gecko_start(&tables, &output, style);
     for (size_t i = 0; i < count; i++)
         take(gecko, &tables, events[i]);
     for (size_t i = 0; i < flips; i++) {
@@ -148,6 +150,12 @@ static json_t *write_profile_of(const struct event *events, size_t count, size_t
     tables_free(&tables);
     assert_true(output_close(&output, NULL, NULL));
     return profile_load(path);
+}
+
+/* With a marker for each change of a state. */
+static json_t *write_profile_of(const struct event *events, size_t count, size_t flips)
+{
+    return write_styled(events, count, flips, (struct gecko_style){ .markers = GECKO_MARKERS_ALL });
 }
 
 static json_t *write_profile(void)
@@ -194,7 +202,7 @@ static void each_thread_has_its_samples(void **state)
     assert_int_equal(json_array_size(json_object_get(profile, "threads")), 2);
     assert_thread(
         profile, 0,
-        "4242 4242, 10: <module>:3 na\xC3\xAFve \"f\":8, 20: <module>:3, 30.4: <module>:3 na\xC3\xAFve \"f\":8");
+        "4242 4242, 10: <module> a:3 na\xC3\xAFve \"f\":8, 20: <module> a:3, 30.4: <module> a:3 na\xC3\xAFve \"f\":8");
     assert_thread(profile, 1, "4242 4243, 10: na\xC3\xAFve \"f\":8, 20: <no Python frames>:0");
     const json_t *worker = json_array_get(json_object_get(profile, "threads"), 1);
     assert_string_equal(json_string_value(json_object_get(worker, "name")), "worker");
@@ -254,11 +262,12 @@ static size_t put_marker(char *room, size_t size, const json_t *profile, const j
     assert_string_equal(json_string_value(json_object_get(data, "type")), name);
     assert_non_null(schema_of(profile, name));
     assert_int_equal(json_integer_value(json_array_get(json_object_get(markers, "phase"), i)), 1);
-    assert_true(json_number_value(json_object_get(cause, "time")) == start);
     char stack[256] = "";
-    put_stack(stack, sizeof(stack), profile, json_object_get(cause, "stack"));
-    return (size_t)snprintf(room, size, "%s %g-%g in %s:%s\n", name, start, end,
-                            string(profile, json_object_get(data, "function")), stack);
+    if (cause) {
+        assert_true(json_number_value(json_object_get(cause, "time")) == start);
+        put_stack(stack, sizeof(stack), profile, json_object_get(cause, "stack"));
+    }
+    return (size_t)snprintf(room, size, "%s %g-%g:%s\n", name, start, end, stack);
 }
 
 static void assert_markers(const json_t *profile, size_t i, const char *wanted)
@@ -287,7 +296,7 @@ static void cpu_times_are_what_the_samples_say(void **state)
     assert_string_equal(json_string_value(json_object_get(units, "threadCPUDelta")), "ns");
     assert_cpu(profile, 0, " 0 10 1 0 9 20 0");
     assert_cpu(profile, 1, " 0 0 0 0 0 0 0 0 0");
-    assert_cpu(profile, 2, " 0 25");
+    assert_cpu(profile, 2, " 0 10");
     assert_cpu(profile, 3, " - - 0 0.1 -"); /* Rounding does not add up. */
     json_decref(profile);
 }
@@ -297,21 +306,76 @@ static void states_are_markers(void **state)
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
     assert_markers(profile, 0,
-                   "On CPU 0-10 in f: <module>:3 f:8\n"
-                   "Holds GIL 0-20 in f: <module>:3 f:8\n"
-                   "Waits for GIL 20-60 in <module>: <module>:3\n"
-                   "Off CPU 10-60 in f: <module>:3 f:8\n"
-                   "Holds GIL 60-70 in f: <module>:3 f:8\n"
-                   "On CPU 60-70 in f: <module>:3 f:8\n"
-                   "Handles exception 60-70 in f: <module>:3 f:8\n"
-                   "Holds GIL 80-90 in f: <module>:3 f:8\n"
-                   "On CPU 80-90 in f: <module>:3 f:8\n"
-                   "Off CPU 90-100 in <no Python frames>: <no Python frames>:0\n");
-    assert_markers(profile, 1, "Off CPU 0-100 in <module>: <module>:3\n");
-    assert_markers(profile, 2, "On CPU 10-20 in <module>: <module>:3\nOn CPU 50-60 in <module>: <module>:3\n");
-    assert_markers(profile, 3, "On CPU 20-50 in f: <module>:3 f:8\n");
+                   "Waits for GIL 20-60: <module> a:3\n"
+                   "Handles exception 60-70: <module> a:3 f:8\n"
+                   "On CPU 0-10: <module> a:3 f:8\n"
+                   "Holds GIL 0-20: <module> a:3 f:8\n"
+                   "Off CPU 10-60: <module> a:3 f:8\n"
+                   "Holds GIL 60-70: <module> a:3 f:8\n"
+                   "On CPU 60-70: <module> a:3 f:8\n"
+                   "Holds GIL 80-90: <module> a:3 f:8\n"
+                   "On CPU 80-90: <module> a:3 f:8\n"
+                   "Off CPU 90-100: <no Python frames>:0\n");
+    assert_markers(profile, 1, "Off CPU 0-100: <module> a:3\n");
+    assert_markers(profile, 2, "On CPU 10-20: <module> a:3\nOn CPU 50-60: <module> a:3\n");
+    assert_markers(profile, 3, "On CPU 20-50: <module> a:3 f:8\n");
     assert_true(json_is_true(json_object_get(at(profile, "threads", 0), "showMarkersInTimeline")));
     assert_true(json_is_false(json_object_get(at(profile, "threads", 3), "showMarkersInTimeline")));
+    json_decref(profile);
+}
+
+/* A thread that waits is at its function, and the wait is a frame below it. */
+static void waiting_is_a_leaf(void **state)
+{
+    (void)state;
+    json_t *profile = write_profile_of(status_story, countof(status_story), 0);
+    assert_thread(profile, 0,
+                  "4242 4242, 0: <module> a:3 f:8, 10: <module> a:3 f:8 [idle]:0, 20: <module> a:3 [waiting for GIL]:0, "
+                  "50: <module> a:3 [waiting for GIL]:0, 60: <module> a:3 f:8, 80: <module> a:3 f:8, "
+                  "90: <no Python frames>:0 [idle]:0");
+    assert_thread(profile, 2, "4242 4244, 10: <module> a:3, 50: <module> a:3");
+    assert_thread(profile, 3,
+                  "4242 4245, 0: <module> a:3, 10: <module> a:3, 20: <module> a:3 f:8, 30: <module> a:3 f:8, "
+                  "50: <module> a:3 f:8");
+    json_decref(profile);
+}
+
+/* The category of the first function with this name. */
+static const char *category_of(const json_t *profile, const char *name)
+{
+    const json_t *functions = json_object_get(json_object_get(json_object_get(profile, "shared"), "frameTable"),
+                                              "func");
+    for (size_t i = 0; i < json_array_size(functions); i++) {
+        if (strcmp(string(profile, cell(profile, "funcTable", "name", number(json_array_get(functions, i)))), name))
+            continue;
+        const json_t *categories = json_object_get(json_object_get(profile, "meta"), "categories");
+        const json_t *category = json_array_get(categories, number(cell(profile, "frameTable", "category", i)));
+        return json_string_value(json_object_get(category, "name"));
+    }
+    return "none";
+}
+
+static void waits_have_their_categories(void **state)
+{
+    (void)state;
+    json_t *profile = write_profile_of(status_story, countof(status_story), 0);
+    assert_string_equal(category_of(profile, "[idle]"), "Idle");
+    assert_string_equal(category_of(profile, "[waiting for GIL]"), "Waiting for GIL");
+    assert_string_equal(category_of(profile, "<no Python frames>"), "Other");
+    assert_string_equal(category_of(profile, "f"), "Your code");
+    json_decref(profile);
+}
+
+/* Rows exist only when they are used. */
+static void no_row_is_unused(void **state)
+{
+    (void)state;
+    json_t *profile = write_profile_of(gil_story, countof(gil_story), 0);
+    const char *const tables[] = { "stackTable", "frameTable", "funcTable" };
+    for (size_t i = 0; i < countof(tables); i++) {
+        const json_t *table = json_object_get(json_object_get(profile, "shared"), tables[i]);
+        assert_int_equal(json_integer_value(json_object_get(table, "length")), 1);
+    }
     json_decref(profile);
 }
 
@@ -334,7 +398,7 @@ static void totals_are_told(void **state)
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
     assert_int_equal(extra(profile, "Time with the GIL"), 40);
-    assert_int_equal(extra(profile, "Time waiting for the GIL"), 40);
+    assert_int_equal(extra(profile, "Time waiting for the GIL"), 30);
     assert_int_equal(extra(profile, "Time handling exceptions"), 10);
     assert_int_equal(extra(profile, "CPU time"), 65);
     assert_int_equal(extra(profile, "Left out by the mode"), 3);
@@ -345,10 +409,10 @@ static void the_lock_alone_says_nothing_of_the_cpu(void **state)
 {
     (void)state;
     json_t *profile = write_profile_of(gil_story, countof(gil_story), 0);
-    assert_markers(profile, 0, "Holds GIL 10-60 in <module>: <module>:3\n");
+    assert_markers(profile, 0, "No samples 10-50:\nHolds GIL 10-60: <module>:3\n");
     assert_null(json_object_get(json_object_get(at(profile, "threads", 0), "samples"), "threadCPUDelta"));
     assert_null(json_object_get(json_object_get(profile, "meta"), "sampleUnits"));
-    assert_int_equal(extra(profile, "Time with the GIL"), 50);
+    assert_int_equal(extra(profile, "Time with the GIL"), 40);
     assert_int_equal(extra(profile, "CPU time"), -1);
     json_decref(profile);
 }
@@ -367,8 +431,8 @@ static void without_status_there_is_nothing_of_it(void **state)
     assert_int_equal(json_array_size(json_object_get(meta, "markerSchema")), 0);
     assert_null(json_object_get(meta, "sampleUnits"));
     assert_int_equal(extra(profile, "Left out by the mode"), -1);
-    /* The strings of the recording, and no names of markers. */
-    assert_int_equal(json_array_size(json_object_get(json_object_get(profile, "shared"), "stringArray")), 4);
+    /* The strings of the recording, the name of the resource, and <module> a: no names of markers. */
+    assert_int_equal(json_array_size(json_object_get(json_object_get(profile, "shared"), "stringArray")), 6);
     json_decref(profile);
 }
 
@@ -398,6 +462,9 @@ int main(void)
         cmocka_unit_test(tables_have_rows_of_one_length),
         cmocka_unit_test(cpu_times_are_what_the_samples_say),
         cmocka_unit_test(states_are_markers),
+        cmocka_unit_test(waiting_is_a_leaf),
+        cmocka_unit_test(waits_have_their_categories),
+        cmocka_unit_test(no_row_is_unused),
         cmocka_unit_test(totals_are_told),
         cmocka_unit_test(the_lock_alone_says_nothing_of_the_cpu),
         cmocka_unit_test(without_status_there_is_nothing_of_it),

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/columns/series.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+/* Makes one bucket of each two. */
+static void fold(struct series *series)
+{
+    const size_t count = (series->count + 1) / 2;
+    for (size_t i = 0; i < count; i++) {
+        const double a = series->values[2 * i];
+        const double none = series->levels ? SERIES_NOTHING : 0;
+        const double b = 2 * i + 1 < series->count ? series->values[2 * i + 1] : none;
+        series->values[i] = !series->levels ? a + b : a > b ? a : b;
+    }
+    series->count = count;
+    series->width_ns *= 2;
+}
+
+/* Returns the number of the bucket at a time. Makes buckets wider until there is one for this time. */
+static size_t bucket_at(struct series *series, uint64_t time_ns)
+{
+    if (time_ns < series->from_ns)
+        return 0;
+    while ((time_ns - series->from_ns) / series->width_ns >= series->limit && series->width_ns < UINT64_MAX / 2)
+        fold(series);
+    const size_t bucket = (size_t)((time_ns - series->from_ns) / series->width_ns);
+    return bucket < series->limit ? bucket : series->limit - 1;
+}
+
+static void make_buckets(struct series *series, size_t count, uint64_t until_ns)
+{
+    series->values = alloc_grow(series->values, &series->room, count, sizeof(*series->values));
+    for (; series->count < count; series->count++)
+        series->values[series->count] = series->levels ? SERIES_NOTHING : 0;
+    if (series->until_ns < until_ns)
+        series->until_ns = until_ns;
+}
+
+void series_begin(struct series *series, uint64_t from_ns)
+{
+    if (series->count)
+        return;
+    series->from_ns = from_ns;
+    make_buckets(series, 1, from_ns);
+}
+
+void series_add(struct series *series, uint64_t from_ns, uint64_t until_ns, double amount)
+{
+    series_begin(series, from_ns);
+    if (from_ns < series->from_ns)
+        from_ns = series->from_ns;
+    if (until_ns <= from_ns)
+        until_ns = from_ns + 1;
+    const size_t last = bucket_at(series, until_ns - 1), first = bucket_at(series, from_ns);
+    make_buckets(series, last + 1, until_ns);
+    if (amount == 0)
+        return;
+    const double all = (double)(until_ns - from_ns);
+    for (size_t i = first; i <= last; i++) {
+        const uint64_t begin = series->from_ns + i * series->width_ns, from = from_ns > begin ? from_ns : begin;
+        const uint64_t until = i < last ? begin + series->width_ns : until_ns;
+        series->values[i] += amount * (double)(until - from) / all;
+    }
+}
+
+void series_note(struct series *series, uint64_t time_ns, double level)
+{
+    series_begin(series, time_ns);
+    const size_t bucket = bucket_at(series, time_ns);
+    make_buckets(series, bucket + 1, time_ns);
+    if (series->values[bucket] < level)
+        series->values[bucket] = level;
+}
+
+void series_free(struct series *series)
+{
+    free(series->values);
+    *series = (struct series){ 0 };
+}
+
+void series_settle(struct series *series)
+{
+    const size_t last = series->count - 1;
+    if (series->levels || series->count < 2)
+        return;
+    if (series->until_ns - (series->from_ns + last * series->width_ns) >= series->width_ns / 2)
+        return;
+    series->values[last - 1] += series->values[last];
+    series->count--;
+}
+
+uint64_t series_end(const struct series *series, size_t bucket)
+{
+    const uint64_t end_ns = series->from_ns + (bucket + 1) * series->width_ns;
+    return bucket + 1 == series->count && series->until_ns ? series->until_ns : end_ns;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko_cpu.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/attribute.h"
+
+#include <stdlib.h>
+
+#define CPU_LIMIT ((uint64_t)1 << 62) /* limit of a thread's CPU time in ns; a damaged recording may claim anything */
+
+/* ---- placements ---- */
+
+/* A sum of CPU time, in ns and in units. The sum is rounded, so errors do not add up. */
+static void add(const struct gecko *gecko, struct gecko_sum *sum, uint64_t ns)
+{
+    sum->ns = ns < CPU_LIMIT - sum->ns ? sum->ns + ns : CPU_LIMIT;
+    sum->units = gecko_in_units(gecko, sum->ns);
+}
+
+static enum cell_kind kind_of(uint32_t status)
+{
+    if (!attribute_known(status, ATTRIBUTE_CPU_TIME))
+        return CELL_BLANK;
+    return attribute_is(status, ATTRIBUTE_CPU) ? CELL_RAN : CELL_SLEPT;
+}
+
+static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+{
+    const enum cell_kind kind = kind_of(sample->status);
+    add(gecko, &thread->cpu_sum, sample->cpu_ns);
+    thread->placed++;
+    if (thread->cpu.count == 0 && kind == CELL_BLANK)
+        return;
+    if (thread->cpu.count == 0)
+        thread->cpu_from = thread->placed - 1;
+    gecko->cpu_known = true;
+    const struct spool_sample row = { thread->cpu_sum.units, kind };
+    spool_add(&gecko->spool, &thread->cpu, row);
+}
+
+/* Takes CPU time that comes behind the thread's last sample; a sample of the last tick may still follow. */
+static void take_late(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+{
+    thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
+    const uint64_t before = thread->late_sum.units;
+    add(gecko, &thread->late_sum, sample->cpu_ns);
+    thread->late[thread->late_count++] = (struct gecko_late){ .stack = sample->stack,
+                                                              .units = thread->late_sum.units - before };
+}
+
+void gecko_cpu_take(struct gecko *gecko, const struct event *event)
+{
+    const bool end = event->kind == EVENT_THREAD_END;
+    if (!end && event->kind != EVENT_SAMPLE && event->kind != EVENT_LATE_CPU)
+        return;
+    const uint32_t number = end ? event->change.number : event->sample.thread;
+    if (end && (number >= gecko->threads_room || gecko_tasks_shared(gecko, number)))
+        return;
+    struct gecko_thread *thread = gecko_thread_make(gecko, number);
+    if (end)
+        spool_settle(&gecko->spool, &thread->cpu);
+    else if (event->kind == EVENT_SAMPLE)
+        take_sample(gecko, thread, &event->sample);
+    else
+        take_late(gecko, thread, &event->sample);
+}
+
+void gecko_cpu_drop(struct gecko_thread *thread)
+{
+    spool_drop(&thread->cpu);
+    free(thread->late);
+}
+
+/* ---- cells ---- */
+
+static int by_sample(const void *left, const void *right)
+{
+    const struct gecko_late *a = left, *b = right;
+    return (a->sample > b->sample) - (a->sample < b->sample);
+}
+
+/* Finds the sample of each late placement. */
+static void place_late(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
+{
+    struct spool_sample sample;
+    if (thread->late_count == 0)
+        return;
+    for (size_t i = 0; i < thread->late_count; i++)
+        thread->late[i].sample = thread->samples.count ? thread->samples.count - 1 : 0;
+    spool_rewind(reader, &gecko->spool, &thread->samples);
+    for (uint64_t number = 0; spool_next(reader, &sample); number++)
+        for (size_t i = 0; i < thread->late_count; i++)
+            if (thread->late[i].stack == gecko_leaves_stack(sample.stack))
+                thread->late[i].sample = number;
+    qsort(thread->late, thread->late_count, sizeof(*thread->late), by_sample);
+}
+
+/* A thread's samples with their placements, one after the other. */
+struct placements {
+    struct gecko_cpu_writer *writer;
+    const struct gecko_thread *thread;
+    struct spool_sample sample;
+    uint64_t number; /* of the next sample */
+    size_t late;     /* late placements so far */
+    uint64_t cpu;    /* placed on `sample` */
+    enum cell_kind kind;
+};
+
+static struct placements placements_of(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    place_late(gecko, thread, &writer->samples);
+    spool_rewind(&writer->samples, &gecko->spool, &thread->samples);
+    spool_rewind(&writer->placed, &gecko->spool, &thread->cpu);
+    return (struct placements){ .writer = writer, .thread = thread };
+}
+
+static bool next(struct placements *p)
+{
+    struct gecko_cpu_writer *writer = p->writer;
+    const struct gecko_thread *thread = p->thread;
+    const uint64_t before = writer->placed.last.time;
+    struct spool_sample row;
+    if (!spool_next(&writer->samples, &p->sample))
+        return false;
+    const bool known = p->number >= thread->cpu_from && spool_next(&writer->placed, &row);
+    p->kind = known ? (enum cell_kind)row.stack : CELL_BLANK;
+    p->cpu = known ? row.time - before : 0;
+    for (; p->late < thread->late_count && thread->late[p->late].sample == p->number; p->late++)
+        p->cpu += thread->late[p->late].units;
+    p->number++;
+    return true;
+}
+
+void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
+{
+    writer->begun = false;
+}
+
+static void emit_cell(void *self, const struct cell *cell)
+{
+    struct gecko *gecko = self;
+    if (cell->kind == CELL_BLANK)
+        emit_literal(&gecko->json, NULL, "null");
+    else
+        emit_integer(&gecko->json, NULL, (int64_t)(cell->cpu * gecko->unit_ns));
+}
+
+/* The room of a thread's first cell. The viewer has no time for the first cell of a line. Behind another thread, the
+ * cell has the time since that thread's last sample; the thread did not live all of this time. */
+static uint64_t first_room(const struct gecko *gecko, const struct gecko_cpu_writer *writer, uint64_t time)
+{
+    const uint64_t interval = gecko_status_width_units(gecko, 0);
+    const uint64_t since = writer->begun && time > writer->time ? time - writer->time : 0;
+    return since < interval ? since : interval;
+}
+
+void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    const uint64_t first = first_room(gecko, writer, thread->first);
+    struct cells *cells = &writer->cells;
+    struct placements p = placements_of(gecko, number, writer);
+    cells->give = emit_cell;
+    cells->self = gecko;
+    cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units,
+                first + thread->samples.last.time - thread->first);
+    for (; next(&p); writer->time = p.sample.time) {
+        cells_add(cells, p.cpu, p.number == 1 ? first : p.sample.time - writer->time, p.kind);
+        writer->begun = true;
+    }
+    cells_end(cells);
+}
+
+void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    for (struct placements p = placements_of(gecko, number, writer); next(&p);)
+        emit_decimal(&gecko->json, NULL, p.cpu, gecko->digits);
+}
+
+void gecko_cpu_writer_free(struct gecko_cpu_writer *writer)
+{
+    spool_reader_free(&writer->samples);
+    spool_reader_free(&writer->placed);
+}

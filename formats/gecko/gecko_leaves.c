@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/gecko_leaves.h"
+
+#include "formats/base/alloc.h"
+#include "formats/gecko/gecko_internal.h"
+#include "formats/model/attribute.h"
+
+#include <stdlib.h>
+
+/* The kind of a sample's leaf. Nobody knows whether a thread without a status ran. A thread that is in another
+ * interpreter waits in this one. */
+static enum gecko_leaf_kind kind_of(const struct gecko *gecko, const struct sample *sample)
+{
+    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE))
+        return LEAF_IDLE;
+    if (attribute_is(sample->status, ATTRIBUTE_GIL_WAIT))
+        return LEAF_WAITING;
+    if (attribute_known(sample->status, ATTRIBUTE_CPU) && !attribute_is(sample->status, ATTRIBUTE_CPU))
+        return LEAF_IDLE;
+    return gecko_opcodes_has_frame(gecko, sample->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
+}
+
+/* Notes a pair of stack and leaf. A code has no room for more stacks than 2^30, which would fill 30 GB. */
+static void note(struct gecko *gecko, uint32_t stack, enum gecko_leaf_kind kind)
+{
+    struct gecko_leaves *leaves = &gecko->leaves;
+    if (stack > UINT32_MAX >> GECKO_LEAF_BITS) {
+        fault(&gecko->spool.failure, "the recording has too many different stacks for this format");
+        return;
+    }
+    leaves->kinds = alloc_grow(leaves->kinds, &leaves->kinds_room, (size_t)stack + 1, sizeof(*leaves->kinds));
+    leaves->kinds[stack] |= (uint8_t)(1u << kind);
+}
+
+uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample)
+{
+    const enum gecko_leaf_kind kind = kind_of(gecko, sample);
+    const uint32_t code = sample->stack << GECKO_LEAF_BITS | kind;
+    if (code != thread->samples.last.stack || thread->samples.count == 0)
+        note(gecko, sample->stack, kind);
+    return code;
+}
+
+void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)
+{
+    note(gecko, stack, LEAF_NONE);
+}
+
+/* ---- at the end ---- */
+
+/* Whether a sample has no Python frames. */
+static bool has_empty_stack(const struct gecko *gecko)
+{
+    return gecko->leaves.kinds_room > 0 && gecko->leaves.kinds[0];
+}
+
+static void settle_codes(struct gecko_leaves *leaves)
+{
+    for (size_t stack = 0; stack < leaves->kinds_room; stack++)
+        leaves->count += (size_t)__builtin_popcount(leaves->kinds[stack] & ~(1u << LEAF_NONE));
+    if (leaves->count == 0)
+        return;
+    leaves->first = alloc_zeroed(leaves->kinds_room, sizeof(*leaves->first));
+    leaves->codes = alloc_zeroed(leaves->count, sizeof(*leaves->codes));
+    uint32_t count = 0;
+    for (size_t stack = 0; stack < leaves->kinds_room; stack++) {
+        leaves->first[stack] = count;
+        for (uint32_t kind = LEAF_NONE + 1; kind < LEAF_KINDS; kind++)
+            if (leaves->kinds[stack] & 1u << kind)
+                leaves->codes[count++] = (uint32_t)stack << GECKO_LEAF_BITS | kind;
+    }
+}
+
+size_t gecko_leaves_add_label(struct gecko *gecko, struct gecko_label label)
+{
+    struct gecko_leaves *leaves = &gecko->leaves;
+    leaves->labels = alloc_grow(leaves->labels, &leaves->labels_room, leaves->labels_count + 1,
+                                sizeof(*leaves->labels));
+    leaves->labels[leaves->labels_count] = label;
+    return leaves->labels_count++;
+}
+
+static void add_label(struct gecko *gecko, enum gecko_leaf_kind kind, size_t name, enum gecko_category category)
+{
+    const struct gecko_label label = { .name = name, .category = category };
+    gecko->leaves.label_of[kind] = gecko_leaves_add_label(gecko, label);
+}
+
+void gecko_leaves_settle(struct gecko *gecko)
+{
+    struct gecko_leaves *leaves = &gecko->leaves;
+    settle_codes(leaves);
+    uint32_t used = 0;
+    for (size_t i = 0; i < leaves->count; i++)
+        used |= 1u << (leaves->codes[i] & ((1u << GECKO_LEAF_BITS) - 1));
+    if (has_empty_stack(gecko))
+        add_label(gecko, LEAF_NONE, 0, CATEGORY_OTHER); /* string 0 is its name */
+    if (used & 1u << LEAF_IDLE)
+        add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT("[idle]")), CATEGORY_IDLE);
+    if (used & 1u << LEAF_WAITING)
+        add_label(gecko, LEAF_WAITING, gecko_tables_string(gecko, TEXT("[waiting for GIL]")), CATEGORY_WAITING);
+    gecko_opcodes_settle(gecko);
+}
+
+uint32_t gecko_leaves_row(const struct gecko *gecko, uint32_t code)
+{
+    const struct gecko_leaves *leaves = &gecko->leaves;
+    const uint32_t stack = gecko_leaves_stack(code), kind = code & ((1u << GECKO_LEAF_BITS) - 1);
+    const size_t behind = gecko->rows.stacks.count;
+    if (kind == LEAF_NONE)
+        return stack ? gecko->rows.stacks.of[stack] - 1 : (uint32_t)behind;
+    const unsigned before = leaves->kinds[stack] & ((1u << kind) - 1) & ~(1u << LEAF_NONE);
+    return (uint32_t)(behind + has_empty_stack(gecko) + leaves->first[stack] + (unsigned)__builtin_popcount(before));
+}
+
+size_t gecko_leaves_rows(const struct gecko *gecko)
+{
+    return gecko->leaves.count + has_empty_stack(gecko);
+}
+
+size_t gecko_leaves_label(const struct gecko *gecko, size_t index)
+{
+    const struct gecko_leaves *leaves = &gecko->leaves;
+    if (has_empty_stack(gecko) && index-- == 0)
+        return leaves->label_of[LEAF_NONE];
+    const uint32_t code = leaves->codes[index], kind = code & ((1u << GECKO_LEAF_BITS) - 1);
+    return kind == LEAF_INSTRUCTION ? gecko_opcodes_label(gecko, gecko_leaves_stack(code)) : leaves->label_of[kind];
+}
+
+int64_t gecko_leaves_caller(const struct gecko *gecko, size_t index)
+{
+    if (has_empty_stack(gecko) && index-- == 0)
+        return -1;
+    const uint32_t stack = gecko_leaves_stack(gecko->leaves.codes[index]);
+    return gecko_leaves_row(gecko, stack << GECKO_LEAF_BITS);
+}
+
+void gecko_leaves_free(struct gecko_leaves *leaves)
+{
+    free(leaves->kinds);
+    free(leaves->first);
+    free(leaves->codes);
+    free(leaves->labels);
+}

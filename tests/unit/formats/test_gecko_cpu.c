@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* CPU times in a profile for the Firefox Profiler: the CPU owner's placements, later than the samples. */
+#include "formats/gecko/gecko.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/profile_read.h"
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IDLE STATUS_RECORDED
+#define RUNS (STATUS_RECORDED | STATUS_CPU)
+#define LATE(thread_number, stack_number, cpu)                                                                         \
+    {                                                                                                                  \
+        EVENT_LATE_CPU, .sample = {.thread = thread_number, .stack = stack_number, .cpu_ns = cpu }                     \
+    }
+#define PLACED(thread_number, state, cpu)                                                                              \
+    {                                                                                                                  \
+        EVENT_SAMPLE, .sample = {.thread = thread_number, .status = state, .cpu_ns = cpu }                             \
+    }
+#define BEGINNING                                                                                                      \
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },         \
+        PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "other"), STRING(1, "f"),       \
+        STRING(2, "g"), FUNCTION(1, 1, 0, 1), FUNCTION(2, 2, 0, 9), FRAME(1, 1, 2), FRAME(2, 2, 10)
+
+/* f runs, g sleeps, f runs, g runs at last. Stack 1 is f, stack 2 is g. */
+static const struct event looks[] = {
+    BEGINNING,
+    STATUS_SAMPLE(10 * MS, 1, 0, RUNS, 0, 1),
+    STATUS_SAMPLE(10 * MS, 2, 0, RUNS, 0, 1),
+    TICK(10 * MS),
+    STATUS_SAMPLE(20 * MS, 1, 0, IDLE, 0, 2),
+    STATUS_SAME(20 * MS, 2, 1, RUNS, 0),
+    TICK(20 * MS),
+    STATUS_SAMPLE(30 * MS, 1, 0, RUNS, 0, 1),
+    TICK(30 * MS),
+    STATUS_SAMPLE(40 * MS, 1, 0, RUNS, 0, 2),
+    TICK(40 * MS),
+};
+
+/* The placements of each thread in the order of its samples, but of one thread after the other. */
+static const struct event placements[] = {
+    PLACED(2, RUNS, 3 * MS), PLACED(1, RUNS, 4 * MS), PLACED(1, IDLE, 0),
+    PLACED(1, RUNS, 5 * MS), PLACED(1, RUNS, 8 * MS), PLACED(2, RUNS, 9 * MS),
+    LATE(1, 1, 2 * MS + 4),  LATE(1, 2, 6 * MS),      { EVENT_THREAD_END, .change = { 1, 45 * MS, { 0 } } },
+};
+
+static json_t *profile_of(enum gecko_weight weight, const struct event *placed, size_t count)
+{
+    char path[] = "/tmp/pyreel-gecko.XXXXXX";
+    struct output output = { 0 };
+    struct tables tables = { 0 };
+    close(mkstemp(path));
+    assert_true(output_open(&output, path, false, NULL));
+    struct gecko *gecko = gecko_start(&tables, &output, (struct gecko_style){ .weight = weight });
+    for (size_t i = 0; i < countof(looks); i++) {
+        struct event event = looks[i];
+        assert_true(tables_take(&tables, &event, NULL));
+        assert_true(gecko_take(gecko, &event, NULL));
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_true(gecko_take_placed(gecko, &placed[i], NULL));
+    assert_true(gecko_knows_cpu(gecko));
+    assert_true(gecko_finish(gecko, NULL));
+    gecko_drop(gecko);
+    tables_free(&tables);
+    assert_true(output_close(&output, NULL, NULL));
+    return profile_load(path);
+}
+
+/* The end of a thread may come before its last sample. */
+static const struct event early_end[] = {
+    PLACED(1, RUNS, 4 * MS), PLACED(1, IDLE, 0),      PLACED(1, RUNS, 5 * MS), LATE(1, 1, 2 * MS),
+    PLACED(1, RUNS, 0),      PLACED(2, RUNS, 3 * MS), PLACED(2, RUNS, 9 * MS),
+};
+
+/* The numbers of a column of a thread's samples, divided by `by`. */
+static void assert_column(const json_t *profile, size_t thread, const char *column, double by, const char *wanted)
+{
+    const json_t *samples = json_object_get(at(profile, "threads", thread), "samples");
+    const json_t *cells = json_object_get(samples, column);
+    char text[256] = "";
+    size_t used = 0;
+    assert_int_equal(json_array_size(cells), json_integer_value(json_object_get(samples, "length")));
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %g",
+                                 json_number_value(json_array_get(cells, i)) / by);
+    assert_string_equal(text, wanted);
+}
+
+/* The viewer ignores the first cell and cuts off what is more than 10 ms in another: of the 14 ms of the last cell, 3
+ * go to the cell before, which has its own and the first cell's. */
+static void cells_fit_between_samples(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(GECKO_WEIGHT_USUAL, placements, countof(placements));
+    assert_column(profile, 0, "threadCPUDelta", MS, " 0 5 10 10");
+    assert_column(profile, 1, "threadCPUDelta", MS, " 2 10");
+    json_decref(profile);
+}
+
+/* Weights are the placements. Late CPU time goes to the last sample with the stack. */
+static void weights_are_placements(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(GECKO_WEIGHT_CPU, placements, countof(placements));
+    const json_t *samples = json_object_get(at(profile, "threads", 0), "samples");
+    assert_string_equal(json_string_value(json_object_get(samples, "weightType")), "tracing-ms");
+    assert_column(profile, 0, "weight", 1, " 4 0 7 14");
+    assert_column(profile, 1, "weight", 1, " 3 9");
+    json_decref(profile);
+}
+
+static void a_sample_behind_the_end_is_no_second_owner(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(GECKO_WEIGHT_CPU, early_end, countof(early_end));
+    assert_column(profile, 0, "weight", 1, " 4 0 7 0");
+    assert_column(profile, 0, "threadCPUDelta", MS, " 0 0 10 1");
+    json_decref(profile);
+}
+
+static void weights_are_what_the_user_wants(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(GECKO_WEIGHT_WALL, placements, countof(placements));
+    assert_column(profile, 0, "weight", 1, " 10 10 10 10");
+    json_decref(profile);
+    profile = profile_of(GECKO_WEIGHT_SAMPLES, placements, countof(placements));
+    assert_true(json_is_null(json_object_get(json_object_get(at(profile, "threads", 0), "samples"), "weight")));
+    json_decref(profile);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_fit_between_samples),
+        cmocka_unit_test(weights_are_placements),
+        cmocka_unit_test(a_sample_behind_the_end_is_no_second_owner),
+        cmocka_unit_test(weights_are_what_the_user_wants),
+    };
+    return run_all(tests);
+}
