@@ -138,22 +138,48 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
 static void emit_stacks(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        if (thinning.every == 1)
+            emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
+        else if (thinning_keeps(&thinning, number))
+            emit_integer(&gecko->json, NULL, gecko_leaves_row(gecko, sample.stack));
+    }
 }
 
 static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++)
+        if (thinning_keeps(&thinning, number))
+            emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
+}
+
+/* Writes the time since the sample before on the line. */
+static void emit_time_deltas(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
+    struct spool_sample sample;
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        if (!thinning_keeps(&thinning, number))
+            continue;
+        emit_decimal(&gecko->json, NULL, sample.time - gecko->written_units, gecko->digits);
+        gecko->written_units = sample.time;
+    }
 }
 
 static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
-    if (gecko->style.weight == GECKO_WEIGHT_CPU)
+    if (!gecko_weights_are_times(gecko))
+        gecko_weights_emit_counts(gecko, thread);
+    else if (gecko->style.weight == GECKO_WEIGHT_CPU)
         gecko_cpu_emit_weights(gecko, thread, writer);
     else
         gecko_weights_emit_cells(gecko, thread, &writer->samples);
@@ -162,6 +188,17 @@ static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_
 static void emit_delays(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     gecko_markers_emit_delays(gecko, thread, &writer->samples);
+}
+
+static bool is_portable(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return !gecko->style.compact;
+}
+
+static bool is_compact(const struct gecko *gecko, const struct gecko_line *line)
+{
+    return !is_portable(gecko, line);
 }
 
 static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
@@ -173,7 +210,7 @@ static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
 static bool has_weights(const struct gecko *gecko, const struct gecko_line *line)
 {
     (void)line;
-    return gecko_weights_differ(gecko);
+    return gecko_has_weights(gecko);
 }
 
 /* A column of samples: writes the cells of one thread. `shown` NULL: of all lines. */
@@ -183,7 +220,8 @@ static const struct column {
     bool (*shown)(const struct gecko *gecko, const struct gecko_line *line);
 } columns[] = {
     { "stack", emit_stacks, NULL },
-    { "time", emit_times, NULL },
+    { "time", emit_times, is_portable },
+    { "timeDeltas", emit_time_deltas, is_compact },
     { "threadCPUDelta", gecko_cpu_emit_cells, has_cpu },
     { "eventDelay", emit_delays, gecko_markers_have_delays },
     { "weight", emit_weights, has_weights },
@@ -196,6 +234,7 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
     struct json_emitter *json = &gecko->json;
     uint64_t length = 0;
     gecko_cpu_begin_line(writer);
+    gecko->written_units = 0;
     emit_open(json, "samples", '{');
     for (size_t i = 0; i < countof(columns); i++) {
         if (columns[i].shown && !columns[i].shown(gecko, line))
@@ -205,11 +244,13 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
             columns[i].emit(gecko, line->threads[at], writer);
         emit_close(json, ']');
     }
-    for (size_t at = 0; at < line->count; at++)
-        length += gecko_samples(gecko, line->threads[at])->count;
-    if (!gecko_weights_differ(gecko))
+    for (size_t at = 0; at < line->count; at++) {
+        const struct thinning thinning = gecko_thinning(gecko, line->threads[at]);
+        length += thinning_kept(&thinning);
+    }
+    if (!gecko_has_weights(gecko))
         emit_literal(json, "weight", "null");
-    emit_literal(json, "weightType", gecko_weights_differ(gecko) ? "\"tracing-ms\"" : "\"samples\"");
+    emit_literal(json, "weightType", gecko_weights_are_times(gecko) ? "\"tracing-ms\"" : "\"samples\"");
     emit_integer(json, "length", (int64_t)length);
     emit_close(json, '}');
 }
