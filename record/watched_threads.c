@@ -179,6 +179,13 @@ static bool is_unborn(const struct watched *w, const struct member *member)
 
 /* ---- samples ---- */
 
+uint32_t watched_threads_collection(const struct watched *w, uint32_t index)
+{
+    const struct member *member = &w->thread_list.members[index];
+    const bool collects = thread_list_collects(&w->thread_list, member);
+    return collects ? w->target.interpreters[member->interpreter].collection : 0;
+}
+
 /* Emits the sample of a thread that was read in this tick, or that has not moved. */
 static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
 {
@@ -188,8 +195,7 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
-    if (thread_list_collects(&w->thread_list, member))
-        sample->collection = w->target.interpreters[member->interpreter].collection;
+    sample->collection = watched_threads_collection(w, index);
     if (w->options->async) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);

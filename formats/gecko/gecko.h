@@ -58,7 +58,8 @@ enum gecko_markers {
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
-    bool task_tracks;                /* entries of tasks have lines of their own */
+    bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
     bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
@@ -101,6 +102,10 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+/* The index of the thread of the profile on whose line the samples of a thread are; SIZE_MAX: there is none. Call it
+ * after gecko_finish(). */
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 
 #define GECKO_SELECTED_MOST 64
 

@@ -43,7 +43,7 @@ ROOMS = {
     "record": ("record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": ("formats/sources", *MODEL),
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
-    "convert/viewer": MODEL,
+    "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/sources",
