@@ -316,7 +316,7 @@ class Rules:
         for i, (source, resource) in enumerate(zip(functions["source"], functions["resource"])):
             if source is None:
                 self.expect(resource == -1, f"function {i} has no file, and the resource {resource}")
-            elif self.has_origins():
+            else:
                 self.expect(resource >= 0, f"function {i} has a file and no resource")
         self.expect(all(strings[name] for name in resources["name"]), "a resource has no name")
         self.expect(all(kind == LIBRARY for kind in resources["type"]), f"resources have the types {set(resources['type'])}")
@@ -330,9 +330,13 @@ class Rules:
         """Whether origin is the category of a function."""
         return any(category["name"] == "Idle" for category in self.meta["categories"])
 
+    def is_thinned(self):
+        return any(row["label"] == "Left out by --max-samples" for group in self.meta["extra"] for row in group["entries"])
+
     def check_used(self):
-        """Each row of stacks and of frames is there for a sample or a marker."""
-        if not self.has_origins():
+        """Each row of stacks and of frames is there for a sample or a marker, or for a sample that --max-samples left
+        out."""
+        if not self.has_origins() or self.is_thinned():
             return
         stacks = self.shared["stackTable"]
         used = set()
@@ -402,12 +406,15 @@ class Rules:
             self.expect(not times or 0 <= times[0] <= times[-1] <= end, f"{where}: times are outside of 0 to {end}")
 
     def check_weights(self, where, samples):
-        """Milliseconds where samples stand for different times, else none."""
+        """Milliseconds where samples stand for different times; the samples for which one stands in a thinned profile; else
+        none."""
         weight, length = samples.get("weight", "missing"), samples["length"]
         if not self.expect(weight is None or len(weight) == length, f"{where}: weight is {weight!r}"):
             return
-        kind = "samples" if weight is None else "tracing-ms"
+        counts = weight is not None and self.is_thinned() and samples.get("weightType") == "samples"
+        kind = "samples" if weight is None or counts else "tracing-ms"
         self.expect(samples.get("weightType") == kind, f"{where}: weightType is {samples.get('weightType')!r}")
+        self.expect(not counts or all(is_integer(cell) and cell > 0 for cell in weight), f"{where}: a count is not above 0")
         self.expect(are_numbers(weight or []) and min(weight or [0]) >= 0, f"{where}: a weight is below 0")
 
     def check_life(self, where, thread):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+import gecko_check
 import gecko_output
 from environment import CACHE, CONVERTERS, RECORD, as_root
 
@@ -215,7 +216,10 @@ def collapsed(path, *options):
 
 
 def gecko(path):
+    """The profile of a whole recording, which has the sums of the recording."""
     succeed(CONVERTERS["gecko"], path)
+    found = gecko_check.compare(gecko_check.load(f"{path}.json.gz"), info(path))
+    assert found == [], found
     return f"{path}.json.gz"
 
 
