@@ -310,7 +310,6 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
-    style.embed_sources = style.embed_sources && !to->wanted->sanitize;
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -336,8 +335,8 @@ static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *
 /* The files whose text may be in the profile: those of the program. */
 static struct disclosed_sources sources_of(const struct to_gecko *to)
 {
-    const bool embedded = to->wanted->style.embed_sources && !to->wanted->sanitize;
-    return embedded ? disclosed_texts_of(&to->conversion->tables) : (struct disclosed_sources){ 0 };
+    return to->wanted->style.embed_sources ? disclosed_texts_of(&to->conversion->tables)
+                                           : (struct disclosed_sources){ 0 };
 }
 
 /* With --strict a recording that is not whole is not shared. */

@@ -523,14 +523,9 @@ def test_sanitize(gecko, open_store, private, tmp_path):
     assert store.profile(LINK.fullmatch(ended.text)[1]) == profile
 
 
-def test_sanitize_leaves_out_texts_of_files(gecko, private, tmp_path):
-    contents = []
-    for options in (("--embed-sources",), ("--embed-sources", "--sanitize")):
-        path = tmp_path / f"{len(options)}.json"
-        assert gecko(*options, "-o", path, private).code == 0
-        contents.append([text for text in json.loads(path.read_text())["shared"]["sources"]["content"] if text])
-    assert any("def main(until)" in text for text in contents[0])
-    assert contents[1] == []
+def test_sanitize_and_sources(gecko, private, tmp_path):
+    path = tmp_path / "clean.json"
+    assert gecko("--sanitize", "--embed-sources", "-o", path, private).code == 2
     repository = f"github.com/me/app@v1={private.parent / 'app'}"
     assert gecko("--sanitize", "--source-repo", repository, "-o", path, private).code == 0
     assert MARK not in path.read_text()
