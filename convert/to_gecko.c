@@ -50,28 +50,33 @@ static const struct argument options[] = {
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
     { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
     { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
-    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers or threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
-      "show instructions: as subcategories, or with =frames\n"
-      "as a frame at the leaf of each stack" },
+      "show instructions: as subcategories, or with\n"
+      "=frames as a frame at the leaf of each stack" },
     { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
-      "put the text of source files into the profile, to see\n"
-      "samples by line" },
-    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
-    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
-      "let the viewer fetch sources of FOLDER from a public\n"
-      "repository: github.com/me/app@v1.2=/srv/app" },
-    { OPTION_COMPACT, 0, "compact", NULL, 0, "write a file that is a quarter smaller, for viewers since July 2026" },
+      "put the text of source files into the profile, to\n"
+      "see samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
+      "find source files of the folder FROM in TO:\n"
+      "/app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "REPO=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a\n"
+      "public repository, HOST/ORG/REPO@REV:\n"
+      "github.com/me/app@v1.2=/srv/app" },
+    { OPTION_COMPACT, 0, "compact", NULL, 0,
+      "write a file that is a quarter smaller, for\n"
+      "viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "what trees add up: samples|wall|cpu (samples; wall\n"
-      "where samples stand for different times)" },
+      "what trees add up: samples|wall|cpu (samples;\n"
+      "wall where samples stand for different times)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
-      "keep at most N samples, drawn at random in equal parts\n"
-      "of the time; each stands for those left out: 500k, 2M" },
+      "keep at most N samples: 500k; drawn at random in\n"
+      "equal parts of the time, also for those left out" },
     { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
     { OPTION_UPLOAD, 0, "upload", NULL, 0,
       "send the profile to the profile store; print the\n"
@@ -257,6 +262,8 @@ static const char *problem(const struct settings *settings)
                "--link-for";
     if (shows && settings->output && output_is_standard(settings->output))
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
+    if (wanted->sanitize && wanted->style.embed_sources)
+        return "--sanitize leaves out what --embed-sources puts in; choose one of them";
     return sharing_problem(settings);
 }
 
@@ -395,6 +402,36 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
+/* Prints a path that the recording names, which may hold anything. */
+static void print_path(struct text path)
+{
+    for (size_t i = 0; i < path.size; i++) {
+        const unsigned char c = (unsigned char)path.bytes[i];
+        const bool control = c < ' ' || c == 0x7F || (c == 0xC2 && i + 1 < path.size);
+        fputc(control ? '?' : c, stderr);
+    }
+}
+
+/* Says which source files are not in the profile, and why. */
+static void report_sources(const struct to_gecko *to)
+{
+    static const char *const reasons[SOURCE_OUTCOMES] = {
+        [SOURCE_ABSENT] = "not found: --path-map FROM=TO says where they are",
+        [SOURCE_FOREIGN] = "no regular file of Python source in UTF-8, or in the encoding that the file names",
+        [SOURCE_LARGE] = "too large for the profile",
+        [SOURCE_CHANGED] = "not what was recorded: changed since then",
+    };
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    for (size_t i = 0; i < SOURCE_OUTCOMES; i++) {
+        if (!reasons[i] || embedded->files[i] == 0)
+            continue;
+        fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
+                embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
+        print_path(embedded->first[i]);
+        fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
+    }
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -405,8 +442,10 @@ static bool finish(void *self, struct fault *why)
         sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
-    if (good)
+    if (good) {
         tell_of_thinning(to);
+        report_sources(to);
+    }
     return good;
 }
 

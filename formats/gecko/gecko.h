@@ -115,6 +115,7 @@ size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 /* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
  * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
 size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+
 /* What became of the source files. Call it after gecko_finish(). */
 const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 

@@ -216,8 +216,9 @@ def collapsed(path, *options):
 
 
 def gecko(path):
-    """The profile of a whole recording, which has the sums of the recording."""
-    succeed(CONVERTERS["gecko"], path)
+    """The profile of a whole recording, which has the sums of the recording. Files of the standard library have the paths
+    that other outputs show."""
+    succeed(CONVERTERS["gecko"], "--full-paths", path)
     found = gecko_check.compare(gecko_check.load(f"{path}.json.gz"), info(path))
     assert found == [], found
     return f"{path}.json.gz"
