@@ -11,10 +11,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define JSON_MOST ((uint64_t)400 * 1000 * 1000) /* bytes of JSON beyond which the viewer reads a profile slowly */
 
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
@@ -24,6 +27,12 @@ enum own_option {
     OPTION_MARKERS,
     OPTION_MIN_GIL_WAIT,
     OPTION_TASKS,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -31,13 +40,8 @@ enum own_option {
     OPTION_SERVER,
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
-    OPTION_OPCODES,
-    OPTION_EMBED_SOURCES,
-    OPTION_PATH_MAP,
-    OPTION_SOURCE_REPO,
-    OPTION_FULL_PATHS,
     OPTION_COMPACT,
-    OPTION_WEIGHT,
+    OPTION_MAX_SAMPLES,
 };
 
 static const struct argument options[] = {
@@ -50,15 +54,6 @@ static const struct argument options[] = {
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
-    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
-    { OPTION_UPLOAD, 0, "upload", NULL, 0,
-      "send the profile to the profile store, where\n"
-      "everybody who has the link sees it; print the link" },
-    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
-    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
-    { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
-    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
-    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
       "show instructions: as subcategories, or with =frames\n"
       "as a frame at the leaf of each stack" },
@@ -72,7 +67,22 @@ static const struct argument options[] = {
     { OPTION_COMPACT, 0, "compact", NULL, 0, "write a file that is a quarter smaller, for viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
+      "what trees add up: samples|wall|cpu (samples; wall\n"
+      "where samples stand for different times)" },
+    { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
+      "keep at most N samples, drawn at random in equal parts\n"
+      "of the time; each stands for those left out: 500k, 2M" },
+    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
+    { OPTION_UPLOAD, 0, "upload", NULL, 0,
+      "send the profile to the profile store; print the\n"
+      "link, with which everybody sees the profile" },
+    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
+    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
+    { OPTION_SERVER, 0, "server", "URL", 0,
+      "use the store at URL\n"
+      "(https://api.profiler.firefox.com)" },
+    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
+    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "wait so long for a silent store: 90, 5m (1m)" },
     { 0 },
 };
 
@@ -123,7 +133,7 @@ static bool apply_gil_wait(struct gecko_style *style, const char *value)
     return true;
 }
 
-/* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size from 1 byte to a terabyte. */
+/* Parses a size or a count: "20000", "500k", "1.5G". False when the text is no number from 1 to 10^12. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
     char *end;
@@ -193,6 +203,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
         return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
+    case OPTION_MAX_SAMPLES:
+        return parse_size(value, &wanted->style.max_samples);
     }
     return false;
 }
@@ -277,7 +289,9 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
-    struct spot spot; /* of the view */
+    struct spot spot;    /* of the view */
+    uint32_t recordings; /* number of recordings that were read to their end, of several */
+    uint64_t json_bytes; /* of the profile */
 };
 
 static void *start(struct conversion *conversion)
@@ -289,6 +303,7 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
+    style.embed_sources = style.embed_sources && !to->wanted->sanitize;
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -311,6 +326,13 @@ static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *
     return spot_profile(&to->spot, to->gecko, &to->conversion->tables, lines);
 }
 
+/* The files whose text may be in the profile: those of the program. */
+static struct disclosed_sources sources_of(const struct to_gecko *to)
+{
+    const bool embedded = to->wanted->style.embed_sources && !to->wanted->sanitize;
+    return embedded ? disclosed_texts_of(&to->conversion->tables) : (struct disclosed_sources){ 0 };
+}
+
 /* With --strict a recording that is not whole is not shared. */
 static bool check_sharing(const struct to_gecko *to, struct fault *why)
 {
@@ -326,8 +348,7 @@ static bool stream(struct to_gecko *to, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct share_wishes wishes = wishes_of(&conversion->settings);
     struct share *share = check_sharing(to, why)
-                              ? share_begin(&wishes, &conversion->tables, (struct disclosed_sources){ 0 },
-                                            &conversion->output, why)
+                              ? share_begin(&wishes, &conversion->tables, sources_of(to), &conversion->output, why)
                               : NULL;
     if (!share)
         return false;
@@ -352,10 +373,26 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
     return gecko_take_placed(to->gecko, event, why);
 }
 
-static void take_recording(void *self, const struct tables *recording, struct text name)
+static void take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
+    char number[SANITIZE_NAME_ROOM];
+    if (to->wanted->sanitize) {
+        sanitize_description(recording);
+        name = sanitize_recording_name(number, ++to->recordings);
+    }
     gecko_take_recording(to->gecko, recording, name);
+}
+
+/* Tells which samples --max-samples left out. */
+static void tell_of_thinning(const struct to_gecko *to)
+{
+    const uint64_t every = gecko_kept_one_of(to->gecko);
+    if (every > 1 && !to->conversion->settings.quiet)
+        fprintf(stderr,
+                "pyreel-gecko: %" PRIu64 " of %" PRIu64 " samples are in the profile: of each %" PRIu64
+                " in a row of a thread one is drawn at random, and stands for all\n",
+                gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
 static bool finish(void *self, struct fault *why)
@@ -365,8 +402,28 @@ static bool finish(void *self, struct fault *why)
         return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
                      aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
-        sanitize_tables(&to->conversion->tables);
-    return streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
+    const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
+    to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
+    if (good)
+        tell_of_thinning(to);
+    return good;
+}
+
+/* Warns of a profile that is too large for the viewer or for the store of profiles. */
+static void closed(void *self, const char *path, uint64_t bytes)
+{
+    const struct to_gecko *to = self;
+    const bool too_large = ends_in_gz(path) && bytes > SHARE_LIMIT;
+    if (to->conversion->settings.quiet || (to->json_bytes <= JSON_MOST && !too_large))
+        return;
+    fprintf(stderr, "pyreel-gecko: warning: the profile has %" PRIu64 " MB of JSON", to->json_bytes / 1000000);
+    if (to->json_bytes > JSON_MOST)
+        fprintf(stderr, ", and the viewer takes long to read more than %" PRIu64 " MB", JSON_MOST / 1000000);
+    if (too_large)
+        fprintf(stderr, "; packed it has %" PRIu64 " MiB, and the profile store takes at most %" PRIu64 " MiB",
+                bytes >> 20, SHARE_LIMIT >> 20);
+    fprintf(stderr, "; make it smaller with --max-samples, --from and --to, --threads, or --mode cpu\n");
 }
 
 /* Shows the profile, the file `fd`. */
@@ -391,8 +448,10 @@ static bool send_file(const struct to_gecko *to, const char *path, struct fault 
     uint32_t lines[GECKO_SELECTED_MOST];
     const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = wishes_of(&to->conversion->settings);
-    return check_sharing(to, why) &&
-           share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    const struct disclosed_sources sources = { .count = embedded->files[SOURCE_READ],
+                                               .example = embedded->first[SOURCE_READ] };
+    return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, sources, path, &profile, why);
 }
 
 static bool after(void *self, const char *path, struct fault *why)
@@ -447,6 +506,7 @@ static const struct converter to_gecko = {
     .host = host,
     .take_placed = take_placed,
     .take_recording = take_recording,
+    .closed = closed,
     .finish = finish,
     .after = after,
     .drop = drop,

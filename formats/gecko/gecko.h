@@ -66,6 +66,7 @@ struct gecko_style {
     struct source_folders path_maps; /* where files are on this machine */
     struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
+    uint64_t max_samples; /* the most samples of the profile, more or less; 0: all (columns/thinning.h) */
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
                       * the locks, so it has no counters of the locks */
 };
@@ -117,6 +118,11 @@ const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 
 /* The index of the category of the user's own code. */
 unsigned gecko_own_code_category(void);
+
+/* After gecko_finish(): one of how many consecutive samples of a thread is in the profile, and how many samples that
+ * are. */
+uint64_t gecko_kept_one_of(const struct gecko *gecko);
+uint64_t gecko_kept_samples(const struct gecko *gecko);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);

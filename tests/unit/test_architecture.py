@@ -41,7 +41,7 @@ ROOMS = {
     "record/asyncio": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
-    "convert/filters": MODEL,
+    "convert/filters": ("formats/sources", *MODEL),
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
