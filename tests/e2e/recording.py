@@ -215,9 +215,9 @@ def collapsed(path, *options):
     return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text
 
 
-def gecko(path):
+def gecko(path, *options):
     """The profile of a whole recording, which has the sums of the recording."""
-    succeed(CONVERTERS["gecko"], path)
+    succeed(CONVERTERS["gecko"], *options, path)
     found = gecko_check.compare(gecko_check.load(f"{path}.json.gz"), info(path))
     assert found == [], found
     return f"{path}.json.gz"

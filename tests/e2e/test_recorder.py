@@ -25,7 +25,7 @@ def functions_of(path):
 def outputs_agree(path):
     """Each output shows the same stacks, all threads taken together."""
     shown = stacks.merged(stacks.of_collapsed(collapsed(path, "--full-paths")))
-    for other in (stacks.of_gecko(gecko(path)), stacks.of_pprof(pprof(path))):
+    for other in (stacks.of_gecko(gecko(path, "--full-paths")), stacks.of_pprof(pprof(path))):
         assert stacks.differences({"all": stacks.merged(other)}, {"all": shown}) == ""
     return True
 
