@@ -257,6 +257,8 @@ static const char *problem(const struct settings *settings)
                "--link-for";
     if (shows && settings->output && output_is_standard(settings->output))
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
+    if (wanted->sanitize && wanted->style.embed_sources)
+        return "--sanitize leaves out what --embed-sources puts in; choose one of them";
     return sharing_problem(settings);
 }
 
@@ -395,6 +397,36 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
+/* Prints a path that the recording names, which may hold anything. */
+static void print_path(struct text path)
+{
+    for (size_t i = 0; i < path.size; i++) {
+        const unsigned char c = (unsigned char)path.bytes[i];
+        const bool control = c < ' ' || c == 0x7F || (c == 0xC2 && i + 1 < path.size);
+        fputc(control ? '?' : c, stderr);
+    }
+}
+
+/* Says which source files are not in the profile, and why. */
+static void report_sources(const struct to_gecko *to)
+{
+    static const char *const reasons[SOURCE_OUTCOMES] = {
+        [SOURCE_ABSENT] = "not found: --path-map FROM=TO says where they are",
+        [SOURCE_FOREIGN] = "no regular file of Python source in UTF-8, or in the encoding that the file names",
+        [SOURCE_LARGE] = "too large for the profile",
+        [SOURCE_CHANGED] = "not what was recorded: changed since then",
+    };
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    for (size_t i = 0; i < SOURCE_OUTCOMES; i++) {
+        if (!reasons[i] || embedded->files[i] == 0)
+            continue;
+        fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
+                embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
+        print_path(embedded->first[i]);
+        fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
+    }
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -405,8 +437,10 @@ static bool finish(void *self, struct fault *why)
         sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
-    if (good)
+    if (good) {
         tell_of_thinning(to);
+        report_sources(to);
+    }
     return good;
 }
 

@@ -215,9 +215,10 @@ def collapsed(path, *options):
     return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text
 
 
-def gecko(path, *options):
-    """The profile of a whole recording, which has the sums of the recording."""
-    succeed(CONVERTERS["gecko"], *options, path)
+def gecko(path):
+    """The profile of a whole recording, which has the sums of the recording. Files of the standard library have the paths
+    that other outputs show."""
+    succeed(CONVERTERS["gecko"], "--full-paths", path)
     found = gecko_check.compare(gecko_check.load(f"{path}.json.gz"), info(path))
     assert found == [], found
     return f"{path}.json.gz"

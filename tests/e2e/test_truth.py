@@ -118,7 +118,7 @@ def test_the_python_is_named(recorded):
 
 @pytest.mark.sanitized("the memory of each CPython; a recording, by each converter", pythons="each version")
 def test_all_outputs_show_the_same_stacks(recorded):
-    assert stacks.differences(stacks.of_gecko(gecko(recorded.path, "--full-paths")), recorded.threads) == ""
+    assert stacks.differences(stacks.of_gecko(gecko(recorded.path)), recorded.threads) == ""
     assert stacks.differences(stacks.of_pprof(pprof(recorded.path)), recorded.threads) == ""
 
 
