@@ -50,7 +50,8 @@ uint64_t gecko_meta_end_ns(const struct gecko *gecko)
         last_ns = ends_ns > last_ns ? ends_ns : last_ns;
     }
     /* The times of measures are rounded, too, and the last one may be at the end. */
-    const uint64_t end_ns = tables_end_ns(gecko->tables), rounded_ns = gecko_in_units(gecko, end_ns) * gecko->unit_ns;
+    const uint64_t end_ns = tables_end_ns(gecko->tables), unit_ns = gecko->unit_ns;
+    const uint64_t rounded_ns = unit_ns ? gecko_in_units(gecko, end_ns) * unit_ns : end_ns; /* 0: no event */
     last_ns = rounded_ns > last_ns ? rounded_ns : last_ns;
     return end_ns > last_ns ? end_ns : last_ns;
 }
