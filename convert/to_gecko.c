@@ -4,11 +4,10 @@
 #include "convert/sharing/share.h"
 #include "convert/viewer/links.h"
 #include "convert/viewer/show.h"
+#include "convert/viewer/spot.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
 #include "formats/model/aggregate.h"
-
-#include <stdlib.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +24,12 @@ enum own_option {
     OPTION_MARKERS,
     OPTION_MIN_GIL_WAIT,
     OPTION_TASKS,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -32,12 +37,7 @@ enum own_option {
     OPTION_SERVER,
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
-    OPTION_OPCODES,
-    OPTION_EMBED_SOURCES,
-    OPTION_PATH_MAP,
-    OPTION_SOURCE_REPO,
-    OPTION_FULL_PATHS,
-    OPTION_WEIGHT,
+    OPTION_COMPACT,
 };
 
 static const struct argument options[] = {
@@ -50,15 +50,6 @@ static const struct argument options[] = {
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
-    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
-    { OPTION_UPLOAD, 0, "upload", NULL, 0,
-      "send the profile to the profile store, where\n"
-      "everybody who has the link sees it; print the link" },
-    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
-    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
-    { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
-    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
-    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
       "show instructions: as subcategories, or with =frames\n"
       "as a frame at the leaf of each stack" },
@@ -69,9 +60,21 @@ static const struct argument options[] = {
     { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
       "let the viewer fetch sources of FOLDER from a public\n"
       "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_COMPACT, 0, "compact", NULL, 0, "write a file that is a quarter smaller, for viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
+    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
+    { OPTION_UPLOAD, 0, "upload", NULL, 0,
+      "send the profile to the profile store; print the\n"
+      "link, with which everybody sees the profile" },
+    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
+    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
+    { OPTION_SERVER, 0, "server", "URL", 0,
+      "use the store at URL\n"
+      "(https://api.profiler.firefox.com)" },
+    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
+    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "wait so long for a silent store: 90, 5m (1m)" },
     { 0 },
 };
 
@@ -186,6 +189,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_map(&wanted->style.path_maps, value);
     case OPTION_SOURCE_REPO:
         return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_COMPACT:
+        return wanted->style.compact = true;
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
@@ -276,6 +281,8 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
+    struct spot spot;    /* of the view */
+    uint32_t recordings; /* number of recordings that were read to their end, of several */
 };
 
 static void *start(struct conversion *conversion)
@@ -283,9 +290,11 @@ static void *start(struct conversion *conversion)
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
+    to->spot.view = to->wanted->view;
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
+    style.embed_sources = style.embed_sources && !to->wanted->sanitize;
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -294,15 +303,25 @@ static void *start(struct conversion *conversion)
 static bool take(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
+    spot_take(&to->spot, &to->conversion->tables, event);
     return gecko_take(to->gecko, event, why);
 }
 
-/* What links say of the finished profile. `threads` has room for GECKO_SELECTED_MOST. */
-static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *threads)
+/* What links say of the finished profile. `lines` has room for GECKO_SELECTED_MOST. */
+static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *lines)
 {
-    return (struct link_profile){ .threads = threads,
-                                  .threads_count = gecko_selected_threads(to->gecko, threads),
-                                  .own_code = gecko_own_code_category() };
+    const char *missing = spot_missing(&to->spot);
+    if (missing)
+        fprintf(stderr, "%s: warning: the recording has %s; the viewer shows the flame graph\n",
+                to->conversion->converter->name, missing);
+    return spot_profile(&to->spot, to->gecko, &to->conversion->tables, lines);
+}
+
+/* The files whose text may be in the profile: those of the program. */
+static struct disclosed_sources sources_of(const struct to_gecko *to)
+{
+    const bool embedded = to->wanted->style.embed_sources && !to->wanted->sanitize;
+    return embedded ? disclosed_texts_of(&to->conversion->tables) : (struct disclosed_sources){ 0 };
 }
 
 /* With --strict a recording that is not whole is not shared. */
@@ -320,8 +339,7 @@ static bool stream(struct to_gecko *to, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct share_wishes wishes = wishes_of(&conversion->settings);
     struct share *share = check_sharing(to, why)
-                              ? share_begin(&wishes, &conversion->tables, (struct disclosed_sources){ 0 },
-                                            &conversion->output, why)
+                              ? share_begin(&wishes, &conversion->tables, sources_of(to), &conversion->output, why)
                               : NULL;
     if (!share)
         return false;
@@ -329,8 +347,8 @@ static bool stream(struct to_gecko *to, struct fault *why)
         share_cut(share, &conversion->output);
         return false;
     }
-    uint32_t threads[GECKO_SELECTED_MOST];
-    const struct link_profile profile = link_profile_of(to, threads);
+    uint32_t lines[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, lines);
     return share_end(share, &conversion->output, &profile, why);
 }
 
@@ -346,9 +364,14 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
     return gecko_take_placed(to->gecko, event, why);
 }
 
-static void take_recording(void *self, const struct tables *recording, struct text name)
+static void take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
+    char number[SANITIZE_NAME_ROOM];
+    if (to->wanted->sanitize) {
+        sanitize_description(recording);
+        name = sanitize_recording_name(number, ++to->recordings);
+    }
     gecko_take_recording(to->gecko, recording, name);
 }
 
@@ -389,7 +412,7 @@ static bool finish(void *self, struct fault *why)
         return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
                      aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
-        sanitize_tables(&to->conversion->tables);
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
     if (good)
         report_sources(to);
@@ -399,12 +422,12 @@ static bool finish(void *self, struct fault *why)
 /* Shows the profile, the file `fd`. */
 static bool show(const struct to_gecko *to, int fd, struct fault *why)
 {
-    uint32_t threads[GECKO_SELECTED_MOST];
+    uint32_t lines[GECKO_SELECTED_MOST];
     const struct shown shown = {
         .program = to->conversion->converter->name,
         .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
         .view = to->wanted->view,
-        .profile = link_profile_of(to, threads),
+        .profile = link_profile_of(to, lines),
         .fd = fd,
         .browser = to->wanted->open,
         .quiet = to->conversion->settings.quiet,
@@ -415,11 +438,13 @@ static bool show(const struct to_gecko *to, int fd, struct fault *why)
 /* Sends the profile, the file at `path`. */
 static bool send_file(const struct to_gecko *to, const char *path, struct fault *why)
 {
-    uint32_t threads[GECKO_SELECTED_MOST];
-    const struct link_profile profile = link_profile_of(to, threads);
+    uint32_t lines[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = wishes_of(&to->conversion->settings);
-    return check_sharing(to, why) &&
-           share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    const struct disclosed_sources sources = { .count = embedded->files[SOURCE_READ],
+                                               .example = embedded->first[SOURCE_READ] };
+    return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, sources, path, &profile, why);
 }
 
 static bool after(void *self, const char *path, struct fault *why)
@@ -442,6 +467,7 @@ static void drop(void *self)
 {
     struct to_gecko *to = self;
     gecko_drop(to->gecko);
+    spot_free(&to->spot);
     free(to);
 }
 

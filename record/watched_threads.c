@@ -124,6 +124,7 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->tid = watched_host_thread(w, member->native_id);
     thread->name_tries = 0;
     thread->name = name_of(w, thread, member, time_ns);
+    thread->named = thread->name_tries == 0;
     thread->name_wait_ns = NAME_WAIT_NS;
     thread->name_due_ns = time_ns + (thread->name_tries ? 0 : NAME_WAIT_NS);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
@@ -149,7 +150,10 @@ static void refresh_name(struct watched *w, struct emitted_thread *thread, const
         thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
         thread->name_due_ns = time_ns + thread->name_wait_ns;
     }
-    if (name.size == 0 || text_equal(name, thread->name)) {
+    /* Python forgets the name a moment before the thread ends. */
+    const bool forgotten = thread->named && thread->name_tries > 0;
+    thread->named |= thread->name_tries == 0;
+    if (name.size == 0 || forgotten || text_equal(name, thread->name)) {
         text_free(name);
         return;
     }
@@ -179,6 +183,13 @@ static bool is_unborn(const struct watched *w, const struct member *member)
 
 /* ---- samples ---- */
 
+uint32_t watched_threads_collection(const struct watched *w, uint32_t index)
+{
+    const struct member *member = &w->thread_list.members[index];
+    const bool collects = thread_list_collects(&w->thread_list, member);
+    return collects ? w->target.interpreters[member->interpreter].collection : 0;
+}
+
 /* Emits the sample of a thread that was read in this tick, or that has not moved. */
 static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
 {
@@ -188,8 +199,7 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
-    if (thread_list_collects(&w->thread_list, member))
-        sample->collection = w->target.interpreters[member->interpreter].collection;
+    sample->collection = watched_threads_collection(w, index);
     if (w->options->async) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);

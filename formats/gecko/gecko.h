@@ -5,20 +5,19 @@
  *
  *     {"libs": [], "threads": [...], "shared": {...}, "counters": [], "meta": {...}}
  *
- * The format has samples column by column and thread by thread, so samples wait in a spool until the end. The
- * definitions are in the tables, and a number in the tables is a row number here. Row 0 ("none" in the tables) is a
- * frame that stands for "no Python frames", so stack 0 is a stack like any other.
+ * The format has samples column by column and thread by thread, so samples wait in a spool until the end. What the
+ * samples need of the tables becomes the profile's tables (tables/gecko_rows.h). The category of a function says where
+ * its code comes from (tables/gecko_categories.h), and a frame at the leaf of a stack says what a thread waits for, or
+ * which instruction it runs (tables/gecko_leaves.h).
  *
  * A line is a row of the viewer's timeline. An entry that stands for an asyncio task gets a line behind the lines of
- * its process's threads. Only the first tasks get a line each; the others share one. With instructions, each stack ends
- * in a frame for the leaf's instruction, [LOAD_ATTR_SLOT], so functions stay whole.
+ * its process's threads. Only the first tasks get a line each; the others share one.
  *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
- * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
- * gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line
- * has; gecko_tables.c: the tables that threads share; gecko_sources.c: source files; gecko_meta.c: the description of
- * the recording. */
+ * gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states; gecko_cpu.c and
+ * columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line has;
+ * gecko_meta.c: the description of the recording; tables/: the tables that threads share. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
@@ -58,7 +57,8 @@ enum gecko_markers {
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
-    bool task_tracks;                /* entries of tasks have lines of their own */
+    bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
     bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
@@ -101,6 +101,10 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+/* The index of the thread of the profile on whose line the samples of a thread are; SIZE_MAX: there is none. Call it
+ * after gecko_finish(). */
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 
 #define GECKO_SELECTED_MOST 64
 

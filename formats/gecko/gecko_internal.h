@@ -82,6 +82,7 @@ struct gecko {
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
+    uint64_t written_units;       /* time of the latest sample that was written on the line as a difference */
     uint32_t host;                /* see gecko_host() */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
     bool cpu_known;               /* some samples have CPU times */

@@ -381,3 +381,8 @@ size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
     json_decref(selected);
     return count;
 }
+
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
+{
+    return gecko_lines_of_thread(gecko, thread);
+}

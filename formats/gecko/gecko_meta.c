@@ -87,7 +87,6 @@ static void emit_platform(struct gecko *gecko)
 static const struct fixed {
     const char *key, *json;
 } fixed[] = {
-    { "preprocessedProfileVersion", "64" },
     { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
@@ -133,6 +132,7 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
+    emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
     emit_value(json, "markerSchema", gecko_markers_schemas(gecko));

@@ -151,6 +151,17 @@ static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_wr
         emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
 }
 
+/* Writes the time since the sample before on the line. */
+static void emit_time_deltas(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    struct spool_reader *reader = &writer->samples;
+    struct spool_sample sample;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);) {
+        emit_decimal(&gecko->json, NULL, sample.time - gecko->written_units, gecko->digits);
+        gecko->written_units = sample.time;
+    }
+}
+
 static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     if (gecko->style.weight == GECKO_WEIGHT_CPU)
@@ -162,6 +173,17 @@ static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_
 static void emit_delays(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     gecko_markers_emit_delays(gecko, thread, &writer->samples);
+}
+
+static bool is_portable(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return !gecko->style.compact;
+}
+
+static bool is_compact(const struct gecko *gecko, const struct gecko_line *line)
+{
+    return !is_portable(gecko, line);
 }
 
 static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
@@ -183,7 +205,8 @@ static const struct column {
     bool (*shown)(const struct gecko *gecko, const struct gecko_line *line);
 } columns[] = {
     { "stack", emit_stacks, NULL },
-    { "time", emit_times, NULL },
+    { "time", emit_times, is_portable },
+    { "timeDeltas", emit_time_deltas, is_compact },
     { "threadCPUDelta", gecko_cpu_emit_cells, has_cpu },
     { "eventDelay", emit_delays, gecko_markers_have_delays },
     { "weight", emit_weights, has_weights },
@@ -196,6 +219,7 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
     struct json_emitter *json = &gecko->json;
     uint64_t length = 0;
     gecko_cpu_begin_line(writer);
+    gecko->written_units = 0;
     emit_open(json, "samples", '{');
     for (size_t i = 0; i < countof(columns); i++) {
         if (columns[i].shown && !columns[i].shown(gecko, line))

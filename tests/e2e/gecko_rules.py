@@ -316,7 +316,7 @@ class Rules:
         for i, (source, resource) in enumerate(zip(functions["source"], functions["resource"])):
             if source is None:
                 self.expect(resource == -1, f"function {i} has no file, and the resource {resource}")
-            elif self.has_origins():
+            else:
                 self.expect(resource >= 0, f"function {i} has a file and no resource")
         self.expect(all(strings[name] for name in resources["name"]), "a resource has no name")
         self.expect(all(kind == LIBRARY for kind in resources["type"]), f"resources have the types {set(resources['type'])}")
@@ -326,14 +326,8 @@ class Rules:
         self.expect(not twice, f"sources have {twice[:3]} more than once")
         self.expect(all(strings[file] for file in files), "a source has no file name")
 
-    def has_origins(self):
-        """Whether origin is the category of a function."""
-        return any(category["name"] == "Idle" for category in self.meta["categories"])
-
     def check_used(self):
         """Each row of stacks and of frames is there for a sample or a marker."""
-        if not self.has_origins():
-            return
         stacks = self.shared["stackTable"]
         used = set()
         for thread in self.profile["threads"]:
