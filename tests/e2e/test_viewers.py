@@ -122,7 +122,7 @@ def test_firefox_profile_info(recorded, profiler):
     for (name, tid) in recorded.threads:
         assert tids[tid] == ("known.py" if name == stacks.MAIN else name)  # the main thread is shown by its program
     text = profiler.say("profile", "info")
-    assert f"Name: Python {version} " in text
+    assert f"Name: known.py – Python {version} " in text
     assert "3 threads across 1 processes" in text
 
 
