@@ -11,10 +11,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define JSON_MOST ((uint64_t)400 * 1000 * 1000) /* bytes of JSON beyond which the viewer reads a profile slowly */
 
 enum own_option {
     OPTION_OPEN = OPTION_OWN,
@@ -38,6 +41,7 @@ enum own_option {
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
     OPTION_COMPACT,
+    OPTION_MAX_SAMPLES,
 };
 
 static const struct argument options[] = {
@@ -46,24 +50,33 @@ static const struct argument options[] = {
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
     { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
     { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
-    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers or threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
-      "show instructions: as subcategories, or with =frames\n"
-      "as a frame at the leaf of each stack" },
+      "show instructions: as subcategories, or with\n"
+      "=frames as a frame at the leaf of each stack" },
     { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
-      "put the text of source files into the profile, to see\n"
-      "samples by line" },
-    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
-    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
-      "let the viewer fetch sources of FOLDER from a public\n"
-      "repository: github.com/me/app@v1.2=/srv/app" },
-    { OPTION_COMPACT, 0, "compact", NULL, 0, "write a file that is a quarter smaller, for viewers since July 2026" },
+      "put the text of source files into the profile, to\n"
+      "see samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
+      "find source files of the folder FROM in TO:\n"
+      "/app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "REPO=FOLDER", 0,
+      "let the viewer fetch sources of FOLDER from a\n"
+      "public repository, HOST/ORG/REPO@REV:\n"
+      "github.com/me/app@v1.2=/srv/app" },
+    { OPTION_COMPACT, 0, "compact", NULL, 0,
+      "write a file that is a quarter smaller, for\n"
+      "viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "what the trees add up: samples|wall|cpu (samples, or wall where they differ)" },
+      "what trees add up: samples|wall|cpu (samples;\n"
+      "wall where samples stand for different times)" },
+    { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
+      "keep at most N samples: 500k; drawn at random in\n"
+      "equal parts of the time, also for those left out" },
     { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
     { OPTION_UPLOAD, 0, "upload", NULL, 0,
       "send the profile to the profile store; print the\n"
@@ -125,7 +138,7 @@ static bool apply_gil_wait(struct gecko_style *style, const char *value)
     return true;
 }
 
-/* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size from 1 byte to a terabyte. */
+/* Parses a size or a count: "20000", "500k", "1.5G". False when the text is no number from 1 to 10^12. */
 static bool parse_size(const char *text, uint64_t *bytes)
 {
     char *end;
@@ -195,6 +208,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
         return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
+    case OPTION_MAX_SAMPLES:
+        return parse_size(value, &wanted->style.max_samples);
     }
     return false;
 }
@@ -283,6 +298,7 @@ struct to_gecko {
     struct gecko *gecko;
     struct spot spot;    /* of the view */
     uint32_t recordings; /* number of recordings that were read to their end, of several */
+    uint64_t json_bytes; /* of the profile */
 };
 
 static void *start(struct conversion *conversion)
@@ -375,6 +391,17 @@ static void take_recording(void *self, struct tables *recording, struct text nam
     gecko_take_recording(to->gecko, recording, name);
 }
 
+/* Tells which samples --max-samples left out. */
+static void tell_of_thinning(const struct to_gecko *to)
+{
+    const uint64_t every = gecko_kept_one_of(to->gecko);
+    if (every > 1 && !to->conversion->settings.quiet)
+        fprintf(stderr,
+                "pyreel-gecko: %" PRIu64 " of %" PRIu64 " samples are in the profile: of each %" PRIu64
+                " in a row of a thread one is drawn at random, and stands for all\n",
+                gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
+}
+
 /* Prints a path that the recording names, which may hold anything. */
 static void print_path(struct text path)
 {
@@ -414,9 +441,28 @@ static bool finish(void *self, struct fault *why)
     if (to->wanted->sanitize)
         sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
-    if (good)
+    to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
+    if (good) {
+        tell_of_thinning(to);
         report_sources(to);
+    }
     return good;
+}
+
+/* Warns of a profile that is too large for the viewer or for the store of profiles. */
+static void closed(void *self, const char *path, uint64_t bytes)
+{
+    const struct to_gecko *to = self;
+    const bool too_large = ends_in_gz(path) && bytes > SHARE_LIMIT;
+    if (to->conversion->settings.quiet || (to->json_bytes <= JSON_MOST && !too_large))
+        return;
+    fprintf(stderr, "pyreel-gecko: warning: the profile has %" PRIu64 " MB of JSON", to->json_bytes / 1000000);
+    if (to->json_bytes > JSON_MOST)
+        fprintf(stderr, ", and the viewer takes long to read more than %" PRIu64 " MB", JSON_MOST / 1000000);
+    if (too_large)
+        fprintf(stderr, "; packed it has %" PRIu64 " MiB, and the profile store takes at most %" PRIu64 " MiB",
+                bytes >> 20, SHARE_LIMIT >> 20);
+    fprintf(stderr, "; make it smaller with --max-samples, --from and --to, --threads, or --mode cpu\n");
 }
 
 /* Shows the profile, the file `fd`. */
@@ -499,6 +545,7 @@ static const struct converter to_gecko = {
     .host = host,
     .take_placed = take_placed,
     .take_recording = take_recording,
+    .closed = closed,
     .finish = finish,
     .after = after,
     .drop = drop,

@@ -106,7 +106,7 @@ static struct text name_of(struct watched *w, struct emitted_thread *thread, con
     if (member->native_id == (uint32_t)w->target.ns_pid)
         return kernel;
     const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
-    const struct text python = thread_names_find(&w->names, interpreter, member->pointer,
+    const struct text python = thread_names_find(&w->names, interpreter, member->pointer, member->native_id,
                                                  w->options->start_ns + time_ns);
     const bool found = python.size > 0;
     const bool takes_kernel = !found || (is_automatic(python) && is_own(w, kernel, python));

@@ -39,10 +39,12 @@ static void note_given(struct cpu_thread *thread, const struct sample *sample, u
 static bool give(struct cpu_thread *thread, const struct sample *sample, uint64_t cpu_ns, const struct sink *output,
                  struct fault *why)
 {
-    struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
+    struct event event; /* not zeroed before: this runs millions of times */
+    event.kind = EVENT_SAMPLE;
+    event.sample = *sample;
     event.sample.cpu_ns = cpu_ns;
     thread->counted_ns -= cpu_ns;
-    thread->latest = event.sample;
+    thread->latest = *sample;
     thread->has_latest = true;
     if (cpu_ns < sample->wall_ns)
         note_given(thread, sample, sample->wall_ns - cpu_ns);

@@ -51,6 +51,7 @@ static void flush_buffer(struct output *output, size_t size, int flush)
     else
         write_all(output, output->buffer, size);
     output->used -= size;
+    output->flushed += size;
 }
 
 static void start_gzip(struct output *output)

@@ -25,6 +25,7 @@ struct output {
     struct z_stream_s *gzip; /* NULL: not compressed */
     unsigned char *buffer;   /* bytes that wait for the next write() */
     size_t used;
+    uint64_t flushed; /* bytes that left the buffer, before compression */
     uint64_t written; /* bytes given to the kernel */
     struct fault failure;
 };

@@ -136,6 +136,35 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
     gecko_extra_add(&gecko->extra, recording, name);
 }
 
+struct thinning gecko_thinning(const struct gecko *gecko, uint32_t thread)
+{
+    return (struct thinning){ gecko->every, gecko_samples(gecko, thread)->count, thread };
+}
+
+uint64_t gecko_kept_one_of(const struct gecko *gecko)
+{
+    return gecko->every;
+}
+
+uint64_t gecko_kept_samples(const struct gecko *gecko)
+{
+    uint64_t kept = 0;
+    for (uint32_t i = 0; i < gecko->threads_room; i++) {
+        const struct thinning thinning = gecko_thinning(gecko, i);
+        kept += thinning_kept(&thinning);
+    }
+    return kept;
+}
+
+/* Decides how many samples stay: as many as the user wants, and at least one of each thread. */
+static void choose_samples(struct gecko *gecko)
+{
+    const uint64_t most = gecko->style.max_samples, all = gecko->tables->samples;
+    gecko->every = most && all > most ? (all + most - 1) / most : 1;
+    while (most && gecko->every < all && gecko_kept_samples(gecko) > most)
+        gecko->every += 1 + gecko->every / 16;
+}
+
 /* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
  * needs totals. */
 bool gecko_finish(struct gecko *gecko, struct fault *why)
@@ -144,6 +173,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko->end_ns = gecko_meta_end_ns(gecko);
     gecko_markers_settle(gecko);
     gecko_rows_make(gecko);
+    choose_samples(gecko);
     gecko_sources_find(gecko);
     gecko_lines_make(gecko);
     gecko_leaves_settle(gecko);

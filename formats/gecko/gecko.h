@@ -10,14 +10,16 @@
  * its code comes from (tables/gecko_categories.h), and a frame at the leaf of a stack says what a thread waits for, or
  * which instruction it runs (tables/gecko_leaves.h).
  *
- * A line is a row of the viewer's timeline. An entry that stands for an asyncio task gets a line behind the lines of
- * its process's threads. Only the first tasks get a line each; the others share one.
+ * A line is a row of the viewer's timeline. An entry that stands for an asyncio task has a marker on the line of the
+ * thread whose loop runs the task, and the entry's samples are on that line while the task runs. On request, entries
+ * have lines of their own, behind the lines of their process's threads.
  *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
- * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
- * gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states; gecko_cpu.c and
- * columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line has;
- * gecko_meta.c: the description of the recording; tables/: the tables that threads share. */
+ * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run; markers/:
+ * which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the profile has them; gecko_state_markers.c:
+ * the states of threads; gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines;
+ * gecko_threads.c: what a line has; gecko_meta.c: the description of the recording; tables/: the tables that threads
+ * share. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
@@ -65,6 +67,7 @@ struct gecko_style {
     struct source_folders path_maps; /* where files are on this machine */
     struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
+    uint64_t max_samples; /* the most samples of the profile, more or less; 0: all (columns/thinning.h) */
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
                       * the locks, so it has no counters of the locks */
 };
@@ -117,6 +120,11 @@ const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 
 /* The index of the category of the user's own code. */
 unsigned gecko_own_code_category(void);
+
+/* After gecko_finish(): one of how many consecutive samples of a thread is in the profile, and how many samples that
+ * are. */
+uint64_t gecko_kept_one_of(const struct gecko *gecko);
+uint64_t gecko_kept_samples(const struct gecko *gecko);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);

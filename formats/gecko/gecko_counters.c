@@ -235,7 +235,7 @@ static void emit_thousandths(struct json_emitter *json, int64_t value)
 /* The value of a point. A level is the mean of a bucket of amounts, or the level that was noted. */
 static double value_of(const struct counter_kind *counter, const struct series *series, size_t bucket)
 {
-    const uint64_t begin_ns = series->from_ns + bucket * series->width_ns, end_ns = series_end(series, bucket);
+    const uint64_t begin_ns = series_begin_of(series, bucket), end_ns = series_end(series, bucket);
     if (!counter->level || series->levels)
         return series->values[bucket] / counter->scale;
     return end_ns > begin_ns ? series->values[bucket] / (double)(end_ns - begin_ns) : 0;
@@ -272,6 +272,7 @@ static void emit_time(struct gecko *gecko, uint64_t ns)
     emit_decimal(&gecko->json, NULL, gecko_in_units(gecko, ns), gecko->digits);
 }
 
+/* Writes the samples. A noted level stands at the beginning of its bucket, an amount at the end of its bucket. */
 static void emit_samples(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
 {
     int64_t length = !series->levels;
@@ -282,7 +283,7 @@ static void emit_samples(struct gecko *gecko, const struct counter_kind *counter
     for (size_t i = 0; i < series->count; i++) {
         if (!has_point(series, i))
             continue;
-        emit_time(gecko, series_end(series, i));
+        emit_time(gecko, series->levels ? series_begin_of(series, i) : series_end(series, i));
         length++;
     }
     emit_close(&gecko->json, ']');

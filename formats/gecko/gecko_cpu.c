@@ -44,7 +44,7 @@ static void take_late(struct gecko *gecko, struct gecko_thread *thread, const st
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
     const uint64_t before = thread->late_sum.units;
     add(gecko, &thread->late_sum, sample->cpu_ns);
-    thread->late[thread->late_count++] = (struct gecko_late){ .stack = sample->stack,
+    thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, sample),
                                                               .units = thread->late_sum.units - before };
 }
 
@@ -155,27 +155,61 @@ static uint64_t first_room(const struct gecko *gecko, const struct gecko_cpu_wri
     return since < interval ? since : interval;
 }
 
+/* The times of the first and the last sample of a thread that are in the profile. */
+static void find_ends(struct gecko *gecko, const struct thinning *thinning, struct spool_reader *reader,
+                      uint64_t *first, uint64_t *last)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, thinning->thread);
+    *first = thread->first;
+    *last = thread->samples.last.time;
+    if (thinning->every == 1)
+        return;
+    struct spool_sample sample;
+    uint64_t kept = 0, number = 0;
+    for (spool_rewind(reader, &gecko->spool, &thread->samples); spool_next(reader, &sample); number++) {
+        if (!thinning_keeps(thinning, number))
+            continue;
+        *first = kept++ ? *first : sample.time;
+        *last = sample.time;
+    }
+}
+
+/* Of samples that do not stay, the next sample that stays has the CPU time, as the viewer draws it: since the sample
+ * before. The last one also has the CPU time behind it. */
 void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
-    const uint64_t first = first_room(gecko, writer, thread->first);
+    const struct thinning thinning = gecko_thinning(gecko, number);
     struct cells *cells = &writer->cells;
+    uint64_t first, last, cpu = 0;
+    bool begun = false;
+    enum cell_kind kind = CELL_BLANK;
+    find_ends(gecko, &thinning, &writer->samples, &first, &last);
+    const uint64_t room = first_room(gecko, writer, first);
     struct placements p = placements_of(gecko, number, writer);
     cells->give = emit_cell;
     cells->self = gecko;
-    cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units,
-                first + thread->samples.last.time - thread->first);
-    for (; next(&p); writer->time = p.sample.time) {
-        cells_add(cells, p.cpu, p.number == 1 ? first : p.sample.time - writer->time, p.kind);
-        writer->begun = true;
+    cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
+    while (next(&p)) {
+        cpu += p.cpu;
+        kind = p.kind < kind ? p.kind : kind;
+        if (!thinning_keeps(&thinning, p.number - 1))
+            continue;
+        cells_add(cells, cpu, begun ? p.sample.time - writer->time : room, kind);
+        writer->time = p.sample.time;
+        writer->begun = begun = true;
+        cpu = 0;
+        kind = CELL_BLANK;
     }
-    cells_end(cells);
+    cells_end(cells, cpu);
 }
 
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
+    const struct thinning thinning = gecko_thinning(gecko, number);
     for (struct placements p = placements_of(gecko, number, writer); next(&p);)
-        emit_decimal(&gecko->json, NULL, p.cpu, gecko->digits);
+        if (thinning_keeps(&thinning, p.number - 1))
+            emit_decimal(&gecko->json, NULL, p.cpu * thinning_factor(&thinning, p.number - 1), gecko->digits);
 }
 
 void gecko_cpu_writer_free(struct gecko_cpu_writer *writer)

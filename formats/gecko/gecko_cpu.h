@@ -11,7 +11,7 @@
 
 /* CPU time that was placed behind the thread's last sample: it goes to the last sample with this stack. */
 struct gecko_late {
-    uint32_t stack; /* as in gecko_thread.samples */
+    uint32_t stack; /* code (gecko_leaves.h) */
     uint64_t units;
     uint64_t sample; /* number of that sample, from 0; found at the end */
 };

@@ -137,6 +137,8 @@ json_t *gecko_extra_values(const struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
     json_t *rows = begin_rows(tables), *all = json_array();
+    if (gecko->every > 1)
+        add_count(rows, "Left out by --max-samples", tables->samples - gecko_kept_samples(gecko));
     add_states(rows, gecko);
     add_markers_left_out(rows, gecko);
     if (tables->tasks_count > 1)

@@ -3,6 +3,7 @@
 #ifndef PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
+#include "formats/gecko/columns/thinning.h"
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
@@ -31,6 +32,7 @@ struct gecko_thread {
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
     struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
+    uint64_t interval_ns;        /* the interval of the thread's samples; 0: no sample yet */
     uint64_t first;              /* time of the first sample */
     uint64_t cpu_from;           /* number of placements before the first one in the column */
     uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
@@ -109,6 +111,7 @@ struct gecko {
     struct gecko_embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
+    uint64_t every; /* one of so many consecutive samples of a thread stays */
 };
 
 /* A time in units, rounded. */
@@ -137,6 +140,9 @@ static inline void gecko_emit_ms(struct json_emitter *json, const char *key, uin
 const struct gecko_thread *gecko_thread(const struct gecko *gecko, uint32_t thread);
 const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thread);
 
+/* Which samples of a thread are in the profile. Each column of samples has cells for these samples only. */
+struct thinning gecko_thinning(const struct gecko *gecko, uint32_t thread);
+
 /* The data of a thread, made if absent. Not for number 0. */
 struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
 
@@ -152,8 +158,12 @@ uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns)
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
-/* Whether the samples of the profile have weights, and weightType says what they are. */
-bool gecko_weights_differ(const struct gecko *gecko);
+/* Whether the samples have weights, and whether these are times; otherwise a weight is the number of samples for which
+ * a sample stands. */
+bool gecko_has_weights(const struct gecko *gecko);
+bool gecko_weights_are_times(const struct gecko *gecko);
+/* Writes these numbers for a thread. */
+void gecko_weights_emit_counts(struct gecko *gecko, uint32_t thread);
 /* Writes the weights of a thread's samples: the times that they stand for. For other weights than
  * GECKO_WEIGHT_CPU. */
 void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);

@@ -278,9 +278,13 @@ void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spoo
     const struct marker *from = marker_store_of(&gecko->markers.store, thread, &count), *const end = from + count;
     const struct marker *blocked = next_blocked(&from, end);
     const uint64_t last = gecko_samples(gecko, thread)->last.time;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);) {
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
         uint64_t delay = 0;
+        if (!thinning_keeps(&thinning, number))
+            continue;
         if (blocked && (sample.time >= in_units(gecko, blocked->end_ns) || sample.time == last)) {
             const uint64_t start = in_units(gecko, blocked->start_ns);
             delay = sample.time > start ? sample.time - start : 0;

@@ -138,25 +138,38 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
 static void emit_stacks(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        if (thinning.every == 1)
+            emit_again(&gecko->json, gecko_leaves_row(gecko, sample.stack), 1 + spool_pass_same(reader));
+        else if (thinning_keeps(&thinning, number))
+            emit_integer(&gecko->json, NULL, gecko_leaves_row(gecko, sample.stack));
+    }
 }
 
 static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);)
-        emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++)
+        if (thinning_keeps(&thinning, number))
+            emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
 }
 
 /* Writes the time since the sample before on the line. */
 static void emit_time_deltas(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample);) {
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        if (!thinning_keeps(&thinning, number))
+            continue;
         emit_decimal(&gecko->json, NULL, sample.time - gecko->written_units, gecko->digits);
         gecko->written_units = sample.time;
     }
@@ -164,7 +177,9 @@ static void emit_time_deltas(struct gecko *gecko, uint32_t thread, struct gecko_
 
 static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
-    if (gecko->style.weight == GECKO_WEIGHT_CPU)
+    if (!gecko_weights_are_times(gecko))
+        gecko_weights_emit_counts(gecko, thread);
+    else if (gecko->style.weight == GECKO_WEIGHT_CPU)
         gecko_cpu_emit_weights(gecko, thread, writer);
     else
         gecko_weights_emit_cells(gecko, thread, &writer->samples);
@@ -195,7 +210,7 @@ static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
 static bool has_weights(const struct gecko *gecko, const struct gecko_line *line)
 {
     (void)line;
-    return gecko_weights_differ(gecko);
+    return gecko_has_weights(gecko);
 }
 
 /* A column of samples: writes the cells of one thread. `shown` NULL: of all lines. */
@@ -229,11 +244,13 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
             columns[i].emit(gecko, line->threads[at], writer);
         emit_close(json, ']');
     }
-    for (size_t at = 0; at < line->count; at++)
-        length += gecko_samples(gecko, line->threads[at])->count;
-    if (!gecko_weights_differ(gecko))
+    for (size_t at = 0; at < line->count; at++) {
+        const struct thinning thinning = gecko_thinning(gecko, line->threads[at]);
+        length += thinning_kept(&thinning);
+    }
+    if (!gecko_has_weights(gecko))
         emit_literal(json, "weight", "null");
-    emit_literal(json, "weightType", gecko_weights_differ(gecko) ? "\"tracing-ms\"" : "\"samples\"");
+    emit_literal(json, "weightType", gecko_weights_are_times(gecko) ? "\"tracing-ms\"" : "\"samples\"");
     emit_integer(json, "length", (int64_t)length);
     emit_close(json, '}');
 }

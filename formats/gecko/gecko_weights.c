@@ -23,7 +23,9 @@ enum gecko_weight gecko_weight_named(const char *name)
  * step, and the spool stores them as one count. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const uint64_t interval_ns = tables_interval_ns(gecko->tables, sample->thread);
+    if (thread->interval_ns == 0)
+        thread->interval_ns = tables_interval_ns(gecko->tables, sample->thread);
+    const uint64_t interval_ns = thread->interval_ns;
     const bool usual = sample->stands_ns == interval_ns;
     thread->stands_ns = usual ? 0 : sample->stands_ns;
     gecko->weighted |= !usual;
@@ -35,19 +37,42 @@ void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const 
     spool_add(&gecko->spool, &thread->weights, row);
 }
 
-bool gecko_weights_differ(const struct gecko *gecko)
+bool gecko_weights_are_times(const struct gecko *gecko)
 {
     const bool differ = gecko->weighted || tables_intervals_differ(gecko->tables);
     return gecko->style.weight >= GECKO_WEIGHT_WALL || (gecko->style.weight == GECKO_WEIGHT_USUAL && differ);
 }
 
-/* Writes a weight: the part of the thread's time up to `ns` that no weight has yet. Totals are rounded, so errors do
- * not add up. */
-static void emit_weight(struct gecko *gecko, uint64_t ns, uint64_t *units)
+bool gecko_has_weights(const struct gecko *gecko)
 {
-    const uint64_t before = *units;
-    *units = gecko_in_units(gecko, ns);
-    emit_decimal(&gecko->json, NULL, *units - before, gecko->digits);
+    return gecko->every > 1 || gecko_weights_are_times(gecko);
+}
+
+void gecko_weights_emit_counts(struct gecko *gecko, uint32_t thread)
+{
+    const struct thinning thinning = gecko_thinning(gecko, thread);
+    for (uint64_t i = 0; i < thinning.count; i += thinning.every)
+        emit_integer(&gecko->json, NULL, (int64_t)thinning_factor(&thinning, i));
+}
+
+/* A thread's weights while they are written. */
+struct weighing {
+    struct thinning thinning;
+    uint64_t number; /* of the next sample */
+    uint64_t units;  /* the time of all samples so far, rounded, so errors do not add up */
+};
+
+/* Writes the weight of the next sample, if the sample stays: the part of the thread's time up to `ns` that no sample
+ * before has. */
+static void emit_weight(struct gecko *gecko, struct weighing *weighing, uint64_t ns)
+{
+    const uint64_t before = weighing->units;
+    weighing->units = gecko_in_units(gecko, ns);
+    if (thinning_keeps(&weighing->thinning, weighing->number)) {
+        const uint64_t factor = thinning_factor(&weighing->thinning, weighing->number);
+        emit_decimal(&gecko->json, NULL, (weighing->units - before) * factor, gecko->digits);
+    }
+    weighing->number++;
 }
 
 void gecko_weights_emit_cells(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
@@ -55,10 +80,10 @@ void gecko_weights_emit_cells(struct gecko *gecko, uint32_t number, struct spool
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     const uint64_t usual = thread->weights.count ? thread->weights_from : thread->samples.count;
     const uint64_t usual_ns = number ? tables_interval_ns(gecko->tables, number) : 0;
+    struct weighing weighing = { .thinning = gecko_thinning(gecko, number) };
     struct spool_sample row;
-    uint64_t units = 0;
     for (uint64_t i = 1; i <= usual; i++)
-        emit_weight(gecko, i * usual_ns, &units);
+        emit_weight(gecko, &weighing, i * usual_ns);
     for (spool_rewind(reader, &gecko->spool, &thread->weights); spool_next(reader, &row);)
-        emit_weight(gecko, usual * usual_ns + row.time, &units);
+        emit_weight(gecko, &weighing, usual * usual_ns + row.time);
 }

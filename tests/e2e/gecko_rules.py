@@ -326,8 +326,18 @@ class Rules:
         self.expect(not twice, f"sources have {twice[:3]} more than once")
         self.expect(all(strings[file] for file in files), "a source has no file name")
 
+    def has_origins(self):
+        """Whether origin is the category of a function."""
+        return any(category["name"] == "Idle" for category in self.meta["categories"])
+
+    def is_thinned(self):
+        return any(row["label"] == "Left out by --max-samples" for group in self.meta["extra"] for row in group["entries"])
+
     def check_used(self):
-        """Each row of stacks and of frames is there for a sample or a marker."""
+        """Each row of stacks and of frames is there for a sample or a marker, or for a sample that --max-samples left
+        out."""
+        if not self.has_origins() or self.is_thinned():
+            return
         stacks = self.shared["stackTable"]
         used = set()
         for thread in self.profile["threads"]:
@@ -396,12 +406,15 @@ class Rules:
             self.expect(not times or 0 <= times[0] <= times[-1] <= end, f"{where}: times are outside of 0 to {end}")
 
     def check_weights(self, where, samples):
-        """Milliseconds where samples stand for different times, else none."""
+        """Milliseconds where samples stand for different times; the samples for which one stands in a thinned profile; else
+        none."""
         weight, length = samples.get("weight", "missing"), samples["length"]
         if not self.expect(weight is None or len(weight) == length, f"{where}: weight is {weight!r}"):
             return
-        kind = "samples" if weight is None else "tracing-ms"
+        counts = weight is not None and self.is_thinned() and samples.get("weightType") == "samples"
+        kind = "samples" if weight is None or counts else "tracing-ms"
         self.expect(samples.get("weightType") == kind, f"{where}: weightType is {samples.get('weightType')!r}")
+        self.expect(not counts or all(is_integer(cell) and cell > 0 for cell in weight), f"{where}: a count is not above 0")
         self.expect(are_numbers(weight or []) and min(weight or [0]) >= 0, f"{where}: a weight is below 0")
 
     def check_life(self, where, thread):

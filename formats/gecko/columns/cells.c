@@ -88,8 +88,10 @@ static void place_rest(struct cells *cells)
     cells->surplus = 0;
 }
 
-void cells_end(struct cells *cells)
+void cells_end(struct cells *cells, uint64_t cpu)
 {
+    cells->surplus += pay(cells, cpu);
+    carry_back(cells);
     place_rest(cells);
     while (cells->first < cells->next)
         give_first(cells);

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CELLS_WAIT 1024u /* cells that wait at most */
+#define CELLS_WAIT 256u /* cells that wait at most */
 
 enum cell_kind {
     CELL_RAN,   /* the thread ran: the cell takes a surplus */
@@ -52,7 +52,7 @@ void cells_begin(struct cells *cells, uint64_t cpu, uint64_t room);
 /* Adds the next cell of the thread, with the CPU time that is placed on it. */
 void cells_add(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind kind);
 
-/* Ends the thread: gives all cells. */
-void cells_end(struct cells *cells);
+/* Ends the thread: gives all cells. `cpu` is CPU time behind the last cell. */
+void cells_end(struct cells *cells, uint64_t cpu);
 
 #endif

@@ -86,14 +86,19 @@ void series_settle(struct series *series)
     const size_t last = series->count - 1;
     if (series->levels || series->count < 2)
         return;
-    if (series->until_ns - (series->from_ns + last * series->width_ns) >= series->width_ns / 2)
+    if (series->until_ns - series_begin_of(series, last) >= series->width_ns / 2)
         return;
     series->values[last - 1] += series->values[last];
     series->count--;
 }
 
+uint64_t series_begin_of(const struct series *series, size_t bucket)
+{
+    return series->from_ns + bucket * series->width_ns;
+}
+
 uint64_t series_end(const struct series *series, size_t bucket)
 {
-    const uint64_t end_ns = series->from_ns + (bucket + 1) * series->width_ns;
+    const uint64_t end_ns = series_begin_of(series, bucket + 1);
     return bucket + 1 == series->count && series->until_ns ? series->until_ns : end_ns;
 }

@@ -35,6 +35,9 @@ void series_note(struct series *series, uint64_t time_ns, double level);
  * a series of sums. */
 void series_settle(struct series *series);
 
+/* The beginning of a bucket. */
+uint64_t series_begin_of(const struct series *series, size_t bucket);
+
 /* The end of a bucket; of the last one, the latest time that was added. */
 uint64_t series_end(const struct series *series, size_t bucket);
 

@@ -34,7 +34,7 @@ static void spread(struct column *column, const struct cell *cells, size_t count
     cells_begin(&column->cells, cpu, room);
     for (size_t i = 0; i < count; i++)
         cells_add(&column->cells, cells[i].cpu, cells[i].room, cells[i].kind);
-    cells_end(&column->cells);
+    cells_end(&column->cells, 0);
     assert_int_equal(column->count, count);
 }
 
