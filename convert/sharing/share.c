@@ -64,11 +64,10 @@ bool share_check(const struct share_wishes *wishes, struct fault *why)
     if (!find_server(wishes, &server, why))
         return false;
     address_free(&server);
-    if (wishes->delete_link) {
-        char *token = token_of(wishes->delete_link, why);
-        free(token);
-        return token != NULL;
-    }
+    char *token = wishes->delete_link ? token_of(wishes->delete_link, why) : NULL;
+    free(token);
+    if (wishes->delete_link && !token)
+        return false;
     if (!wishes->link_for)
         return true;
     const bool good = address_parse(&target, wishes->link_for, "the URL of --link-for", why);

@@ -342,6 +342,7 @@ static void emit_process(struct gecko *gecko, uint32_t process, size_t line, str
     series_settle(&curves->held);
     series_settle(&curves->waiting);
     series_settle(cpu);
+    series_settle(&curves->resident);
     if (lock && has_sum(&curves->held))
         emit_counter(gecko, process, line, &counter_held, &curves->held, 5);
     if (lock && has_sum(&curves->waiting))

@@ -93,8 +93,11 @@ def counter_differences(profile, info):
     """Where what counters add up to is not what the recording has of each process. Times may be 2% off: a counter has a
     point for several looks, the percentages of pyreel-info are rounded, and a thread's first look is a part of a tick."""
     found, known = [], {str(process["pid"]): process for process in info.get("processes", [])}
+    again = {counter["pid"].partition(".")[0] for counter in profile["counters"] if "." in counter["pid"]}
     for counter in profile["counters"]:
         pid, name = counter["pid"], counter["name"]
+        if pid.partition(".")[0] in again:  # several programs had the number, one after the other
+            continue
         threads = [thread for thread in info["threads"] if str(thread["pid"]) == pid]
         shown, wanted, tolerance = counter_sum(counter), None, 0
         if name == "CPU" and known.get(pid, {}).get("cpu_s") is not None:

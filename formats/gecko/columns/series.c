@@ -5,15 +5,22 @@
 
 #include <stdlib.h>
 
+/* The value of two buckets. */
+static double joined(const struct series *series, double a, double b)
+{
+    if (!series->levels)
+        return a + b;
+    return a > b ? a : b;
+}
+
 /* Makes one bucket of each two. */
 static void fold(struct series *series)
 {
     const size_t count = (series->count + 1) / 2;
     for (size_t i = 0; i < count; i++) {
-        const double a = series->values[2 * i];
         const double none = series->levels ? SERIES_NOTHING : 0;
         const double b = 2 * i + 1 < series->count ? series->values[2 * i + 1] : none;
-        series->values[i] = !series->levels ? a + b : a > b ? a : b;
+        series->values[i] = joined(series, series->values[2 * i], b);
     }
     series->count = count;
     series->width_ns *= 2;
@@ -84,11 +91,11 @@ void series_free(struct series *series)
 void series_settle(struct series *series)
 {
     const size_t last = series->count - 1;
-    if (series->levels || series->count < 2)
+    if (series->count < 2)
         return;
     if (series->until_ns - series_begin_of(series, last) >= series->width_ns / 2)
         return;
-    series->values[last - 1] += series->values[last];
+    series->values[last - 1] = joined(series, series->values[last - 1], series->values[last]);
     series->count--;
 }
 

@@ -31,8 +31,8 @@ void series_add(struct series *series, uint64_t from_ns, uint64_t until_ns, doub
 /* Notes a level at a time. For series of levels. */
 void series_note(struct series *series, uint64_t time_ns, double level);
 
-/* Joins a last bucket that is shorter than half of the others with the one before. Call it once, when all is added to
- * a series of sums. */
+/* Joins a last bucket that is shorter than half of the others with the one before, so that no two buckets end at one
+ * time. Call it once, when all is added. */
 void series_settle(struct series *series);
 
 /* The beginning of a bucket. */

@@ -40,6 +40,19 @@ static void amounts_are_spread_over_their_time(void **state)
     series_free(&series);
 }
 
+static void no_two_buckets_end_at_one_time(void **state)
+{
+    (void)state;
+    struct series series = series_of(4, true);
+    series_note(&series, 100, 5);
+    series_note(&series, 110, 7);
+    assert_int_equal(series_end(&series, 0), series_end(&series, 1));
+    series_settle(&series);
+    assert_values(&series, " 7");
+    assert_int_equal(series_end(&series, 0), 110);
+    series_free(&series);
+}
+
 static void buckets_widen_when_the_series_is_full(void **state)
 {
     (void)state;
@@ -111,6 +124,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(amounts_are_spread_over_their_time),
+        cmocka_unit_test(no_two_buckets_end_at_one_time),
         cmocka_unit_test(buckets_widen_when_the_series_is_full),
         cmocka_unit_test(levels_keep_their_peaks),
         cmocka_unit_test(any_time_is_taken),
