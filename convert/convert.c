@@ -124,6 +124,10 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
     const struct sink output = placed_sink(run);
     if (run->conversion.converter->take_placed && !run->conversion.converter->take(run->self, event, why))
         return false;
+    if (event->kind == EVENT_SAMPLE && run->conversion.converter->host)
+        event->sample.thread = run->conversion.converter->host(run->self);
+    if (event->kind == EVENT_SAMPLE && event->sample.thread == 0)
+        return true;
     /* The definition of a thread may be lost, and its number be anything. */
     if (event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count)
         return true;

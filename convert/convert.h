@@ -148,6 +148,10 @@ struct converter {
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
 
+    /* The thread to which the CPU owner gives the CPU time of the sample that `take` got last; 0: to none. NULL: the
+     * sample's thread. */
+    uint32_t (*host)(const void *self);
+
     /* Takes the samples once more, with the CPU time that the CPU owner places on them: the samples of each thread in
      * their order, some time behind `take`; EVENT_LATE_CPU; and EVENT_THREAD_END behind the thread's samples. NULL:
      * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */

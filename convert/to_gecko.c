@@ -4,6 +4,7 @@
 #include "convert/sharing/share.h"
 #include "convert/viewer/links.h"
 #include "convert/viewer/show.h"
+#include "convert/viewer/spot.h"
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko.h"
 #include "formats/model/aggregate.h"
@@ -23,6 +24,9 @@ enum own_option {
     OPTION_SERVE,
     OPTION_VIEW,
     OPTION_PROFILER_URL,
+    OPTION_MARKERS,
+    OPTION_MIN_GIL_WAIT,
+    OPTION_TASKS,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -35,6 +39,7 @@ enum own_option {
     OPTION_PATH_MAP,
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
+    OPTION_COMPACT,
     OPTION_WEIGHT,
     OPTION_MAX_SAMPLES,
 };
@@ -43,6 +48,9 @@ static const struct argument options[] = {
     { OPTION_OPEN, 0, "open", NULL, 0, "show the profile in a browser; upload nothing" },
     { OPTION_SERVE, 0, "serve", NULL, 0, "as --open, but start no browser" },
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
+    { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
+    { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
@@ -65,6 +73,7 @@ static const struct argument options[] = {
     { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
       "let the viewer fetch sources of FOLDER from a public\n"
       "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_COMPACT, 0, "compact", NULL, 0, "write a file that is a quarter smaller, for viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what trees add up: samples|wall|cpu (samples; wall\n"
@@ -85,6 +94,42 @@ struct wanted {
     bool limits; /* --server, --max-upload or --timeout was given */
     struct share_wishes share;
 };
+
+/* The place of a value in a list of words that ends in NULL; -1: the list does not have it. */
+static int place_of(const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool apply_markers(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = {
+        [GECKO_MARKERS_FEW] = "few", [GECKO_MARKERS_ALL] = "all", [GECKO_MARKERS_NONE] = "none", NULL
+    };
+    const int place = place_of(value, words);
+    style->markers = place < 0 ? GECKO_MARKERS_FEW : (enum gecko_markers)place;
+    return place >= 0;
+}
+
+static bool apply_tasks(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = { "lives", "tracks", NULL };
+    const int place = place_of(value, words);
+    style->task_tracks = place == 1;
+    return place >= 0;
+}
+
+/* 0 stands for the default, so the shortest minimum is a nanosecond: it leaves no wait out. */
+static bool apply_gil_wait(struct gecko_style *style, const char *value)
+{
+    if (!arguments_parse_time(value, &style->gil_wait_ns))
+        return false;
+    style->gil_wait_ns += style->gil_wait_ns == 0;
+    return true;
+}
 
 /* Parses a size or a count: "20000", "500k", "1.5G". False when the text is no number from 1 to 10^12. */
 static bool parse_size(const char *text, uint64_t *bytes)
@@ -115,6 +160,12 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PROFILER_URL:
         wanted->viewer = value;
         return link_viewer_fits(value);
+    case OPTION_MARKERS:
+        return apply_markers(&wanted->style, value);
+    case OPTION_MIN_GIL_WAIT:
+        return apply_gil_wait(&wanted->style, value);
+    case OPTION_TASKS:
+        return apply_tasks(&wanted->style, value);
     case OPTION_SANITIZE:
         return wanted->sanitize = true;
     case OPTION_UPLOAD:
@@ -144,6 +195,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_map(&wanted->style.path_maps, value);
     case OPTION_SOURCE_REPO:
         return source_folders_add_repository(&wanted->style.repositories, value);
+    case OPTION_COMPACT:
+        return wanted->style.compact = true;
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
@@ -234,6 +287,7 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
+    struct spot spot;    /* of the view */
     uint64_t json_bytes; /* of the profile */
 };
 
@@ -242,6 +296,7 @@ static void *start(struct conversion *conversion)
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
+    to->spot.view = to->wanted->view;
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
@@ -253,15 +308,18 @@ static void *start(struct conversion *conversion)
 static bool take(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
+    spot_take(&to->spot, &to->conversion->tables, event);
     return gecko_take(to->gecko, event, why);
 }
 
-/* What links say of the finished profile. `threads` has room for GECKO_SELECTED_MOST. */
-static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *threads)
+/* What links say of the finished profile. `lines` has room for GECKO_SELECTED_MOST. */
+static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *lines)
 {
-    return (struct link_profile){ .threads = threads,
-                                  .threads_count = gecko_selected_threads(to->gecko, threads),
-                                  .own_code = gecko_own_code_category() };
+    const char *missing = spot_missing(&to->spot);
+    if (missing)
+        fprintf(stderr, "%s: warning: the recording has %s; the viewer shows the flame graph\n",
+                to->conversion->converter->name, missing);
+    return spot_profile(&to->spot, to->gecko, &to->conversion->tables, lines);
 }
 
 /* With --strict a recording that is not whole is not shared. */
@@ -288,9 +346,15 @@ static bool stream(struct to_gecko *to, struct fault *why)
         share_cut(share, &conversion->output);
         return false;
     }
-    uint32_t threads[GECKO_SELECTED_MOST];
-    const struct link_profile profile = link_profile_of(to, threads);
+    uint32_t lines[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, lines);
     return share_end(share, &conversion->output, &profile, why);
+}
+
+static uint32_t host(const void *self)
+{
+    const struct to_gecko *to = self;
+    return gecko_host(to->gecko);
 }
 
 static bool take_placed(void *self, struct event *event, struct fault *why)
@@ -350,12 +414,12 @@ static void closed(void *self, const char *path, uint64_t bytes)
 /* Shows the profile, the file `fd`. */
 static bool show(const struct to_gecko *to, int fd, struct fault *why)
 {
-    uint32_t threads[GECKO_SELECTED_MOST];
+    uint32_t lines[GECKO_SELECTED_MOST];
     const struct shown shown = {
         .program = to->conversion->converter->name,
         .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
         .view = to->wanted->view,
-        .profile = link_profile_of(to, threads),
+        .profile = link_profile_of(to, lines),
         .fd = fd,
         .browser = to->wanted->open,
         .quiet = to->conversion->settings.quiet,
@@ -366,8 +430,8 @@ static bool show(const struct to_gecko *to, int fd, struct fault *why)
 /* Sends the profile, the file at `path`. */
 static bool send_file(const struct to_gecko *to, const char *path, struct fault *why)
 {
-    uint32_t threads[GECKO_SELECTED_MOST];
-    const struct link_profile profile = link_profile_of(to, threads);
+    uint32_t lines[GECKO_SELECTED_MOST];
+    const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = wishes_of(&to->conversion->settings);
     return check_sharing(to, why) &&
            share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
@@ -393,6 +457,7 @@ static void drop(void *self)
 {
     struct to_gecko *to = self;
     gecko_drop(to->gecko);
+    spot_free(&to->spot);
     free(to);
 }
 
@@ -421,6 +486,7 @@ static const struct converter to_gecko = {
     .places_cpu = true,
     .start = start,
     .take = take,
+    .host = host,
     .take_placed = take_placed,
     .take_recording = take_recording,
     .closed = closed,

@@ -2,6 +2,7 @@
 #include "record/watched_tasks.h"
 
 #include "formats/base/alloc.h"
+#include "record/watched_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,7 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
     if (w->options->with_status)
         sample->status = runner ? runner->status : STATUS_RECORDED | STATUS_TASK_WAITS;
     sample->cpu_ns = runner ? runner->cpu_ns : 0;
+    sample->collection = runner ? watched_threads_collection(w, task->owner - 1) : 0;
     if (entry->same) {
         sample->keep = (uint32_t)entry->emitted.count;
     } else {

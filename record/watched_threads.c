@@ -13,8 +13,8 @@
 #define NAME_WAIT_MOST_NS 1000000000u /* longest wait, ... */
 #define NAME_WAIT_MANY_NS 8000000000u /* ... and with more threads than this: */
 #define FEW_THREADS       64
-#define NAME_TRIES        8 /* ticks in a row in which a name that Python does not have yet is looked up */
-#define DUMMY             TEXT("Dummy-")
+#define NAME_TRIES        8  /* ticks in a row in which a name that Python does not have yet is looked up */
+#define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
 
 /* ---- threads ---- */
 
@@ -78,8 +78,27 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     thread->name = (struct text){ 0 };
 }
 
-/* The name of a thread: Python's, or the kernel's where Python has none. A main thread has the kernel's. Python calls a
- * thread that it did not start "Dummy-1": then a name of its own that the kernel has says more. */
+/* Whether Python itself made the name: "Thread-7 (work)"; "Dummy-8" for a thread that Python did not start. */
+static bool is_automatic(struct text name)
+{
+    static const struct text beginnings[] = { { "Thread-", 7 }, { "Dummy-", 6 } };
+    for (size_t i = 0; i < countof(beginnings); i++)
+        if (name.size > beginnings[i].size && memcmp(name.bytes, beginnings[i].bytes, beginnings[i].size) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the program gave the thread a name of its own in the kernel. A new thread has the program's name there, and
+ * since CPython 3.14 the beginning of Python's name. */
+static bool is_own(const struct watched *w, struct text kernel, struct text python)
+{
+    const size_t beginning = kernel.size < SURE_BYTES ? kernel.size : SURE_BYTES;
+    return kernel.size > 0 && !text_equal(kernel, w->program_name) &&
+           (python.size < beginning || memcmp(kernel.bytes, python.bytes, beginning) != 0);
+}
+
+/* The name of a thread: Python's, or the kernel's where Python has none or an automatic one and the program gave the
+ * thread a name in the kernel. A main thread has the kernel's. */
 static struct text name_of(struct watched *w, struct emitted_thread *thread, const struct member *member,
                            uint64_t time_ns)
 {
@@ -89,14 +108,11 @@ static struct text name_of(struct watched *w, struct emitted_thread *thread, con
     const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
     const struct text python = thread_names_find(&w->names, interpreter, member->pointer,
                                                  w->options->start_ns + time_ns);
-    const bool dummy = python.size > DUMMY.size && memcmp(python.bytes, DUMMY.bytes, DUMMY.size) == 0;
-    thread->name_tries = python.size ? 0 : thread->name_tries + 1;
-    if (python.size == 0 || (dummy && kernel.size > 0 && !text_equal(kernel, w->program_name))) {
-        text_free(python);
-        return kernel;
-    }
-    text_free(kernel);
-    return python;
+    const bool found = python.size > 0;
+    const bool takes_kernel = !found || (is_automatic(python) && is_own(w, kernel, python));
+    thread->name_tries = found ? 0 : thread->name_tries + 1;
+    text_free(takes_kernel ? python : kernel);
+    return takes_kernel ? kernel : python;
 }
 
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
@@ -163,6 +179,13 @@ static bool is_unborn(const struct watched *w, const struct member *member)
 
 /* ---- samples ---- */
 
+uint32_t watched_threads_collection(const struct watched *w, uint32_t index)
+{
+    const struct member *member = &w->thread_list.members[index];
+    const bool collects = thread_list_collects(&w->thread_list, member);
+    return collects ? w->target.interpreters[member->interpreter].collection : 0;
+}
+
 /* Emits the sample of a thread that was read in this tick, or that has not moved. */
 static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
 {
@@ -172,8 +195,7 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
-    if (thread_list_collects(&w->thread_list, member))
-        sample->collection = w->target.interpreters[member->interpreter].collection;
+    sample->collection = watched_threads_collection(w, index);
     if (w->options->async) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);

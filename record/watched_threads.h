@@ -22,4 +22,7 @@ bool watched_threads_emit_unread(struct watched *watched, uint64_t time_ns, stru
 /* Emits the ends of all threads, and frees their rows. */
 void watched_threads_end(struct watched *watched, uint64_t time_ns);
 
+/* Of the thread with this index in the thread list: the value for sample.collection. */
+uint32_t watched_threads_collection(const struct watched *watched, uint32_t index);
+
 #endif

@@ -5,6 +5,7 @@
 #include "formats/base/bytes.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,8 +154,8 @@ static void put_indexes(struct bytes *to, const uint32_t *numbers, size_t count)
 /* Appends the tab and its settings. */
 static void put_view(struct bytes *to, enum view view, const struct link_profile *profile)
 {
-    const struct view_row *row = &views[view];
-    char transform[32];
+    const struct view_row *row = &views[profile->lacking ? VIEW_FLAME : view];
+    char setting[64];
     put_char(to, '/');
     put_string(to, row->tab);
     put_string(to, "/?");
@@ -162,6 +163,11 @@ static void put_view(struct bytes *to, enum view view, const struct link_profile
         put_string(to, "thread=");
         put_indexes(to, profile->threads, profile->threads_count);
         put_char(to, '&');
+    }
+    if (profile->to_ns > profile->from_ns) {
+        const uint64_t from_us = profile->from_ns / 1000, to_us = (profile->to_ns + 999) / 1000;
+        snprintf(setting, sizeof(setting), "range=%" PRIu64 "u%" PRIu64 "&", from_us, to_us - from_us);
+        put_string(to, setting);
     }
     if (row->search) {
         put_string(to, "search=");
@@ -171,8 +177,8 @@ static void put_view(struct bytes *to, enum view view, const struct link_profile
     if (row->inverted)
         put_string(to, "invertCallstack&");
     if (row->own_code && profile->threads_count) {
-        snprintf(transform, sizeof(transform), "transforms=fg-%u&", profile->own_code);
-        put_string(to, transform);
+        snprintf(setting, sizeof(setting), "transforms=fg-%u&", profile->own_code);
+        put_string(to, setting);
     }
     put_string(to, "v=" QUERY_VERSION);
 }

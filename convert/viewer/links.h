@@ -19,7 +19,9 @@ enum view { VIEW_NONE, VIEW_MY_CODE, VIEW_GIL, VIEW_GC, VIEW_IMPORTS, VIEW_FLAME
 struct link_profile {
     const uint32_t *threads; /* indexes of the threads to select, in increasing order */
     size_t threads_count;
-    unsigned own_code; /* index of the category of the user's own code */
+    unsigned own_code;       /* index of the category of the user's own code */
+    bool lacking;            /* no sample is such as the view is about; the link then shows the flame graph */
+    uint64_t from_ns, to_ns; /* the part of the profile to show, from its start; to_ns 0: all of it */
 };
 
 /* The view of this name; VIEW_NONE: there is none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/viewer/server.h"
 
+#include "convert/viewer/peer.h"
 #include "formats/base/alloc.h"
 
 #include <arpa/inet.h>
@@ -20,13 +21,12 @@
 #include <unistd.h>
 
 #define CONNECTIONS 32
-#define GRACE_MS    1000        /* for a second visitor, when the profile was fetched */
-#define QUIET_MS    60000       /* a connection that has sent nothing: browsers open some in advance */
-#define HEAD_MS     10000       /* from the first byte of a request to its last */
-#define STALL_MS    60000       /* in which a reader takes nothing of an answer */
-#define LINGER_MS   5000        /* in which a reader closes the connection behind an answer */
 #define DRAIN_MOST  (1 << 16)   /* bytes that are read behind a request and thrown away */
 #define PIECE       (256 << 10) /* bytes of the profile that one connection sends before the others come in turn */
+
+static const struct server_limits usual_limits = {
+    .quiet_ms = 60000, .head_ms = 10000, .stall_ms = 60000, .linger_ms = 5000, .grace_ms = 1000
+};
 
 /* A connection has one request. */
 enum stage { STAGE_FREE, STAGE_READING, STAGE_SENDING, STAGE_LINGERING };
@@ -134,6 +134,7 @@ bool server_open(struct server *server, struct fault *why)
     server->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     take_signals(server);
     server->open = true;
+    server->limits = usual_limits;
     if (make_token(server->token, why) && listen_here(server))
         return true;
     fault(why, "cannot listen on 127.0.0.1: %s", strerror(errno));
@@ -156,7 +157,7 @@ static void drop(struct connection *connection)
 static void note_fetched(struct serving *serving)
 {
     serving->fetched = true;
-    serving->over_ms = now_ms() + GRACE_MS;
+    serving->over_ms = now_ms() + serving->server->limits.grace_ms;
 }
 
 static void begin_answer(struct serving *serving, struct connection *connection, enum request_state state,
@@ -164,7 +165,7 @@ static void begin_answer(struct serving *serving, struct connection *connection,
 {
     connection->answer = answer_to(serving->site, state, request);
     connection->stage = STAGE_SENDING;
-    connection->due_ms = now_ms() + STALL_MS;
+    connection->due_ms = now_ms() + serving->server->limits.stall_ms;
 }
 
 static void read_request(struct serving *serving, struct connection *connection)
@@ -179,7 +180,7 @@ static void read_request(struct serving *serving, struct connection *connection)
         return;
     }
     if (connection->head_size == 0)
-        connection->due_ms = now_ms() + HEAD_MS;
+        connection->due_ms = now_ms() + serving->server->limits.head_ms;
     connection->head_size += (size_t)got;
     const enum request_state state = request_parse((struct text){ connection->head, connection->head_size }, &request);
     if (state != REQUEST_PARTIAL)
@@ -215,12 +216,12 @@ static void send_answer(struct serving *serving, struct connection *connection)
         drop(connection);
         return;
     }
-    connection->due_ms = now_ms() + STALL_MS;
+    connection->due_ms = now_ms() + serving->server->limits.stall_ms;
     if (sent > 0)
         return;
     shutdown(connection->fd, SHUT_WR);
     connection->stage = STAGE_LINGERING;
-    connection->due_ms = now_ms() + LINGER_MS;
+    connection->due_ms = now_ms() + serving->server->limits.linger_ms;
 }
 
 /* Waits until the reader closes the connection, having read everything: a reader that is gone before leaves an error.
@@ -283,15 +284,29 @@ static struct connection *place_for_new(struct serving *serving)
     return oldest;
 }
 
+/* The next connection; -1: there is none, or it is of another user. */
+static int accept_next(const struct server *server)
+{
+    struct sockaddr_in peer = { 0 };
+    socklen_t size = sizeof(peer);
+    const int fd = accept4(server->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 || peer_is_ours(ntohs(peer.sin_port), server->port))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 static void take_connection(struct serving *serving)
 {
     struct connection *connection = place_for_new(serving);
-    const int fd = connection ? accept4(serving->server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
+    const int fd = connection ? accept_next(serving->server) : -1;
     if (fd < 0)
         return;
     drop(connection);
     const int64_t now = now_ms();
-    *connection = (struct connection){ .stage = STAGE_READING, .fd = fd, .opened_ms = now, .due_ms = now + QUIET_MS };
+    *connection = (struct connection){
+        .stage = STAGE_READING, .fd = fd, .opened_ms = now, .due_ms = now + serving->server->limits.quiet_ms
+    };
 }
 
 static bool is_busy(const struct serving *serving)
@@ -306,7 +321,7 @@ static bool is_busy(const struct serving *serving)
 static int64_t end_all_late(struct serving *serving)
 {
     const int64_t now = now_ms();
-    int64_t next = serving->fetched ? serving->over_ms : INT64_MAX;
+    int64_t next = INT64_MAX;
     for (size_t i = 0; i < CONNECTIONS; i++) {
         struct connection *connection = &serving->connections[i];
         if (connection->stage != STAGE_FREE && connection->due_ms <= now)
@@ -314,6 +329,8 @@ static int64_t end_all_late(struct serving *serving)
         if (connection->stage != STAGE_FREE && connection->due_ms < next)
             next = connection->due_ms;
     }
+    if (serving->fetched && serving->over_ms < next)
+        next = serving->over_ms;
     return next == INT64_MAX ? -1 : next > now ? next - now : 0;
 }
 

@@ -16,8 +16,18 @@
 /* The signals that end the server, the one that says that the browser ended, and that of a reader who is gone. */
 #define SERVER_SIGNALS 5
 
+/* How long a connection may take, in milliseconds. */
+struct server_limits {
+    int quiet_ms;  /* before the first byte of a request: browsers open connections in advance */
+    int head_ms;   /* from the first byte of a request to its last */
+    int stall_ms;  /* in which a reader takes nothing of an answer */
+    int linger_ms; /* in which a reader closes the connection behind an answer */
+    int grace_ms;  /* for a second visitor, when the profile was fetched */
+};
+
 struct server {
     bool open;
+    struct server_limits limits; /* server_open() sets the usual ones */
     char token[SERVER_TOKEN_SIZE + 1];
     unsigned port;
     int fd;

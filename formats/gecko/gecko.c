@@ -15,6 +15,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
     struct gecko *gecko = alloc_zeroed(1, sizeof(*gecko));
     gecko->tables = tables;
     gecko->json.to = output;
+    markers_begin(&gecko->markers, tables, style.gil_wait_ns ? style.gil_wait_ns : GIL_WAIT_LEAST_NS);
     gecko->style = style;
     return gecko;
 }
@@ -59,9 +60,13 @@ static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t ns)
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
-    const uint32_t host = gecko_tasks_host(gecko, sample->thread);
+    const uint32_t host = gecko->host = gecko_tasks_host(gecko, sample->thread, sample->status);
+    gecko_totals_take(gecko, sample);
+    gecko_tasks_take_markers(gecko, sample);
+    if (!host)
+        return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
-    thread->shared |= host != sample->thread;
+    thread->shared |= host != sample->thread && gecko->tables->threads[host].thread.task != 0;
     struct spool_column *samples = &thread->samples;
     /* Times are rounded before differences are taken, so errors do not add up. The viewer draws nonsense of a time that
      * goes back, and nothing of a sample at the time of the one before: each sample is at least a unit later. Only
@@ -94,6 +99,7 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
     if (gecko->unit_ns == 0)
         choose_unit(gecko);
     gecko_counters_take(gecko, event);
+    markers_take(&gecko->markers, event);
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
@@ -118,6 +124,11 @@ bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fa
 bool gecko_knows_cpu(const struct gecko *gecko)
 {
     return gecko->cpu_known;
+}
+
+uint32_t gecko_host(const struct gecko *gecko)
+{
+    return gecko->host;
 }
 
 void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
@@ -159,6 +170,8 @@ static void choose_samples(struct gecko *gecko)
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
+    gecko->end_ns = gecko_meta_end_ns(gecko);
+    gecko_markers_settle(gecko);
     gecko_rows_make(gecko);
     choose_samples(gecko);
     gecko_sources_find(gecko);
@@ -199,6 +212,7 @@ void gecko_drop(struct gecko *gecko)
     free(gecko->threads);
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
+    markers_free(&gecko->markers);
     gecko_opcodes_free(&gecko->opcodes);
     gecko_leaves_free(&gecko->leaves);
     gecko_categories_free(&gecko->categories);

@@ -48,8 +48,19 @@ enum gecko_weight {
 /* The weight with this name; GECKO_WEIGHT_USUAL: there is none. */
 enum gecko_weight gecko_weight_named(const char *name);
 
+/* Which markers a profile has. */
+enum gecko_markers {
+    GECKO_MARKERS_FEW, /* what one looks for: waits for the lock, collections, exceptions, gaps, blocked loops, tasks */
+    GECKO_MARKERS_ALL, /* also each change of a thread's state */
+    GECKO_MARKERS_NONE,
+};
+
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
+    enum gecko_markers markers;
+    bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool task_tracks; /* entries of tasks have lines of their own */
+    uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
     bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */
     struct source_folders path_maps; /* where files are on this machine */
@@ -74,7 +85,11 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
 /* Takes an event that the tables have accepted. Must not get a sample whose stack is STACK_LOST. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);
 
-/* Takes what the CPU owner places (convert/filters/cpu_owner.h): the samples of each thread in their order, after
+/* The thread on whose line the latest sample is; 0: on none. This is the thread of a sample, but the line of an event
+ * loop has the samples of its tasks. */
+uint32_t gecko_host(const struct gecko *gecko);
+
+/* Takes what the CPU owner places (convert/filters/cpu_owner.h): the samples of each host in their order, after
  * gecko_take() got them, with the CPU time that belongs to them; EVENT_LATE_CPU; and EVENT_THREAD_END. */
 bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why);
 
@@ -88,6 +103,10 @@ void gecko_take_recording(struct gecko *gecko, const struct tables *recording, s
 /* Writes the profile. Call it once. Returns false with the reason when samples could not be stored or a text is not
  * UTF-8. Write errors are reported by output_close(). */
 bool gecko_finish(struct gecko *gecko, struct fault *why);
+
+/* The index of the thread of the profile on whose line the samples of a thread are; SIZE_MAX: there is none. Call it
+ * after gecko_finish(). */
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 
 #define GECKO_SELECTED_MOST 64
 

@@ -56,7 +56,7 @@ void gecko_cpu_take(struct gecko *gecko, const struct event *event)
     const uint32_t number = end ? event->change.number : event->sample.thread;
     if (end && (number >= gecko->threads_room || gecko_tasks_shared(gecko, number)))
         return;
-    struct gecko_thread *thread = gecko_thread_make(gecko, end ? number : gecko_tasks_host(gecko, number));
+    struct gecko_thread *thread = gecko_thread_make(gecko, number);
     if (end)
         spool_settle(&gecko->spool, &thread->cpu);
     else if (event->kind == EVENT_SAMPLE)

@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko_extra.h"
 
 #include "formats/gecko/gecko_internal.h"
+#include "formats/gecko/gecko_marker_kinds.h"
 #include "formats/model/exactness.h"
 
 static json_t *row(const char *label, const char *format, json_t *value)
@@ -80,14 +81,24 @@ static void add_origin(json_t *rows, const struct tables *tables)
 /* Adds the total time of each state over all threads, as far as it is known. */
 static void add_states(json_t *rows, const struct gecko *gecko)
 {
-    for (enum gecko_state state = 0; state < STATES; state++)
-        if (gecko_state_markers_total(state) && gecko->seen & 1u << state)
-            add_duration(rows, gecko_state_markers_total(state), gecko->state_units[state] * gecko->unit_ns);
+    for (size_t i = 0; i < GECKO_TOTALS; i++)
+        if (gecko_totals_name(gecko, i))
+            add_duration(rows, gecko_totals_name(gecko, i), gecko->total_ns[i]);
     uint64_t cpu_ns = 0;
     for (size_t i = 1; i < gecko->tables->threads_count; i++)
         cpu_ns += gecko->tables->threads[i].cpu_ns;
     if (gecko->cpu_known)
         add_duration(rows, "CPU time", cpu_ns);
+}
+
+/* Adds what is known of markers that the profile does not have. */
+static void add_markers_left_out(json_t *rows, const struct gecko *gecko)
+{
+    json_t *texts = json_array(), *text;
+    size_t i;
+    gecko_marker_kinds_add_left_out(gecko, texts);
+    json_array_foreach(texts, i, text) add_string(rows, "Markers left out", json_string_value(text));
+    json_decref(texts);
 }
 
 static json_t *section(struct text label, json_t *rows)
@@ -129,6 +140,7 @@ json_t *gecko_extra_values(const struct gecko *gecko)
     if (gecko->every > 1)
         add_count(rows, "Left out by --max-samples", tables->samples - gecko_kept_samples(gecko));
     add_states(rows, gecko);
+    add_markers_left_out(rows, gecko);
     if (tables->tasks_count > 1)
         add_count(rows, "Asyncio tasks", tables->tasks_count - 1);
     if (gecko->extra.left_out)

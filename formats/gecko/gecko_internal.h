@@ -12,10 +12,13 @@
 #include "formats/gecko/gecko_overhead.h"
 #include "formats/gecko/gecko_rows.h"
 #include "formats/gecko/gecko_sources.h"
+#include "formats/gecko/markers/markers.h"
 #include "formats/intern/intern.h"
 
-/* The states of a thread that markers show. A set of states has the bits 1 << state. */
-enum gecko_state { STATE_GIL, STATE_GIL_WAIT, STATE_CPU, STATE_NO_CPU, STATE_EXCEPTION, STATES };
+/* The states of a thread that markers show with GECKO_MARKERS_ALL. A set of states has the bits 1 << state. */
+enum gecko_state { STATE_GIL, STATE_CPU, STATE_NO_CPU, STATES };
+
+#define GECKO_TOTALS 3 /* total times of states, for the description of the recording */
 
 struct gecko_sum {
     uint64_t ns, units;
@@ -50,8 +53,14 @@ struct gecko_tasks {
     size_t hosts_room;
     uint32_t *shared; /* by process: the entry whose line is shared by the entries without a line */
     size_t shared_room;
-    uint32_t lines; /* number of entries with a line of their own */
-    bool any;       /* some sample's thread ran a task */
+    uint32_t *loops; /* by entry: the thread whose loop has the task; 0: not decided */
+    size_t loops_room;
+    struct intern threads; /* (process, tid, interpreter) of the threads that are no entries, ... */
+    uint32_t *numbers;     /* ... and by number in `threads`: the thread */
+    size_t numbers_room;
+    uint32_t looked_at; /* number of definitions of threads that were looked at for `threads` */
+    uint32_t lines;     /* number of entries with a line of their own */
+    bool any;           /* some sample's thread ran a task */
 };
 
 /* An instruction that is the leaf of some stack. */
@@ -75,6 +84,8 @@ struct gecko {
     struct spool spool;
     uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
     unsigned digits;              /* decimal digits of a millisecond in a unit */
+    uint64_t written_units;       /* time of the latest sample that was written on the line as a difference */
+    uint32_t host;                /* see gecko_host() */
     uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
     bool cpu_known;               /* some samples have CPU times */
     bool weighted;                /* some samples stand for a time other than the interval */
@@ -82,7 +93,9 @@ struct gecko {
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
-    uint64_t state_units[STATES]; /* total time of each state; known after the markers are written */
+    uint64_t total_ns[GECKO_TOTALS];
+    uint32_t totals_seen; /* set of totals that some sample adds to */
+    struct markers markers;
     struct gecko_tasks tasks;
     struct gecko_counters counters;
     struct gecko_opcodes opcodes;
@@ -92,6 +105,7 @@ struct gecko {
     struct gecko_categories categories;
 
     /* Made at the end. */
+    uint64_t end_ns; /* of the window with which the viewer opens */
     struct gecko_tables rows;
     struct gecko_sources sources;
     struct gecko_embedding embedding;
@@ -154,8 +168,10 @@ void gecko_weights_emit_counts(struct gecko *gecko, uint32_t thread);
  * GECKO_WEIGHT_CPU. */
 void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 
-/* The thread or entry on whose line the samples of `thread` are: itself, or an entry whose line is shared. */
-uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread);
+/* The thread or entry on whose line a sample of `thread` is drawn; 0: it is not drawn. `status`: that of the sample. */
+uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status);
+/* Takes a sample for the markers. An entry's markers are on the line of the thread whose loop runs the task. */
+void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample);
 /* Whether several entries share the line of this entry. */
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread);
 /* Takes the task that a sample's thread runs. `time` as in gecko_status_take(). */
@@ -210,7 +226,7 @@ struct gecko_marker_kind {
     void (*add_schemas)(const struct gecko *gecko, json_t *schemas);
 };
 
-extern const struct gecko_marker_kind gecko_state_markers, gecko_task_markers, gecko_opcode_markers;
+extern const struct gecko_marker_kind gecko_state_markers, gecko_run_markers, gecko_opcode_markers;
 
 /* Helpers for the kinds of markers: the stack of the sample at a time (call it with times that never go back); the
  * members that the data of all kinds have; the parts of a schema, in which the field `shown` is the label. */
@@ -219,17 +235,27 @@ void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker);
 void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format);
 void gecko_markers_add_beginning_field(json_t *fields);
-json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
-                             json_t *fields);
+json_t *gecko_markers_schema(const char *name, const char *description, const char *shown, json_t *fields);
+
+/* Decides which markers the profile has. Call it after the last event, before the lines are made. */
+void gecko_markers_settle(struct gecko *gecko);
 
 /* Writes the markers of a line's threads. */
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line);
 /* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
+/* Whether some of the line's markers are shown above its graph. */
+bool gecko_markers_overview(const struct gecko *gecko, const struct gecko_line *line);
+/* Whether an event loop of the line was blocked; then its samples have delays, from which the viewer draws jank. Below:
+ * writes the delays of a thread's samples, as cells of the open column. */
+bool gecko_markers_have_delays(const struct gecko *gecko, const struct gecko_line *line);
+void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
 /* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
-/* The name of the total time of a state; NULL: the total is not shown. */
-const char *gecko_state_markers_total(enum gecko_state state);
+/* Adds the time that a sample stands for to the totals. */
+void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
+/* The name of a total; NULL: no sample says anything of it. */
+const char *gecko_totals_name(const struct gecko *gecko, size_t total);
 /* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 
@@ -238,5 +264,7 @@ void gecko_threads_emit(struct gecko *gecko);
 /* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);
+/* The end of the window with which the viewer opens: the last samples need their full widths. */
+uint64_t gecko_meta_end_ns(const struct gecko *gecko);
 
 #endif

@@ -41,6 +41,11 @@ uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *threa
     return code;
 }
 
+void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)
+{
+    note(gecko, stack, LEAF_NONE);
+}
+
 /* ---- at the end ---- */
 
 /* Whether a sample has no Python frames. */

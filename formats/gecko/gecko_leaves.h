@@ -61,6 +61,9 @@ static inline uint32_t gecko_leaves_bare(uint32_t code)
  * thread->samples. */
 uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample);
 
+/* Notes that a marker shows a stack. Call it before the rows are made. */
+void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack);
+
 /* Decides on the rows and makes the labels. Call it after gecko_sources_find(). */
 void gecko_leaves_settle(struct gecko *gecko);
 

@@ -88,7 +88,9 @@ static bool is_main(const struct thread *thread)
 static bool is_shown(const struct gecko *gecko, uint32_t number)
 {
     const struct thread *thread = gecko_lines_thread(gecko, number);
-    return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
+    size_t markers;
+    marker_store_of(&gecko->markers.store, number, &markers);
+    return thread->number && (gecko_samples(gecko, number)->count > 0 || markers > 0 || is_main(thread));
 }
 
 /* Compares entries: by process, the main thread first, entries of tasks last, then by number. */
@@ -378,4 +380,9 @@ size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
     qsort(threads, count, sizeof(*threads), by_number);
     json_decref(selected);
     return count;
+}
+
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
+{
+    return gecko_lines_of_thread(gecko, thread);
 }

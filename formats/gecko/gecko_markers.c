@@ -2,13 +2,15 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_marker_kinds.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Kinds with as many markers as the states of threads change. Only --markers=all shows them. */
 static const struct gecko_marker_kind *const kinds[] = {
     &gecko_state_markers,
-    &gecko_task_markers,
+    &gecko_run_markers,
     &gecko_opcode_markers,
 };
 
@@ -39,9 +41,8 @@ void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *
 /* The name (a string) of the innermost function of a stack; string 0 is "no Python frames" in the profile. */
 static size_t leaf_name(const struct gecko *gecko, uint32_t code)
 {
-    const uint32_t stack = gecko_leaves_stack(code);
-    const uint32_t frame = stack ? gecko->tables->stacks[stack].frame : 0;
-    return frame ? gecko_sources_function_name(gecko, gecko->tables->frames[frame].function) : 0;
+    const uint32_t function = look_leaf(gecko->tables, gecko_leaves_stack(code));
+    return function ? gecko_sources_function_name(gecko, function) : 0;
 }
 
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
@@ -64,15 +65,12 @@ void gecko_markers_add_beginning_field(json_t *fields)
     gecko_markers_add_field(fields, "function", "Began in", "unique-string");
 }
 
-json_t *gecko_markers_schema(const char *name, const char *description, bool overview, const char *shown,
-                             json_t *fields)
+json_t *gecko_markers_schema(const char *name, const char *description, const char *shown, json_t *fields)
 {
     char tooltip[96], label[48];
     snprintf(label, sizeof(label), "{marker.data.%s}", shown);
     snprintf(tooltip, sizeof(tooltip), "{marker.name} \xE2\x80\x94 %s", label);
     json_t *display = json_pack("[s, s]", "marker-chart", "marker-table");
-    if (overview)
-        json_array_append_new(display, json_string("timeline-overview"));
     json_array_append_new(fields, json_pack("{s:s, s:s, s:b}", "key", "color", "format", "string", "hidden", 1));
     return json_pack("{s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o}", "name", name, "display", display, "tooltipLabel",
                      tooltip, "tableLabel", label, "chartLabel", label, "description", description, "colorField",
@@ -81,53 +79,83 @@ json_t *gecko_markers_schema(const char *name, const char *description, bool ove
 
 /* ---- the columns ---- */
 
-static void emit_data(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
+/* A marker of either source, as the columns take it. */
+struct row {
+    const struct marker *stored; /* NULL: `kind` made `made` */
+    const struct gecko_marker_kind *kind;
+    struct gecko_marker made;
+    uint64_t start, end; /* in units */
+};
+
+static void emit_data(struct gecko *gecko, const struct row *row)
 {
     emit_open(&gecko->json, NULL, '{');
-    kind->emit_data(gecko, marker);
+    if (row->stored)
+        gecko_marker_kinds_emit(gecko, row->stored, row->start);
+    else
+        row->kind->emit_data(gecko, &row->made);
     emit_close(&gecko->json, '}');
 }
 
-static void emit_name(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
+static void emit_name(struct gecko *gecko, const struct row *row)
 {
-    emit_integer(&gecko->json, NULL, (int64_t)gecko_tables_string(gecko, kind->name(marker)));
+    const size_t name = row->stored ? gecko_marker_kinds_name(gecko, row->stored)
+                                    : gecko_tables_string(gecko, row->kind->name(&row->made));
+    emit_integer(&gecko->json, NULL, (int64_t)name);
 }
 
-static void emit_start(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
+static void emit_start(struct gecko *gecko, const struct row *row)
 {
-    (void)kind;
-    emit_decimal(&gecko->json, NULL, marker->start, gecko->digits);
+    emit_decimal(&gecko->json, NULL, row->start, gecko->digits);
 }
 
-static void emit_end(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
+static void emit_end(struct gecko *gecko, const struct row *row)
 {
-    (void)kind;
-    emit_decimal(&gecko->json, NULL, marker->end, gecko->digits);
+    emit_decimal(&gecko->json, NULL, row->end, gecko->digits);
 }
 
 /* Writes the phase: 1 is an interval. */
-static void emit_phase(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
+static void emit_phase(struct gecko *gecko, const struct row *row)
 {
-    (void)kind;
-    (void)marker;
+    (void)row;
     emit_integer(&gecko->json, NULL, 1);
 }
 
-static void emit_category(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker)
+static void emit_category(struct gecko *gecko, const struct row *row)
 {
-    (void)kind;
-    (void)marker;
-    emit_integer(&gecko->json, NULL, CATEGORY_OTHER);
+    emit_integer(&gecko->json, NULL, row->stored ? gecko_marker_kinds_category(row->stored) : CATEGORY_OTHER);
 }
 
 static const struct {
     const char *name;
-    void (*emit)(struct gecko *gecko, const struct gecko_marker_kind *kind, const struct gecko_marker *marker);
+    void (*emit)(struct gecko *gecko, const struct row *row);
     bool stacks;
 } columns[] = {
     { "data", emit_data, true },    { "name", emit_name, false },   { "startTime", emit_start, false },
     { "endTime", emit_end, false }, { "phase", emit_phase, false }, { "category", emit_category, false },
 };
+
+/* A time in units. All times are rounded in the same way, so what did not overlap does not. */
+static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
+{
+    const uint64_t last_ns = gecko->end_ns;
+    ns = ns > last_ns ? last_ns : ns;
+    const uint64_t units = (ns + gecko->unit_ns / 2) / gecko->unit_ns;
+    return units * gecko->unit_ns > last_ns ? last_ns / gecko->unit_ns : units;
+}
+
+static int64_t emit_stored(struct gecko *gecko, uint32_t thread, size_t column)
+{
+    size_t count;
+    const struct marker *markers = marker_store_of(&gecko->markers.store, thread, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct row row = { .stored = &markers[i],
+                                 .start = in_units(gecko, markers[i].start_ns),
+                                 .end = in_units(gecko, markers[i].end_ns) };
+        columns[column].emit(gecko, &row);
+    }
+    return (int64_t)count;
+}
 
 static void begin_kind(struct gecko_marker_reader *reader, const struct gecko_marker_kind *kind, bool stacks)
 {
@@ -148,18 +176,31 @@ static void set_thread(struct gecko_marker_reader *reader, uint32_t number)
         reader->end = thread->samples.last.time + gecko_status_width_units(reader->gecko, thread->stands_ns);
 }
 
+static int64_t emit_made(struct gecko_marker_reader *reader, uint32_t thread, size_t column)
+{
+    int64_t count = 0;
+    if (reader->gecko->style.markers != GECKO_MARKERS_ALL)
+        return 0;
+    set_thread(reader, thread);
+    for (size_t i = 0; i < countof(kinds); i++) {
+        struct row row = { .kind = kinds[i] };
+        for (begin_kind(reader, kinds[i], columns[column].stacks); kinds[i]->next(reader, &row.made); count++) {
+            row.start = row.made.start;
+            row.end = row.made.end;
+            columns[column].emit(reader->gecko, &row);
+        }
+    }
+    return count;
+}
+
 /* Writes a column. Returns the number of its cells. */
 static int64_t emit_column(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t column)
 {
     int64_t count = 0;
     emit_open(&reader->gecko->json, columns[column].name, '[');
     for (size_t at = 0; at < line->count; at++) {
-        set_thread(reader, line->threads[at]);
-        for (size_t i = 0; i < countof(kinds); i++) {
-            struct gecko_marker marker;
-            for (begin_kind(reader, kinds[i], columns[column].stacks); kinds[i]->next(reader, &marker); count++)
-                columns[column].emit(reader->gecko, kinds[i], &marker);
-        }
+        count += emit_stored(reader->gecko, line->threads[at], column);
+        count += emit_made(reader, line->threads[at], column);
     }
     emit_close(&reader->gecko->json, ']');
     return count;
@@ -181,7 +222,109 @@ void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line)
 json_t *gecko_markers_schemas(const struct gecko *gecko)
 {
     json_t *schemas = json_array();
-    for (size_t i = 0; i < countof(kinds); i++)
+    gecko_marker_kinds_add_schemas(gecko, schemas);
+    for (size_t i = 0; i < countof(kinds) && gecko->style.markers == GECKO_MARKERS_ALL; i++)
         kinds[i]->add_schemas(gecko, schemas);
     return schemas;
+}
+
+/* ---- what lines show of markers ---- */
+
+static bool line_has(const struct gecko *gecko, const struct gecko_line *line, bool (*wanted)(enum marker_kind kind))
+{
+    for (size_t at = 0; at < line->count; at++) {
+        size_t count;
+        const struct marker *markers = marker_store_of(&gecko->markers.store, line->threads[at], &count);
+        for (size_t i = 0; i < count; i++)
+            if (wanted(markers[i].kind))
+                return true;
+    }
+    return false;
+}
+
+bool gecko_markers_overview(const struct gecko *gecko, const struct gecko_line *line)
+{
+    return line_has(gecko, line, gecko_marker_kinds_overview);
+}
+
+static bool is_blocked(enum marker_kind kind)
+{
+    return kind == MARKER_BLOCKED;
+}
+
+bool gecko_markers_have_delays(const struct gecko *gecko, const struct gecko_line *line)
+{
+    return line_has(gecko, line, is_blocked);
+}
+
+/* Finds the next marker of a blocked loop; NULL: there is none. */
+static const struct marker *next_blocked(const struct marker **from, const struct marker *end)
+{
+    while (*from < end && (*from)->kind != MARKER_BLOCKED)
+        (*from)++;
+    return *from < end ? (*from)++ : NULL;
+}
+
+/* The viewer derives a bar of jank from each fall of the delay: the bar ends at the sample before the fall, and is as
+ * long as the delay of that sample. So the sample with which a marker ends has its length, and all others have 0. */
+void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+{
+    size_t count;
+    const struct marker *from = marker_store_of(&gecko->markers.store, thread, &count), *const end = from + count;
+    const struct marker *blocked = next_blocked(&from, end);
+    const uint64_t last = gecko_samples(gecko, thread)->last.time;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
+    struct spool_sample sample;
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        uint64_t delay = 0;
+        if (!thinning_keeps(&thinning, number))
+            continue;
+        if (blocked && (sample.time >= in_units(gecko, blocked->end_ns) || sample.time == last)) {
+            const uint64_t start = in_units(gecko, blocked->start_ns);
+            delay = sample.time > start ? sample.time - start : 0;
+            blocked = next_blocked(&from, end);
+        }
+        emit_decimal(&gecko->json, NULL, delay, gecko->digits);
+    }
+}
+
+/* ---- the budget ---- */
+
+static uint64_t digits_of(uint64_t number)
+{
+    uint64_t digits = 1;
+    for (; number >= 10; number /= 10)
+        digits++;
+    return digits;
+}
+
+/* The bytes of a thread's samples: rather too few. Small numbers of stacks are more frequent than large ones. */
+static uint64_t sample_bytes(const struct gecko *gecko, const struct gecko_thread *thread)
+{
+    const uint64_t stack = digits_of(gecko->tables->stacks_count / 8) + 1;
+    const uint64_t time = digits_of(thread->samples.last.time * gecko->unit_ns / 2000000) + gecko->digits + 1;
+    return thread->samples.count * (stack + time + 2 * gecko->cpu_known + 2 * gecko->weighted);
+}
+
+/* The size of the profile without markers: rather too small. */
+static uint64_t profile_bytes(const struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    uint64_t bytes = 5000;
+    for (size_t i = 0; i < gecko->threads_room; i++)
+        bytes += sample_bytes(gecko, &gecko->threads[i]);
+    for (size_t i = 1; i < tables->strings_count; i++)
+        bytes += tables->strings[i].size + 3;
+    return bytes + tables->stacks_count * 8 + tables->frames_count * 35 + tables->functions_count * 40;
+}
+
+void gecko_markers_settle(struct gecko *gecko)
+{
+    if (gecko->style.markers == GECKO_MARKERS_NONE)
+        return;
+    markers_settle(&gecko->markers, profile_bytes(gecko));
+    for (size_t i = 0; i < gecko->markers.store.settled_count; i++)
+        if (gecko_marker_kinds_has_cause(&gecko->markers.store.settled[i]))
+            gecko_leaves_note_bare(gecko, gecko->markers.store.settled[i].stack);
 }

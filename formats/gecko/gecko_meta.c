@@ -36,8 +36,7 @@ static void emit_product(struct gecko *gecko, uint32_t version_hex)
     free(title);
 }
 
-/* The end of the window with which the viewer opens. The last samples and the markers need their full widths. */
-static uint64_t end_ns(const struct gecko *gecko)
+uint64_t gecko_meta_end_ns(const struct gecko *gecko)
 {
     uint64_t last_ns = gecko->tables->recording.interval_ns;
     for (size_t i = 0; i < gecko->threads_room; i++) {
@@ -63,7 +62,7 @@ static void emit_times(struct gecko *gecko)
     gecko_emit_ms(json, "startTime", recording->start_unix_ns);
     emit_integer(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", (int64_t)recording->start_monotonic_ns);
     gecko_emit_ms(json, "profilingStartTime", recording->from_ns);
-    gecko_emit_ms(json, "profilingEndTime", end_ns(gecko));
+    gecko_emit_ms(json, "profilingEndTime", gecko->end_ns);
 }
 
 static void emit_platform(struct gecko *gecko)
@@ -88,7 +87,6 @@ static void emit_platform(struct gecko *gecko)
 static const struct fixed {
     const char *key, *json;
 } fixed[] = {
-    { "preprocessedProfileVersion", "64" },
     { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
@@ -134,6 +132,7 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
+    emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
     emit_value(json, "markerSchema", gecko_markers_schemas(gecko));

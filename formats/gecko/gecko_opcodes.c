@@ -191,9 +191,9 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     gecko_markers_add_field(fields, "opcode", "Instruction", "unique-string");
     gecko_markers_add_field(fields, "base", "Specialised from", "unique-string");
     gecko_markers_add_beginning_field(fields);
-    json_array_append_new(schemas,
-                          gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.",
-                                               false, "opcode", fields));
+    json_array_append_new(
+        schemas,
+        gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.", "opcode", fields));
 }
 
 const struct gecko_marker_kind gecko_opcode_markers = { begin, next, name, emit_data, add_schemas };

@@ -9,28 +9,13 @@ static const struct state {
     const char *name, *color;
     enum attribute attribute;
     bool is;
-    bool overview; /* markers also appear above the thread's graph, which has room for only one kind: waiting for the
-                    * GIL is what users look for */
     const char *description;
-    const char *total; /* the name of its total time; NULL: the total is not shown */
 } states[STATES] = {
-    [STATE_GIL] = { "Holds GIL", "green", ATTRIBUTE_GIL, true, false,
-                    "The thread held its interpreter's lock, or was attached to an interpreter that has none.",
-                    "Time with the GIL" },
-    [STATE_GIL_WAIT] = { "Waits for GIL", "red", ATTRIBUTE_GIL_WAIT, true, true,
-                         "The thread wanted its interpreter's lock, and another thread held it.",
-                         "Time waiting for the GIL" },
-    [STATE_CPU] = { "On CPU", "blue", ATTRIBUTE_CPU, true, false, "The thread was running, or ready to run.", NULL },
-    [STATE_NO_CPU] = { "Off CPU", "grey", ATTRIBUTE_CPU, false, false, "The thread slept, or waited for something.",
-                       NULL },
-    [STATE_EXCEPTION] = { "Handles exception", "orange", ATTRIBUTE_EXCEPTION, true, false,
-                          "An exception was raised, or being handled.", "Time handling exceptions" },
+    [STATE_GIL] = { "Holds GIL", "green", ATTRIBUTE_GIL, true,
+                    "The thread held its interpreter's lock, or was attached to an interpreter that has none." },
+    [STATE_CPU] = { "On CPU", "blue", ATTRIBUTE_CPU, true, "The thread was running, or ready to run." },
+    [STATE_NO_CPU] = { "Off CPU", "grey", ATTRIBUTE_CPU, false, "The thread slept, or waited for something." },
 };
-
-const char *gecko_state_markers_total(enum gecko_state state)
-{
-    return states[state].total;
-}
 
 uint32_t gecko_state_markers_of(uint32_t status)
 {
@@ -40,6 +25,34 @@ uint32_t gecko_state_markers_of(uint32_t status)
             set |= 1u << i;
     return set;
 }
+
+/* ---- totals ---- */
+
+static const struct total {
+    enum attribute attribute;
+    const char *name;
+} totals[GECKO_TOTALS] = {
+    { ATTRIBUTE_GIL, "Time with the GIL" },
+    { ATTRIBUTE_GIL_WAIT, "Time waiting for the GIL" },
+    { ATTRIBUTE_EXCEPTION, "Time handling exceptions" },
+};
+
+void gecko_totals_take(struct gecko *gecko, const struct sample *sample)
+{
+    for (size_t i = 0; i < GECKO_TOTALS; i++) {
+        if (!attribute_is(sample->status, totals[i].attribute))
+            continue;
+        gecko->total_ns[i] += sample->wall_ns;
+        gecko->totals_seen |= 1u << i;
+    }
+}
+
+const char *gecko_totals_name(const struct gecko *gecko, size_t total)
+{
+    return gecko->totals_seen & 1u << total ? totals[total].name : NULL;
+}
+
+/* ---- markers ---- */
 
 /* The next change of states. After the last change comes one without any state at the end of the thread's last sample:
  * it ends all open markers. */
@@ -98,14 +111,13 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     gecko_markers_emit_type(gecko, states[marker->subject].name, states[marker->subject].color);
     gecko_markers_emit_beginning(gecko, marker);
-    gecko->state_units[marker->subject] += marker->end - marker->start;
 }
 
 static json_t *schema_of(const struct state *state)
 {
     json_t *fields = json_array();
     gecko_markers_add_beginning_field(fields);
-    return gecko_markers_schema(state->name, state->description, state->overview, "function", fields);
+    return gecko_markers_schema(state->name, state->description, "function", fields);
 }
 
 static void add_schemas(const struct gecko *gecko, json_t *schemas)

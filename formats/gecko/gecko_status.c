@@ -10,7 +10,7 @@ uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns)
 
 static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t states)
 {
-    if (states == thread->states.last.stack)
+    if (states == thread->states.last.stack || gecko->style.markers != GECKO_MARKERS_ALL)
         return;
     spool_add(&gecko->spool, &thread->states, (struct spool_sample){ .time = time, .stack = states });
     thread->seen |= states;
@@ -32,7 +32,7 @@ void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const s
 
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out)
 {
-    const uint32_t host = left_out->thread < gecko->threads_room ? gecko_tasks_host(gecko, left_out->thread) : 0;
+    const uint32_t host = left_out->thread < gecko->threads_room ? gecko_tasks_host(gecko, left_out->thread, 0) : 0;
     if (host < gecko->threads_room)
         gecko->threads[host].left_out = true;
 }

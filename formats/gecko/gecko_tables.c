@@ -66,6 +66,13 @@ static int64_t stack_prefix(const struct gecko *gecko, size_t row)
     return caller < 0 ? NOTHING : caller;
 }
 
+/* How many rows in front of a row its caller has; 0: the row has no caller. */
+static int64_t stack_prefix_offset(const struct gecko *gecko, size_t row)
+{
+    const int64_t caller = stack_prefix(gecko, row);
+    return caller == NOTHING ? 0 : (int64_t)row - caller;
+}
+
 /* The number of a row's frame; 0 for a label. */
 static uint32_t frame_number(const struct gecko *gecko, size_t row)
 {
@@ -210,6 +217,12 @@ static const struct column stack_columns[] = {
     { 0 },
 };
 
+static const struct column compact_stack_columns[] = {
+    { "frame", .cell = stack_frame },
+    { "prefixOffset", .cell = stack_prefix_offset },
+    { 0 },
+};
+
 static const struct column frame_columns[] = {
     { "address", .always = "-1" },
     { "inlineDepth", .always = "0" },
@@ -270,11 +283,13 @@ static const struct column location_columns[] = {
     { 0 },
 };
 
+static const struct table stack_tables[] = { { "stackTable", stack_columns, stack_rows },
+                                             { "stackTable", compact_stack_columns, stack_rows } };
+
 static const struct table tables_shared[] = {
-    { "stackTable", stack_columns, stack_rows },          { "frameTable", frame_columns, frame_rows },
-    { "funcTable", function_columns, function_rows },     { "resourceTable", resource_columns, resource_rows },
-    { "sources", source_columns, source_rows },           { "nativeSymbols", native_symbol_columns, no_rows },
-    { "sourceLocationTable", location_columns, no_rows },
+    { "frameTable", frame_columns, frame_rows },          { "funcTable", function_columns, function_rows },
+    { "resourceTable", resource_columns, resource_rows }, { "sources", source_columns, source_rows },
+    { "nativeSymbols", native_symbol_columns, no_rows },  { "sourceLocationTable", location_columns, no_rows },
 };
 
 static void emit_column(struct gecko *gecko, const struct column *column, size_t rows)
@@ -327,6 +342,7 @@ static void emit_strings(struct gecko *gecko)
 void gecko_tables_emit(struct gecko *gecko)
 {
     emit_open(&gecko->json, "shared", '{');
+    emit_table(gecko, &stack_tables[gecko->style.compact]);
     for (size_t i = 0; i < countof(tables_shared); i++)
         emit_table(gecko, &tables_shared[i]);
     emit_strings(gecko);

@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/attribute.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ static bool is_entry(const struct tables *tables, uint32_t thread)
     return thread < tables->threads_count && tables->threads[thread].thread.task != 0;
 }
 
-static uint32_t find_host(struct gecko *gecko, uint32_t thread)
+static uint32_t find_track(struct gecko *gecko, uint32_t thread)
 {
     struct gecko_tasks *tasks = &gecko->tasks;
     if (tasks->lines < TASK_LINES_LIMIT) {
@@ -29,15 +30,94 @@ static uint32_t find_host(struct gecko *gecko, uint32_t thread)
     return tasks->shared[process];
 }
 
-uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread)
+/* The entry on whose line the samples of an entry are, when entries have lines. */
+static uint32_t track_of(struct gecko *gecko, uint32_t thread)
 {
     struct gecko_tasks *tasks = &gecko->tasks;
-    if (!is_entry(gecko->tables, thread))
-        return thread;
     tasks->hosts = alloc_grow(tasks->hosts, &tasks->hosts_room, (size_t)thread + 1, sizeof(*tasks->hosts));
     if (!tasks->hosts[thread])
-        tasks->hosts[thread] = find_host(gecko, thread);
+        tasks->hosts[thread] = find_track(gecko, thread);
     return tasks->hosts[thread];
+}
+
+/* ---- the thread whose loop has a task ---- */
+
+/* What tells threads apart. An entry has the identity of the thread that runs its loop; 0, when that is not known. */
+struct identity {
+    uint64_t interpreter;
+    uint32_t process, tid;
+};
+
+/* The thread that is noted for an identity; 0: none. Valid until the next call. */
+static uint32_t *noted(struct gecko_tasks *tasks, struct identity identity)
+{
+    bool added;
+    const uint32_t number = intern_number(&tasks->threads, &identity, sizeof(identity), &added);
+    tasks->numbers = alloc_grow(tasks->numbers, &tasks->numbers_room, (size_t)number + 1, sizeof(*tasks->numbers));
+    return &tasks->numbers[number];
+}
+
+/* Notes the threads that were defined since the last call. A main thread also stands for the unknown one. */
+static void look_at_threads(struct gecko *gecko)
+{
+    struct gecko_tasks *tasks = &gecko->tasks;
+    for (; tasks->looked_at < gecko->tables->threads_count; tasks->looked_at++) {
+        const struct thread *thread = &gecko->tables->threads[tasks->looked_at].thread;
+        if (thread->number == 0 || thread->task)
+            continue;
+        const struct identity identity = { thread->interpreter, thread->process, thread->tid };
+        *noted(tasks, identity) = thread->number;
+        if (thread->main && thread->interpreter == 0)
+            *noted(tasks, (struct identity){ 0, thread->process, 0 }) = thread->number;
+    }
+}
+
+/* The thread whose loop has the task of an entry; 0: the recording does not have this thread. */
+static uint32_t loop_of(struct gecko *gecko, uint32_t entry)
+{
+    struct gecko_tasks *tasks = &gecko->tasks;
+    const struct thread *thread = &gecko->tables->threads[entry].thread;
+    tasks->loops = alloc_grow(tasks->loops, &tasks->loops_room, (size_t)entry + 1, sizeof(*tasks->loops));
+    if (tasks->loops[entry])
+        return tasks->loops[entry];
+    look_at_threads(gecko);
+    const struct identity identity = { thread->tid ? thread->interpreter : 0, thread->process, thread->tid };
+    tasks->loops[entry] = *noted(tasks, identity);
+    return tasks->loops[entry];
+}
+
+/* Whether the recording says that an entry's task ran at a sample with this status, and whether it says anything. */
+static bool says_running(uint32_t status)
+{
+    return attribute_known(status, ATTRIBUTE_TASK_WAITS) && !attribute_is(status, ATTRIBUTE_TASK_WAITS);
+}
+
+/* A recording that does not say which task runs has each task on a line of its own. */
+uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status)
+{
+    if (!is_entry(gecko->tables, thread))
+        return thread;
+    if (gecko->style.task_tracks || !attribute_known(status, ATTRIBUTE_TASK_WAITS))
+        return track_of(gecko, thread);
+    if (!says_running(status))
+        return 0;
+    const uint32_t loop = loop_of(gecko, thread);
+    return loop ? loop : track_of(gecko, thread);
+}
+
+void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample)
+{
+    if (!is_entry(gecko->tables, sample->thread)) {
+        markers_take_sample(&gecko->markers, sample, sample->thread);
+        return;
+    }
+    uint32_t line = loop_of(gecko, sample->thread);
+    if (!line)
+        line = track_of(gecko, sample->thread);
+    if (says_running(sample->status))
+        markers_take_sample(&gecko->markers, sample, line);
+    else
+        markers_take_waiting(&gecko->markers, sample, line);
 }
 
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread)
@@ -52,6 +132,9 @@ void gecko_tasks_free(struct gecko_tasks *tasks)
 {
     free(tasks->hosts);
     free(tasks->shared);
+    free(tasks->loops);
+    free(tasks->numbers);
+    intern_free(&tasks->threads);
 }
 
 /* ---- tasks of threads ---- */
@@ -64,10 +147,10 @@ void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64
     gecko->tasks.any = true;
 }
 
-/* Takes the task of a sample. An entry always runs its own task, so its marker would only be as long as its line. */
+/* Takes the task of a sample, for GECKO_MARKERS_ALL. An entry always runs its own task. */
 void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
-    if (!is_entry(gecko->tables, sample->thread))
+    if (gecko->style.markers == GECKO_MARKERS_ALL && !is_entry(gecko->tables, sample->thread))
         gecko_tasks_change(gecko, thread, time, sample->task);
 }
 
@@ -101,13 +184,13 @@ static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker
 static struct text name(const struct gecko_marker *marker)
 {
     (void)marker;
-    return TEXT("Task");
+    return TEXT("Runs task");
 }
 
 static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct text task = tables_task(gecko->tables, marker->subject)->task.name;
-    gecko_markers_emit_type(gecko, "Task", colors[marker->subject % countof(colors)]);
+    gecko_markers_emit_type(gecko, "Runs task", colors[marker->subject % countof(colors)]);
     emit_integer(&gecko->json, "task", (int64_t)gecko_tables_string(gecko, task));
     emit_integer(&gecko->json, "number", marker->subject);
     gecko_markers_emit_beginning(gecko, marker);
@@ -122,7 +205,7 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
     gecko_markers_add_field(fields, "number", "Number", "integer");
     gecko_markers_add_beginning_field(fields);
     json_array_append_new(
-        schemas, gecko_markers_schema("Task", "The thread's event loop ran this asyncio task.", false, "task", fields));
+        schemas, gecko_markers_schema("Runs task", "The thread's event loop ran this asyncio task.", "task", fields));
 }
 
-const struct gecko_marker_kind gecko_task_markers = { begin, next, name, emit_data, add_schemas };
+const struct gecko_marker_kind gecko_run_markers = { begin, next, name, emit_data, add_schemas };

@@ -115,16 +115,6 @@ static struct life life_of_line(const struct gecko *gecko, const struct gecko_li
     return life;
 }
 
-/* Whether the line's thread waited for the GIL: only these markers are shown in the timeline, see
- * gecko_state_markers.c. */
-static bool has_waited(const struct gecko *gecko, const struct gecko_line *line)
-{
-    bool waited = false;
-    for (size_t i = 0; i < line->count; i++)
-        waited |= gecko_thread(gecko, line->threads[i])->seen >> STATE_GIL_WAIT & 1;
-    return waited;
-}
-
 static void emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids)
 {
     struct json_emitter *json = &gecko->json;
@@ -140,7 +130,7 @@ static void emit_identity(struct gecko *gecko, const struct gecko_line *line, st
     emit_life(json, "processStartupTime", row->process.start_ns, "processShutdownTime", row->end_ns);
     emit_life(json, "registerTime", life.from_ns, "unregisterTime", life.until_ns);
     emit_literal(json, "pausedRanges", "[]");
-    emit_literal(json, "showMarkersInTimeline", has_waited(gecko, line) ? "true" : "false");
+    emit_literal(json, "showMarkersInTimeline", gecko_markers_overview(gecko, line) ? "true" : "false");
 }
 
 /* ---- samples ---- */
@@ -170,6 +160,21 @@ static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_wr
             emit_decimal(&gecko->json, NULL, sample.time, gecko->digits);
 }
 
+/* Writes the time since the sample before on the line. */
+static void emit_time_deltas(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    struct spool_reader *reader = &writer->samples;
+    const struct thinning thinning = gecko_thinning(gecko, thread);
+    struct spool_sample sample;
+    uint64_t number = 0;
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        if (!thinning_keeps(&thinning, number))
+            continue;
+        emit_decimal(&gecko->json, NULL, sample.time - gecko->written_units, gecko->digits);
+        gecko->written_units = sample.time;
+    }
+}
+
 static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     if (!gecko_weights_are_times(gecko))
@@ -180,16 +185,46 @@ static void emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_
         gecko_weights_emit_cells(gecko, thread, &writer->samples);
 }
 
-/* A column of samples: writes the cells of one thread. `shown` NULL: in all profiles. */
+static void emit_delays(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+{
+    gecko_markers_emit_delays(gecko, thread, &writer->samples);
+}
+
+static bool is_portable(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return !gecko->style.compact;
+}
+
+static bool is_compact(const struct gecko *gecko, const struct gecko_line *line)
+{
+    return !is_portable(gecko, line);
+}
+
+static bool has_cpu(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return gecko_knows_cpu(gecko);
+}
+
+static bool has_weights(const struct gecko *gecko, const struct gecko_line *line)
+{
+    (void)line;
+    return gecko_has_weights(gecko);
+}
+
+/* A column of samples: writes the cells of one thread. `shown` NULL: of all lines. */
 static const struct column {
     const char *name;
     void (*emit)(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
-    bool (*shown)(const struct gecko *gecko);
+    bool (*shown)(const struct gecko *gecko, const struct gecko_line *line);
 } columns[] = {
     { "stack", emit_stacks, NULL },
-    { "time", emit_times, NULL },
-    { "threadCPUDelta", gecko_cpu_emit_cells, gecko_knows_cpu },
-    { "weight", emit_weights, gecko_has_weights },
+    { "time", emit_times, is_portable },
+    { "timeDeltas", emit_time_deltas, is_compact },
+    { "threadCPUDelta", gecko_cpu_emit_cells, has_cpu },
+    { "eventDelay", emit_delays, gecko_markers_have_delays },
+    { "weight", emit_weights, has_weights },
 };
 
 /* Writes the samples. A recording without a status has no column of CPU times. Without this column the viewer draws a
@@ -199,9 +234,10 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
     struct json_emitter *json = &gecko->json;
     uint64_t length = 0;
     gecko_cpu_begin_line(writer);
+    gecko->written_units = 0;
     emit_open(json, "samples", '{');
     for (size_t i = 0; i < countof(columns); i++) {
-        if (columns[i].shown && !columns[i].shown(gecko))
+        if (columns[i].shown && !columns[i].shown(gecko, line))
             continue;
         emit_open(json, columns[i].name, '[');
         for (size_t at = 0; at < line->count; at++)

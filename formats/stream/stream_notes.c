@@ -128,10 +128,13 @@ static void take_process(struct reading *r, struct event *event)
     process->executable = take_text(&r->from);
     process->command = take_text(&r->from);
     process->folder = take_text(&r->from);
-    if (r->from.bad || cursor_left(&r->from) == 0)
-        return; /* nothing is known of the build */
-    process->build = take_number32(&r->from);
-    process->build_id = take_text(&r->from);
+    struct cursor behind = r->from; /* bytes that are no build are those of another version */
+    const uint32_t build = take_number32(&behind);
+    const struct text build_id = take_text(&behind);
+    if (behind.bad)
+        return;
+    process->build = build;
+    process->build_id = build_id;
 }
 
 static void put_thread(struct writing *w, const struct event *event)

@@ -205,6 +205,12 @@ static uint64_t take_plus_1(struct cursor *fields, uint64_t unit)
     return fields->bad ? MEASURE_UNKNOWN : (plus_1 - 1) * unit;
 }
 
+/* Whether an amount that grows can be the first and the latest one. */
+static bool has_grown(uint64_t first, uint64_t latest)
+{
+    return first <= latest && (first == MEASURE_UNKNOWN) == (latest == MEASURE_UNKNOWN);
+}
+
 static bool take_process_totals(const struct taking *t, struct cursor fields)
 {
     const uint64_t unit_ns = t->summary->unit_ns;
@@ -221,7 +227,9 @@ static bool take_process_totals(const struct taking *t, struct cursor fields)
     sums->latest.cpu_ns = take_plus_1(&fields, unit_ns);
     sums->first_recorder_cpu_ns = take_plus_1(&fields, unit_ns);
     sums->latest.recorder_cpu_ns = take_plus_1(&fields, unit_ns);
-    if (fields.bad || sums->count == 0 || time_units > UINT64_MAX / unit_ns)
+    if (fields.bad || sums->count == 0 || time_units > UINT64_MAX / unit_ns ||
+        !has_grown(sums->first_cpu_ns, sums->latest.cpu_ns) ||
+        !has_grown(sums->first_recorder_cpu_ns, sums->latest.recorder_cpu_ns))
         return false;
     sums->latest.time_ns = time_units * unit_ns;
     return true;

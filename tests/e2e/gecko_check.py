@@ -5,8 +5,7 @@
     problems = gecko_check.problems(profile)        a list of sentences; empty when all is well. The rules: gecko_rules.py
     problems = gecko_check.compare(profile, info)   where its sums are not those of pyreel-info
     summary = gecko_check.summary(profile)          what is in it, thread by thread
-    stacks = gecko_check.stacks(profile, thread)    {(root, ..., leaf): samples}, as collapsed stacks have it; with
-                                                    leaves=True also [idle] and [waiting for GIL]
+    stacks = gecko_check.stacks(profile, thread)    {(root, ..., leaf): samples}, as collapsed stacks have it
 
 As a program it prints the summary as JSON, or the problems on stderr and exits with 1.
 It knows the processed format of version 64, the one that pyreel writes, and the compact form of version 66.

@@ -27,7 +27,7 @@ def small(request, start_session, python3, program, tmp_path_factory):
     path = tmp_path_factory.mktemp("damage") / "small.pyreel"
     attach(start_session(python3, program("small")), path, "-r", "20", "--compression", request.param, seconds=1.3)
     data = path.read_bytes()
-    assert len(data) < 2200 and sum(kind == EVENTS for _, _, kind in blocks(data)) >= 2
+    assert len(data) < 2500 and sum(kind == EVENTS for _, _, kind in blocks(data)) >= 2
     return data
 
 

@@ -103,12 +103,11 @@ def test_measures_at_a_low_rate_come_as_often(python, program, tmp_path):
 
 # ---- garbage collections ----
 
-def test_collections_have_their_generation(python, program, tmp_path):
+def check_generations(python, path, *command, options=()):
     """The recording says of each collection that it has seen the generation that gc.callbacks say."""
-    path = tmp_path / "a.pyreel"
     prefix = as_root() if python.root else ()
-    ended = run_record("-q", *ALL_TICKS, "-o", path, "--compression", "none", "--", *python.command,
-                       program("generations"), prefix=prefix)
+    ended = run_record("-q", *ALL_TICKS, *options, "-o", path, "--compression", "none", "--", *python.command, *command,
+                       prefix=prefix)
     assert ended.code == 0, ended
     said, recorded = json.loads(ended.output), Recording(path)
     begin_ns = start_ns(recorded)
@@ -119,6 +118,16 @@ def test_collections_have_their_generation(python, program, tmp_path):
         assert not within or within[-1] == generation, (generation, within)
         seen[generation] += bool(within)
     assert all(seen.values()), (seen, said)
+
+
+def test_collections_have_their_generation(python, program, tmp_path):
+    check_generations(python, tmp_path / "a.pyreel", program("generations"))
+
+
+@pytest.mark.pythons("newest")
+@pytest.mark.parametrize("which", ["running", "all"])
+def test_collections_of_tasks_have_their_generation(python, program, tmp_path, which):
+    check_generations(python, tmp_path / "a.pyreel", program("generations"), "task", options=("--async", which))
 
 
 # ---- the build ----

@@ -17,7 +17,7 @@ import pytest
 
 import gecko_check
 from browser import Browser, Pages
-from environment import BUILD, CONVERTERS, PROJECT, need_command
+from environment import BUILD, CONVERTERS, PROJECT, need_command, need_root
 from recording import ENVIRONMENT, PATIENCE, run, succeed, wait_until
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
@@ -28,10 +28,10 @@ VIEWER = "https://profiler.firefox.com"
 class Showing:
     """pyreel-gecko that shows a profile. Where it is: `link` (in the viewer), `page` (our own), `profile`."""
 
-    def __init__(self, *arguments, environment=None, recording=RECORDING):
+    def __init__(self, *arguments, environment=None, recording=RECORDING, as_user=None):
         command = [CONVERTERS["gecko"], *map(str, arguments), str(recording)]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env={**ENVIRONMENT, **(environment or {})})
+                                        text=True, user=as_user, env={**ENVIRONMENT, **(environment or {})})
         self.link = self.process.stdout.readline().rstrip("\n")
         assert self.link, self.process.communicate()[1]
         self.url = urllib.parse.unquote(re.search(r"/from-url/([^/]*)/", self.link)[1])
@@ -146,22 +146,50 @@ def own_code(profile):
             if names[function] == "spin"}.pop()
 
 
-@pytest.mark.parametrize("view, tab, query", [
-    ("my-code", "flame-graph", {"thread": "0", "transforms": "fg-{}"}),
-    ("gil", "calltree", {"thread": "0", "search": "[waiting for GIL]", "invertCallstack": ""}),
-    ("gc", "calltree", {"thread": "0", "search": "<GC>", "invertCallstack": ""}),
-    ("imports", "flame-graph", {"thread": "0", "search": "importlib"}),
-    ("flame", "flame-graph", {"thread": "0"}),
-    (None, "calltree", {"thread": "0"}),
+@pytest.mark.parametrize("stream, view, tab, query", [
+    ("threads-3.11", "my-code", "flame-graph", {"thread": "0", "transforms": "fg-{}"}),
+    ("threads-3.11", "flame", "flame-graph", {"thread": "0"}),
+    ("threads-3.11", None, "calltree", {"thread": "0"}),
+    ("gc-3.15", "gc", "calltree", {"thread": "0", "search": "<GC>", "invertCallstack": ""}),
+    # from the first import to the end of the last one
+    ("gil-thread-3.15", "imports", "flame-graph", {"thread": "0", "range": "4700u20100", "search": "importlib"}),
 ])
-def test_the_link_opens_a_view(show, view, tab, query):
-    showing = show("--serve", *(["--view", view] if view else []))
+def test_the_link_opens_a_view(show, stream, view, tab, query):
+    showing = show("--serve", *(["--view", view] if view else []), recording=STREAMS / stream / "recording.pyreel")
     link = urllib.parse.urlsplit(showing.link)
     profile = json.loads(gzip.decompress(curl(showing.url).output))
     expected = {key: value.format(own_code(profile)) for key, value in query.items()}
     assert link.path.split("/")[3] == tab
     assert dict(urllib.parse.parse_qsl(link.query, keep_blank_values=True)) == {**expected, "v": "10"}
     assert f"{link.scheme}://{link.netloc}" == VIEWER
+
+
+@pytest.mark.pythons("newest")
+def test_the_lock_is_shown_where_threads_fight_for_it(show, recorded):
+    """The thread that waits longest is selected, and no thread that hardly waits."""
+    showing = show("--serve", "--view", "gil", recording=recorded.path)
+    waits = {}
+    for line in succeed(CONVERTERS["collapsed"], "--weight", "gil_wait", recorded.path).text.splitlines():
+        name = re.sub(r" \(.*", "", line.split(";")[0])
+        waits[name] = waits.get(name, 0) + int(line.rpartition(" ")[2])
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(showing.link).query, keep_blank_values=True))
+    profile = json.loads(gzip.decompress(curl(showing.url).output))
+    if recorded.python.minor < 15:  # no thread says that it waits
+        assert "search" not in query and max(waits.values(), default=0) == 0
+        return
+    selected = [profile["threads"][int(digit, 32)]["name"] for digit in query["thread"]]
+    assert query["search"] == "[waiting for GIL]" and "invertCallstack" in query
+    assert "[waiting for GIL]" in profile["shared"]["stringArray"]
+    most = max(waits, key=waits.get)
+    assert most in selected
+    assert all(waits[name] > waits[most] / 10 for name in selected), (waits, selected)
+
+
+def test_an_empty_view_is_not_shown(show):
+    showing = show("--serve", "--view", "gc")
+    assert urllib.parse.urlsplit(showing.link).path.endswith("/flame-graph/") and "search" not in showing.link
+    assert curl("-o", "/dev/null", showing.url).code == 0
+    assert "warning: the recording has no sample that collects garbage" in showing.ended()[1]
 
 
 @pytest.mark.parametrize("arguments, said", [
@@ -180,6 +208,7 @@ def test_options_that_make_no_sense_are_refused(arguments, said, tmp_path):
 
 # ---- who gets nothing ----
 
+@pytest.mark.sanitized("requests of any program and of any page")
 def test_other_paths_methods_hosts_and_origins_are_refused(show):
     showing = show("--serve")
     root = f"http://127.0.0.1:{showing.port}"
@@ -221,6 +250,7 @@ def test_other_paths_methods_hosts_and_origins_are_refused(show):
     assert showing.ended()[0] == 0
 
 
+@pytest.mark.sanitized("requests of any program and of any page")
 def test_what_is_no_http_gets_an_answer_or_an_end(show):
     showing = show("--serve")
     for said in (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"\0" * 9000, b"x" * 100_000):
@@ -240,6 +270,26 @@ def test_connections_that_say_nothing_keep_nobody_out(show):
                 connection.sendall(b"GET / HT" if number % 4 else b"\r")
         assert curl("-o", "/dev/null", showing.url).code == 0
         assert showing.ended()[0] == 0
+
+
+def test_other_users_are_refused(show, tmp_path):
+    """Another user of the machine can read the address from the command line of the browser."""
+    root, owner, other = need_root(), os.geteuid() or 12345, 12346
+    recording = tmp_path / "recording.pyreel"
+    recording.write_bytes(RECORDING.read_bytes())
+    if os.geteuid() == 0:  # root's server asks nobody
+        for folder in (tmp_path, *tmp_path.parents[:-1]):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    showing = show("--serve", recording=recording, as_user=owner if os.geteuid() == 0 else None)
+
+    def curl_as(user):
+        return run(*root, need_command("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups",
+                   need_command("curl"), "-sS", "--noproxy", "*", "-o", "/dev/null", showing.url).code
+
+    assert curl_as(other) != 0
+    assert showing.running
+    assert curl_as(owner) == 0
+    assert showing.ended()[0] == 0
 
 
 # ---- how it ends ----

@@ -113,6 +113,12 @@ static void compare(const struct playing *each, const struct playing *other)
     require(a->stacks_count == b->stacks_count && a->frames_count == b->frames_count);
     require(a->threads_count == b->threads_count && a->tasks_count == b->tasks_count);
     require(each->reader.blocks.damage.blocks == other->reader.blocks.damage.blocks);
+    require(a->processes_count == b->processes_count);
+    for (size_t i = 1; i < a->processes_count; i++) {
+        const struct measures *measures = &a->processes[i].measures, *others = &b->processes[i].measures;
+        require(measures->count == others->count && measures->latest.cpu_ns == others->latest.cpu_ns);
+        require(measures->latest.cpu_ns >= measures->first_cpu_ns);
+    }
     for (size_t i = 1; i < a->threads_count; i++)
         require(a->threads[i].samples == b->threads[i].samples && a->threads[i].wall_ns == b->threads[i].wall_ns);
 }

@@ -4,6 +4,7 @@
 #include "formats/model/aggregate.h"
 #include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_notes.h"
+#include "formats/stream/stream_records.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
@@ -106,6 +107,10 @@ static void put_failed(struct bytes *to, uint32_t thread)
 static void put_some(struct bytes *to, uint64_t *units)
 {
     const uint32_t thread = 1 + roll(roll(100) ? THREADS - 1 : THREADS);
+    if (roll(40) == 0) /* between ticks and in them; seldom of a process that nobody knows */
+        stream_records_put_numbers_note(
+            to, NOTE_MEASURE, (const uint64_t[]){ roll(100) ? 1 : 2, roll(3), 2 * roll(9), 2 * roll(9), 2 * roll(9) },
+            5);
     switch (roll(11)) {
     case 0:
     case 1:
@@ -258,6 +263,10 @@ static void assert_same_threads(const struct tables *runs, const struct tables *
         assert_int_equal(runs->threads[i].samples, each->threads[i].samples);
     for (size_t i = 1; i < each->tasks_count; i++)
         assert_int_equal(runs->tasks[i].samples, each->tasks[i].samples);
+    for (size_t i = 1; i < each->processes_count; i++) {
+        assert_int_equal(runs->processes[i].measures.count, each->processes[i].measures.count);
+        assert_int_equal(runs->processes[i].measures.latest.cpu_ns, each->processes[i].measures.latest.cpu_ns);
+    }
 }
 
 /* All but what threads did. */

@@ -45,6 +45,7 @@ RECORDED = {
     "opcodes-3.15": ("3.15", ["-r", "50", "--opcodes"], ["doing.py", "sleeps"], 1.2),
     "grouped-3.14": ("3.14", ["-r", "200"], ["doing.py", "two"], 2.4),
     "predicted-3.14": ("3.14", ["-r", "550"], ["calculator.py"], 2.1),
+    "measures-3.15": ("3.15", ["-r", "50"], ["generations.py"], 1.6),
     "summary-3.14": ("3.14", ["-r", "50", "--async", "running"], ["async_named.py"], 1.3),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
 }

@@ -96,6 +96,10 @@ static void tell_news(struct making *making)
     if (below(random, 80) == 0)
         tell(making,
              (struct event){ EVENT_THREAD_NAME, .change = { making->threads, making->now_ns, TEXT("renamed") } });
+    if (below(random, 10) == 0)
+        tell(making, (struct event){ EVENT_MEASURE,
+                                     .measure = { 1 + (uint32_t)below(random, PROCESSES), making->now_ns,
+                                                  below(random, 1 << 30), making->now_ns / 2, making->now_ns / 50 } });
     if (below(random, 120) != 0)
         return;
     tell(making, (struct event){ EVENT_THREAD_END, .change = { making->first_thread++, making->now_ns, { 0 } } });

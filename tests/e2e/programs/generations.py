@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Collects garbage of each generation, and notes what gc.callbacks say: of each collection the generation and the clock,
-in nanoseconds of CLOCK_MONOTONIC. The last collections begin by themselves."""
+in nanoseconds of CLOCK_MONOTONIC. The last collections begin by themselves. With the argument "task" in a task."""
+import asyncio
 import gc
 import json
+import sys
 import time
 
 said, begun = [], 0
@@ -33,9 +35,14 @@ def collects():
         kept.append(fill(MANY // 2))
 
 
+async def collects_in_a_task():
+    await asyncio.sleep(0.1)
+    collects()
+
+
 kept = []
 gc.disable()
 gc.callbacks.append(note)
-collects()
+asyncio.run(collects_in_a_task()) if "task" in sys.argv else collects()
 gc.callbacks.clear()
 print(json.dumps(said))

@@ -19,7 +19,7 @@ static void links_name_the_profile_and_the_view(void **state)
     (void)state;
     static const uint32_t first[] = { 0 };
     const struct link_profile unknown = { 0 };
-    const struct link_profile known = { first, 1, 3 };
+    const struct link_profile known = { .threads = first, .threads_count = 1, .own_code = 3 };
     const char *const url = "http://127.0.0.1:4242/ab~c/profile.json";
     assert_link(link_from_url(LINK_VIEWER, url, VIEW_MY_CODE, &known),
                 "https://profiler.firefox.com/from-url/http%3A%2F%2F127.0.0.1%3A4242%2Fab~c%2Fprofile.json/flame-graph/"
@@ -64,13 +64,23 @@ static void threads_are_written_in_the_viewers_digits(void **state)
         { { 4294967295u }, 1, "z_____v" },
     };
     for (size_t i = 0; i < countof(cases); i++) {
-        const struct link_profile profile = { cases[i].threads, cases[i].count, 0 };
+        const struct link_profile profile = { .threads = cases[i].threads, .threads_count = cases[i].count };
         char *link = link_public("http://v", "t", VIEW_FLAME, &profile);
         const char *const at = strstr(link, "thread=") + strlen("thread=");
         assert_memory_equal(at, cases[i].expected, strlen(cases[i].expected));
         assert_int_equal(at[strlen(cases[i].expected)], '&');
         free(link);
     }
+}
+
+/* START, the unit, and the length: the viewer's form. */
+static void a_range_covers_its_part(void **state)
+{
+    (void)state;
+    const struct link_profile part = { .from_ns = 1234567, .to_ns = 3000000 };
+    const struct link_profile none = { .from_ns = 5, .to_ns = 5 };
+    assert_link(link_public("http://v", "t", VIEW_FLAME, &part), "http://v/public/t/flame-graph/?range=1234u1766&v=10");
+    assert_link(link_public("http://v", "t", VIEW_FLAME, &none), "http://v/public/t/flame-graph/?v=10");
 }
 
 static void views_have_names(void **state)
@@ -131,6 +141,7 @@ int main(void)
         cmocka_unit_test(links_name_the_profile_and_the_view),
         cmocka_unit_test(a_focus_needs_threads),
         cmocka_unit_test(threads_are_written_in_the_viewers_digits),
+        cmocka_unit_test(a_range_covers_its_part),
         cmocka_unit_test(views_have_names),
         cmocka_unit_test(an_address_of_a_viewer_is_plain),
         cmocka_unit_test(origins_are_written_as_browsers_do),

@@ -149,6 +149,37 @@ static void times_that_samples_stand_for_are_kept(void **state)
     journal_free(&journal);
 }
 
+/* A measure belongs to its process and time in the output; one of a process without samples there is left out. */
+static void measures_are_merged_and_selected(void **state)
+{
+    (void)state;
+    static const struct event measured[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+        PROCESS(1, 42, "/w"),
+        PROCESS(2, 43, "/w"),
+        THREAD(1, 2, 43, "python3"),
+        MEASURE(MS, 2, 4096, 1, 1),
+        SAME(2 * MS, 1, 0),
+        TICK(2 * MS),
+        MEASURE(3 * MS, 1, 8192, 5, 2), /* no sample of process 1 */
+        MEASURE(3 * MS, 2, 8192, 7, 2),
+        MEASURE(9 * MS, 2, 8192, 9, 3),
+    };
+    const struct selection part = { .to_ns = 18 * MS };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &part };
+    read_story(&merge, one, countof(one), "one", 0);
+    read_story(&merge, measured, countof(measured), "measured", 10 * MS);
+    assert_int_equal(journal.tables.processes_count, 3);
+    assert_int_equal(journal.tables.processes[1].measures.count, 0);
+    const struct measures *measures = &journal.tables.processes[2].measures;
+    assert_int_equal(measures->count, 1);
+    assert_int_equal(measures->latest.time_ns, 13 * MS);
+    assert_int_equal(measures->latest.cpu_ns, 7);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
 static void a_recording_without_an_end_leaves_none(void **state)
 {
     (void)state;
@@ -353,6 +384,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_recordings_become_one),
         cmocka_unit_test(times_that_samples_stand_for_are_kept),
+        cmocka_unit_test(measures_are_merged_and_selected),
         cmocka_unit_test(a_recording_without_an_end_leaves_none),
         cmocka_unit_test(samples_have_their_stacks_whatever_is_left_out),
         cmocka_unit_test(threads_are_chosen_by_name_and_number),

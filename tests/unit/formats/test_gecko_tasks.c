@@ -79,12 +79,12 @@ struct writing {
     struct gecko *gecko;
 };
 
-static void begin(struct writing *w, enum gecko_opcodes_shown opcodes)
+static void begin(struct writing *w, struct gecko_style style)
 {
     *w = (struct writing){ .path = "/tmp/pyreel-gecko.XXXXXX" };
     close(mkstemp(w->path));
     assert_true(output_open(&w->output, w->path, false, NULL));
-    w->gecko = gecko_start(&w->tables, &w->output, (struct gecko_style){ .opcodes = opcodes });
+    w->gecko = gecko_start(&w->tables, &w->output, style);
 }
 
 static json_t *finish(struct writing *w)
@@ -98,10 +98,10 @@ static json_t *finish(struct writing *w)
     return profile_load(w->path);
 }
 
-static json_t *profile_of(const struct event *events, size_t count, enum gecko_opcodes_shown opcodes)
+static json_t *profile_of(const struct event *events, size_t count, struct gecko_style style)
 {
     struct writing w;
-    begin(&w, opcodes);
+    begin(&w, style);
     for (size_t i = 0; i < count; i++)
         take(w.gecko, &w.tables, events[i]);
     return finish(&w);
@@ -135,19 +135,25 @@ static void put_stack(struct bytes *to, const json_t *profile, const json_t *sta
                json_string_value(json_object_get(category, "name")), json_string_value(part));
 }
 
-/* A thread's markers, a line each: "Task 0-20: fetch 1 in f". */
+/* A thread's markers, a line each: "fetch 0-20: label=fetch 1 steps=1". */
 static char *markers_of(const json_t *profile, size_t thread)
 {
+    static const char *const texts[] = { "label", "task", "opcode", "by", "coroutine" };
+    static const char *const numbers[] = { "run", "steps" };
     const json_t *markers = json_object_get(at(profile, "threads", thread), "markers");
     struct bytes text = { 0 };
     for (size_t i = 0; i < number(json_object_get(markers, "length")); i++) {
         const json_t *data = at(markers, "data", i);
-        const char *name = string(profile, at(markers, "name", i));
-        const json_t *subject = json_object_get(data, strcmp(name, "Task") == 0 ? "task" : "opcode");
-        assert_string_equal(json_string_value(json_object_get(data, "type")), name);
-        put_format(&text, "%s %g-%g: %s in %s\n", name, json_number_value(at(markers, "startTime", i)),
-                   json_number_value(at(markers, "endTime", i)), string(profile, subject),
-                   string(profile, json_object_get(data, "function")));
+        assert_non_null(schema_of(profile, json_string_value(json_object_get(data, "type"))));
+        put_format(&text, "%s %g-%g:", string(profile, at(markers, "name", i)),
+                   json_number_value(at(markers, "startTime", i)), json_number_value(at(markers, "endTime", i)));
+        for (size_t k = 0; k < countof(texts); k++)
+            if (json_object_get(data, texts[k]))
+                put_format(&text, " %s=%s", texts[k], string(profile, json_object_get(data, texts[k])));
+        for (size_t k = 0; k < countof(numbers); k++)
+            if (json_object_get(data, numbers[k]))
+                put_format(&text, " %s=%g", numbers[k], json_number_value(json_object_get(data, numbers[k])));
+        put_format(&text, "\n");
     }
     put_bytes(&text, "", 1);
     return (char *)text.at;
@@ -170,19 +176,41 @@ static void assert_told(char *told, const char *wanted)
 
 /* ---- tests ---- */
 
-static void what_a_thread_runs_is_markers(void **state)
+/* The lives of both tasks. */
+#define LIVES                                                                                                          \
+    "fetch 0-20: label=fetch coroutine=f run=20 steps=1\n"                                                             \
+    "Task 20-90: label=Task-2 run=40 steps=3\n"
+
+static void tasks_are_lives(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(running, countof(running), GECKO_OPCODES_NONE);
-    assert_told(markers_of(profile, 0), "Task 0-20: fetch in f\n"
-                                        "Task 20-30: Task-2 in f\n"
-                                        "Task 40-70: Task-2 in f\n"
-                                        "Task 80-90: Task-2 in f\n");
-    assert_non_null(schema_of(profile, "Task"));
+    json_t *profile = profile_of(running, countof(running), (struct gecko_style){ 0 });
+    assert_told(markers_of(profile, 0), LIVES);
     assert_null(schema_of(profile, "Opcode"));
+    assert_null(schema_of(profile, "Runs task"));
     assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other}");
-    const json_t *data = at(json_object_get(at(profile, "threads", 0), "markers"), "data", 1);
+    json_decref(profile);
+}
+
+static void all_markers_say_which_task_ran(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(running, countof(running), (struct gecko_style){ .markers = GECKO_MARKERS_ALL });
+    assert_told(markers_of(profile, 0), LIVES "Runs task 0-20: task=fetch\n"
+                                              "Runs task 20-30: task=Task-2\n"
+                                              "Runs task 40-70: task=Task-2\n"
+                                              "Runs task 80-90: task=Task-2\n");
+    const json_t *data = at(json_object_get(at(profile, "threads", 0), "markers"), "data", 3);
     assert_int_equal(json_integer_value(json_object_get(data, "number")), 2);
+    json_decref(profile);
+}
+
+static void no_markers_if_none_are_wanted(void **state)
+{
+    (void)state;
+    json_t *profile = profile_of(running, countof(running), (struct gecko_style){ .markers = GECKO_MARKERS_NONE });
+    assert_told(markers_of(profile, 0), "");
+    assert_int_equal(json_array_size(json_object_get(json_object_get(profile, "meta"), "markerSchema")), 0);
     json_decref(profile);
 }
 
@@ -195,7 +223,7 @@ static void tasks_are_threads_behind_the_others(void **state)
 {
     (void)state;
     static const char *const names[] = { "app.py", "worker", "fetch", "Task" };
-    json_t *profile = profile_of(entries, countof(entries), GECKO_OPCODES_NONE);
+    json_t *profile = profile_of(entries, countof(entries), (struct gecko_style){ 0 });
     assert_int_equal(json_array_size(json_object_get(profile, "threads")), countof(names));
     for (size_t i = 0; i < countof(names); i++)
         assert_string_equal(name_of(profile, i), names[i]);
@@ -203,8 +231,10 @@ static void tasks_are_threads_behind_the_others(void **state)
     assert_string_equal(json_string_value(json_object_get(fetch, "tid")), "4242 task 1");
     assert_string_equal(json_string_value(json_object_get(orphan, "tid")), "0 task 2");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(fetch, "samples"), "length")), 2);
+    /* The lives are on the line of the loop's thread, or of the main thread when the loop's is not known. */
+    assert_told(markers_of(profile, 0), "fetch 0-20: label=fetch coroutine=f\n"
+                                        "Task 0-20: label=Task-2\n");
     assert_told(markers_of(profile, 2), "");
-    assert_null(schema_of(profile, "Task"));
     /* The main thread has no samples, so another one is selected, and that is not a task. */
     assert_int_equal(number(at(json_object_get(profile, "meta"), "initialSelectedThreads", 0)), 1);
     json_decref(profile);
@@ -213,18 +243,16 @@ static void tasks_are_threads_behind_the_others(void **state)
 static void instructions_are_leaves(void **state)
 {
     (void)state;
-    json_t *profile = profile_of(running, countof(running), GECKO_OPCODES_FRAMES);
+    json_t *profile = profile_of(running, countof(running),
+                                 (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .markers = GECKO_MARKERS_ALL });
     assert_told(stack_of(profile, 0, 0), " <task fetch>{Asyncio/Other} f{Your code/Other} "
                                          "[LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
     assert_told(stack_of(profile, 0, 2), " f{Your code/Other} [RESUME]{Instructions/RESUME}");
     assert_told(stack_of(profile, 0, 3), " g{Your code/Other} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}");
     /* Those that more than one sample in a row found; a tick that failed is no end. */
-    assert_told(markers_of(profile, 0), "Task 0-20: fetch in f\n"
-                                        "Task 20-30: Task-2 in f\n"
-                                        "Task 40-70: Task-2 in f\n"
-                                        "Task 80-90: Task-2 in f\n"
-                                        "Opcode 0-20: LOAD_ATTR_SLOT in f\n"
-                                        "Opcode 40-90: LOAD_ATTR_SLOT in f\n");
+    char *told = markers_of(profile, 0);
+    assert_non_null(strstr(told, "Opcode 0-20: opcode=LOAD_ATTR_SLOT\nOpcode 40-90: opcode=LOAD_ATTR_SLOT\n"));
+    free(told);
     assert_non_null(schema_of(profile, "Opcode"));
     json_decref(profile);
 }
@@ -232,7 +260,9 @@ static void instructions_are_leaves(void **state)
 static void without_the_option_they_are_not_shown(void **state)
 {
     (void)state;
-    json_t *with = profile_of(running, countof(running), GECKO_OPCODES_FRAMES), *without = profile_of(running, countof(running), GECKO_OPCODES_NONE);
+    json_t *with = profile_of(running, countof(running),
+                              (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .markers = GECKO_MARKERS_ALL }),
+           *without = profile_of(running, countof(running), (struct gecko_style){ 0 });
     const size_t more = json_array_size(json_object_get(json_object_get(with, "meta"), "categories")),
                  fewer = json_array_size(json_object_get(json_object_get(without, "meta"), "categories"));
     assert_int_equal(more, fewer + 1);
@@ -247,7 +277,7 @@ static void very_many_tasks_share_a_line(void **state)
     (void)state;
     const uint32_t tasks = 10000;
     struct writing w;
-    begin(&w, GECKO_OPCODES_FRAMES);
+    begin(&w, (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .task_tracks = true });
     static const struct event beginning[] = { BEGINNING };
     for (size_t i = 0; i < countof(beginning); i++)
         take(w.gecko, &w.tables, beginning[i]);
@@ -278,7 +308,9 @@ static void very_many_tasks_share_a_line(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_thread_runs_is_markers),
+        cmocka_unit_test(tasks_are_lives),
+        cmocka_unit_test(all_markers_say_which_task_ran),
+        cmocka_unit_test(no_markers_if_none_are_wanted),
         cmocka_unit_test(tasks_are_threads_behind_the_others),
         cmocka_unit_test(instructions_are_leaves),
         cmocka_unit_test(very_many_tasks_share_a_line),

@@ -59,7 +59,8 @@ static json_t *profile_of(const struct event *events, size_t count, size_t turns
     struct tables tables = { 0 };
     close(mkstemp(path));
     assert_true(output_open(&output, path, false, NULL));
-    struct gecko *gecko = gecko_start(&tables, &output, (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES });
+    struct gecko *gecko = gecko_start(
+        &tables, &output, (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .markers = GECKO_MARKERS_ALL });
     for (size_t i = 0; i < count; i++)
         take(gecko, &tables, events[i]);
     for (size_t i = 0; i < turns; i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_read.h"
+#include "formats/stream/stream_records.h"
 #include "formats/stream/stream_write.h"
 
 #include "tests/fakes/story.h"
@@ -15,7 +17,7 @@
 #define RECORDING \
     { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
         T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
-        200000, 1 << 30, 8, 1, 0, 0, false } }
+        200000, 1 << 30, 8, 4, 1, 0, 0, false } }
 /* clang-format on */
 
 /* Everything that can be said, with a time unit of 0.2 ms and an interval of 10 ms. */
@@ -38,6 +40,7 @@ static const struct event everything[] = {
     TICK(10 * MS),
     SAME(20 * MS, 1, 2), /* nothing changed */
     TICK(20 * MS),
+    MEASURE(21 * MS, 1, 3416 * 4096, 40 * MS, 3 * MS),
     SAME(30 * MS, 1, 2),
     TICK(30 * MS),
     THREAD(2, 1, 4314, "worker"),
@@ -70,11 +73,15 @@ static const struct event everything[] = {
     PROCESS(2, 4400, "/tmp"),
     THREAD(3, 2, 4400, "child"),
     { EVENT_THREAD_END, .change = { 2, 152 * MS, { 0 } } },
+    MEASURE(150 * MS, 2, 0, 0, 4 * MS), /* at the tick */
+    MEASURE(153 * MS, 1, 3 * 4096, 40 * MS, 4 * MS),
     SAME(160 * MS, 1, 2),
     SAMPLE(160 * MS, 3, 0, 1, 1),
     TICK(160 * MS),
     TICK(170 * MS), /* nobody was there */
     TICK(180 * MS),
+    MEASURE(180 * MS, 2, MEASURE_UNKNOWN, MEASURE_UNKNOWN, 4 * MS + 200000), /* it is gone */
+    MEASURE(181 * MS, 1, UINT64_C(1) << 40, MEASURE_UNKNOWN, MEASURE_UNKNOWN),
     { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 } } },
     { EVENT_PROCESS_END, .change = { 2, 181 * MS, { 0 } } },
     COUNTER("samples", 18),
@@ -464,6 +471,115 @@ static const struct event entries[] = {
     { EVENT_END, .end = { END_TARGET, 3 * MS, 3, 7, 0, 0, 0 } },
 };
 
+/* Collections of the same and of other generations, with the stack and without; and what kind of build it is. */
+static const struct event collections[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS, .cores = 3 } },
+    { EVENT_PROCESS, .process = { .number = 1, .build = BUILD_KNOWN | BUILD_DEBUG, .build_id = T("00ff") } },
+    { EVENT_PROCESS, .process = { .number = 2, .build_id = T("01") } },
+    { EVENT_PROCESS, .process = { .number = 3, .build = BUILD_KNOWN } },
+    THREAD(1, 1, 4313, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 1),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 1, .frames = (const uint32_t[]){ 1 }, .time_ns = MS } },
+    TICK(MS),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 2 * MS, .collection = 1 } },
+    TICK(2 * MS),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 3 * MS, .collection = 1 } },
+    TICK(3 * MS),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 4 * MS, .collection = 3 } },
+    TICK(4 * MS),
+    { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 5 * MS } },
+    TICK(5 * MS),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 5, 5, 0, 0, 0 } },
+};
+
+static void collections_and_builds_come_back(void **state)
+{
+    (void)state;
+    check_comes_back(collections, countof(collections));
+}
+
+static bool count_damage(void *self, struct event *event, struct fault *why)
+{
+    uint64_t *measures = self;
+    *measures += event->kind == EVENT_MEASURE;
+    (void)why;
+    return true;
+}
+
+/* Reads a MEASURE note with these fields, in the first tick of a block. Returns whether it was taken. */
+static bool takes_measure(const uint64_t *fields, size_t count)
+{
+    const struct recording recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS };
+    struct bytes header = { 0 }, events = { 0 };
+    struct stream_reader reader = { 0 };
+    uint64_t measures = 0;
+    const struct sink sink = { .take = count_damage, .self = &measures };
+    stream_fields_put_recording(&header, &recording);
+    put_number(&events, 0);
+    stream_records_put_tag(&events, RECORD_TICK, 0);
+    stream_records_put_numbers_note(&events, NOTE_MEASURE, fields, count);
+    assert_true(stream_read_header(&reader, cursor_of(header.at, header.size), &sink, NULL));
+    assert_true(stream_read_events(&reader, cursor_of(events.at, events.size), &sink, NULL));
+    assert_int_equal(measures + reader.blocks.damage.blocks, 1);
+    stream_reader_close(&reader);
+    bytes_free(&header);
+    bytes_free(&events);
+    return measures == 1;
+}
+
+/* Numbers that no process has, and times and amounts that no 64 bits hold. */
+static void measures_that_lie_are_damage(void **state)
+{
+    (void)state;
+    const uint64_t most_units = UINT64_MAX / MS;
+    const struct {
+        uint64_t fields[5];
+        size_t count;
+        bool good;
+    } rows[] = {
+        { { 1, 0, 0, 0, 0 }, 5, true },
+        { { 1, most_units - 1, 0, 0, 0 }, 5, true },
+        { { 1, most_units, 0, 0, 0 }, 5, false },
+        { { 1, UINT64_MAX, 0, 0, 0 }, 5, false },
+        { { 0, 0, 0, 0, 0 }, 5, false },
+        { { 1u << 16, 0, 0, 0, 0 }, 5, true }, /* the definition may be lost */
+        { { (1u << 16) + 1, 0, 0, 0, 0 }, 5, false },
+        { { UINT64_MAX, 0, 0, 0, 0 }, 5, false },
+        { { 1, 0, 2 * (UINT64_MAX / 4096), 0, 0 }, 5, true },
+        { { 1, 0, 2 * (UINT64_MAX / 4096) + 2, 0, 0 }, 5, false },
+        { { 1, 0, 1, 0, 0 }, 5, false }, /* below unknown */
+        { { 1, 0, 0, 2 * most_units, 0 }, 5, true },
+        { { 1, 0, 0, 2 * most_units + 2, 0 }, 5, false },
+        { { 1, 0, 0, 0, 2 * most_units + 2 }, 5, false },
+        { { 1, 0, 0, 0 }, 4, false },
+        { { 1 }, 1, false },
+    };
+    for (size_t i = 0; i < countof(rows); i++)
+        if (takes_measure(rows[i].fields, rows[i].count) != rows[i].good)
+            fail_msg("row %zu is %s", i, rows[i].good ? "damage" : "taken");
+}
+
+/* A measure that is like the one before costs 8 bytes: 2 for the kind of note, 1 for the size, 1 for each field. */
+static void a_measure_costs_few_bytes(void **state)
+{
+    (void)state;
+    struct stream_measured last = { 0 };
+    struct bytes fields = { 0 };
+    const struct measure first = { 1, 100 * MS, 200 << 20, UINT64_C(5000) * MS, 30 * MS },
+                         next = { 1, 200 * MS, (200 << 20) + 4096, UINT64_C(5015) * MS, 31 * MS };
+    stream_notes_put_measure(&fields, &first, 398, MS / 4, &last, 1);
+    assert_int_equal(fields.size, 1 + 1 + 3 + 3 + 2);
+    fields.size = 0;
+    stream_notes_put_measure(&fields, &next, 799, MS / 4, &last, 1);
+    assert_int_equal(fields.size, 5);
+    fields.size = 0;
+    stream_notes_put_measure(&fields, &next, 799, MS / 4, &last, 2); /* another block knows nothing */
+    assert_int_equal(fields.size, 1 + 1 + 3 + 3 + 2);
+    bytes_free(&fields);
+}
+
 static void what_a_thread_runs_comes_back(void **state)
 {
     (void)state;
@@ -662,6 +778,9 @@ int main(void)
         cmocka_unit_test(many_deep_threads_come_back),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_sample_can_not_keep_what_was_not_there),
+        cmocka_unit_test(collections_and_builds_come_back),
+        cmocka_unit_test(measures_that_lie_are_damage),
+        cmocka_unit_test(a_measure_costs_few_bytes),
         cmocka_unit_test(what_a_thread_runs_comes_back),
         cmocka_unit_test(entries_of_tasks_come_back),
         cmocka_unit_test(a_task_that_stays_costs_little),

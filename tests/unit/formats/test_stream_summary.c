@@ -35,6 +35,7 @@ static const struct event story[] = {
     TICK(100 * MS),
     STATUS_SAME(200 * MS, 1, 1, RUNS, 90 * MS),
     TICK(200 * MS),
+    MEASURE(200 * MS, 1, 8192, 1000 * MS, 6 * MS),
     THREAD(2, 1, 8, "worker"),
     { EVENT_THREAD_NAME, .change = { 2, 230 * MS, T("a better name") } },
     FRAME(2, 1, 4),
@@ -51,6 +52,7 @@ static const struct event story[] = {
     TASK_ENTRY(3, 1, 8, 1, "a task"),
     { EVENT_SAMPLE, .sample = { .thread = 2, .keep = 1, .status = AWAY, .time_ns = 800 * MS, .task = 1 } },
     TICK(800 * MS),
+    MEASURE(802 * MS, 1, 4096, 1500 * MS, 10 * MS),
     { EVENT_THREAD_END, .change = { 2, 850 * MS, T("") } },
     STANDS_SAMPLE(900 * MS, 1, 0, 250 * MS, 2),
     TICK(900 * MS),
@@ -64,6 +66,8 @@ static const struct event story[] = {
     FAILED(2700 * MS, 0, FAILURE_THREADS),
     TICK(2700 * MS),
     PROCESS(2, 7, "/tmp"),
+    MEASURE(2704 * MS, 1, MEASURE_UNKNOWN, 1700 * MS, 12 * MS),
+    MEASURE(2704 * MS, 2, MEASURE_UNKNOWN, MEASURE_UNKNOWN, MEASURE_UNKNOWN),
     { EVENT_PROCESS_END, .change = { 1, 2710 * MS, T("") } },
     COUNTER("samples", 11),
     COUNTER("taken_ns", 12345),
@@ -175,6 +179,16 @@ static void the_summary_has_what_the_samples_add_up_to(void **state)
         assert_true(tables->threads[1].states[ATTRIBUTE_EXCEPTION].was_ns > 0);
         assert_true(tables->threads[2].states[ATTRIBUTE_GIL_WAIT].was_ns > 0);
         assert_int_equal(tables->counters.count, 2);
+        const struct measures *measures = &tables->processes[1].measures;
+        assert_int_equal(measures->count, 3);
+        assert_int_equal(measures->most_resident_bytes, 8192);
+        assert_int_equal(measures->latest.resident_bytes, 4096);
+        assert_int_equal(measures->first_cpu_ns, 1000 * MS);
+        assert_int_equal(measures->latest.cpu_ns, 1700 * MS);
+        assert_int_equal(measures->latest.recorder_cpu_ns, 12 * MS);
+        assert_int_equal(measures->latest.time_ns, 2704 * MS);
+        assert_int_equal(tables->processes[2].measures.count, 1);
+        assert_true(tables->processes[2].measures.latest.cpu_ns == MEASURE_UNKNOWN);
         close_reading(&skimmed);
         close_reading(&whole);
         bytes_free(&file);
@@ -300,7 +314,10 @@ static void a_summary_that_lies_does_not_agree(void **state)
                                &tables->threads[1].wall_ns,
                                &tables->failures[1],
                                &tables->tasks[2].samples,
-                               &tables->processes[1].end_ns };
+                               &tables->processes[1].end_ns,
+                               &tables->processes[1].measures.count,
+                               &tables->processes[1].measures.most_resident_bytes,
+                               &tables->processes[1].measures.latest.cpu_ns };
     for (size_t i = 0; i < countof(sums); i++) {
         *sums[i] += 2 * MS;
         assert_false(stream_sums_agree(&making.whole.reader, tables));
@@ -323,12 +340,26 @@ static void a_summary_that_breaks_a_rule_is_none(void **state)
     const uint64_t too_long[] = { NOTE_THREAD_TOTALS, 1, 0, 0, 0, 0, 0, 4, (uint64_t)1 << 53, 0, 0, 0, 0, 0, 0, 0 };
     const uint64_t no_task[] = { NOTE_TASK_TOTALS, 3, 1, 1 };
     const uint64_t no_thread_of_task[] = { NOTE_TASK_TOTALS, 1, 1, 4 };
+    const uint64_t no_process[] = { NOTE_PROCESS_TOTALS, 3, 1, 0, 0, 0, 0, 0, 0, 0 };
+    const uint64_t no_measures[] = { NOTE_PROCESS_TOTALS, 1, 0, 0, 0, 0, 0, 0, 0, 0 };
+    const uint64_t goes_back[] = { NOTE_PROCESS_TOTALS, 1, 1, 0, 0, 0, 5, 4, 0, 0 };
+    const uint64_t half_known[] = { NOTE_PROCESS_TOTALS, 1, 1, 0, 0, 0, 5, 0, 0, 0 };
+    const uint64_t too_late[] = { NOTE_PROCESS_TOTALS, 1, 1, UINT64_MAX, 0, 0, 0, 0, 0, 0 };
+    const uint64_t too_large[] = { NOTE_PROCESS_TOTALS, 1, 1, 0, UINT64_MAX, 0, 0, 0, 0, 0 };
+    const uint64_t process_again[] = { NOTE_PROCESS_TOTALS, 1, 1, 0, 0, 0, 4, 5, 0, 0 };
     const uint64_t cut[] = { NOTE_TASK_TOTALS, 1 };
     const uint64_t unknown[] = { 1000, 1 },
                    thread_again[] = { NOTE_THREAD_TOTALS, 1, 0, 0, 0, 0, 0, 4, 6, 6, 0, 0, 0, 0, 0, 0 };
     assert_true(is_summary(&making, NULL, 0));
     assert_true(is_summary(&making, unknown, countof(unknown)));
     assert_true(is_summary(&making, thread_again, countof(thread_again)));
+    assert_true(is_summary(&making, process_again, countof(process_again)));
+    assert_false(is_summary(&making, no_process, countof(no_process)));
+    assert_false(is_summary(&making, no_measures, countof(no_measures)));
+    assert_false(is_summary(&making, goes_back, countof(goes_back)));
+    assert_false(is_summary(&making, half_known, countof(half_known)));
+    assert_false(is_summary(&making, too_late, countof(too_late)));
+    assert_false(is_summary(&making, too_large, countof(too_large)));
     assert_false(is_summary(&making, other_rules, countof(other_rules)));
     assert_false(is_summary(&making, twice, countof(twice)));
     assert_false(is_summary(&making, no_thread, countof(no_thread)));

@@ -99,6 +99,8 @@ static const struct {
       "a change of thread 0 refers to something that is not defined" },
     { { EVENT_PROCESS_END, .change = { .number = 2 } },
       "the end of process 2 refers to something that is not defined" },
+    { MEASURE(9, 2, 0, 0, 0), "a measure of process 2 refers to something that is not defined" },
+    { MEASURE(9, 0, 0, 0, 0), "a measure of process 0 refers to something that is not defined" },
     { TASK(2, 1, "early"), "task 2 is defined out of order (expected 1)" },
     { TASK(1, 2, "t"), "task 1 refers to something that is not defined" },
     { TASK_ENTRY(3, 1, 9, 1, "t"), "thread 3 refers to something that is not defined" },
@@ -126,6 +128,42 @@ static void refuses_what_breaks_a_rule(void **state)
         assert_int_equal(tables.frames_count, 5);
         tables_free(&tables);
     }
+}
+
+/* CPU times never go back; an amount that is not known is none; a measure of a lost process says so. */
+static void measures_are_summed_up(void **state)
+{
+    (void)state;
+    const struct {
+        struct event event;
+        uint32_t process;
+        uint64_t cpu_ns;
+    } rows[] = {
+        { MEASURE(1, 1, MEASURE_UNKNOWN, MEASURE_UNKNOWN, MEASURE_UNKNOWN), 1, MEASURE_UNKNOWN },
+        { MEASURE(2, 1, 8192, 100, 7), 1, 100 },
+        { MEASURE(3, 1, 12288, 300, 8), 1, 300 },
+        { MEASURE(4, 1, 4096, 250, 9), 1, 300 },
+        { MEASURE(5, 1, MEASURE_UNKNOWN, MEASURE_UNKNOWN, 9), 1, MEASURE_UNKNOWN },
+        { MEASURE(6, 7, 1 << 30, 900, 900), 0, 900 },
+    };
+    struct tables tables = { .forgiving = true };
+    define(&tables);
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct event event = rows[i].event;
+        assert_true(tables_take(&tables, &event, NULL));
+        assert_int_equal(event.measure.process, rows[i].process);
+        assert_true(event.measure.cpu_ns == rows[i].cpu_ns);
+    }
+    const struct measures *measures = &tables.processes[1].measures;
+    assert_int_equal(measures->count, 5);
+    assert_int_equal(measures->latest.time_ns, 5);
+    assert_int_equal(measures->latest.resident_bytes, 4096);
+    assert_int_equal(measures->most_resident_bytes, 12288);
+    assert_int_equal(measures->first_cpu_ns, 100);
+    assert_int_equal(measures->latest.cpu_ns, 300);
+    assert_int_equal(measures->first_recorder_cpu_ns, 7);
+    assert_int_equal(measures->latest.recorder_cpu_ns, 9);
+    tables_free(&tables);
 }
 
 static void a_recording_is_described_once(void **state)
@@ -460,6 +498,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_stacks_into_a_tree),
         cmocka_unit_test(refuses_what_breaks_a_rule),
+        cmocka_unit_test(measures_are_summed_up),
         cmocka_unit_test(a_recording_is_described_once),
         cmocka_unit_test(forgives_what_a_lost_block_took),
         cmocka_unit_test(jumps_are_bounded_in_all),

@@ -78,6 +78,28 @@ static void finds_what_an_image_in_memory_exports(void **state)
     dlclose(handle);
 }
 
+/* The build id of this program, as the linker wrote it into the file: the note begins with these words. */
+static void reads_the_build_id_of_an_image(void **state)
+{
+    (void)state;
+    static const char head[] = "\3\0\0\0GNU";
+    struct remote remote = { .pid = 1 };
+    const struct loaded program = load(NULL);
+    unsigned char id[ELF_BUILD_ID_MAX], bytes[8192];
+    const size_t size = elf_build_id(&remote, program.base, id);
+    const int fd = open(program.path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = read(fd, bytes, sizeof(bytes));
+    close(fd);
+    const unsigned char *note = got > 0 ? memmem(bytes, (size_t)got, head, sizeof(head)) : NULL;
+    assert_int_equal(size > 0, note != NULL);
+    if (note) {
+        assert_int_equal(size, note[-4]);
+        assert_memory_equal(id, note + sizeof(head), size);
+    }
+    assert_int_equal(elf_build_id(&remote, program.base + 4096, id), 0);
+    assert_int_equal(elf_build_id(&remote, 0x1000, id), 0);
+}
+
 static void finds_symbols_and_sections_in_files(void **state)
 {
     (void)state;
@@ -141,6 +163,7 @@ static void memory_that_lies_is_read_without_harm(void **state)
     static const uint64_t values[] = { 0, 1, UINT64_MAX, 0x100000000, 1 << 20, 0x7fffffffffffffff };
     struct remote remote = { .pid = 1 };
     const uint64_t base = 0x400000;
+    unsigned char id[ELF_BUILD_ID_MAX];
     struct bytes file = small_library();
     fake_remote_reset();
     fake_remote_map(base, file.at, file.size);
@@ -160,8 +183,17 @@ static void memory_that_lies_is_read_without_harm(void **state)
         for (size_t v = 0; v < countof(values); v++) {
             *at = values[v];
             elf_symbol(&remote, base, "crc32");
+            elf_build_id(&remote, base, id);
         }
         *at = was;
+    }
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        unsigned char *notes = file.at + segments[i].p_offset;
+        for (size_t at = 0; segments[i].p_type == PT_NOTE && at < segments[i].p_filesz; at++) {
+            notes[at] ^= 0xFF;
+            assert_true(elf_build_id(&remote, base, id) <= sizeof(id));
+            notes[at] ^= 0xFF;
+        }
     }
     for (Elf64_Dyn *entry = dynamic; entry->d_tag != DT_NULL; entry++) {
         const uint64_t was = entry->d_un.d_val;
@@ -186,6 +218,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_an_image_in_memory_exports),
+        cmocka_unit_test(reads_the_build_id_of_an_image),
         cmocka_unit_test(finds_symbols_and_sections_in_files),
         cmocka_unit_test(files_cut_or_changed_are_read_without_harm),
         cmocka_unit_test(memory_that_lies_is_read_without_harm),

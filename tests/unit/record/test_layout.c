@@ -72,6 +72,8 @@ static const struct {
     ROW(interpreter_gc, 648, 112, 7400, 7408, 7400, 7400, 7408, 7400),
     ROW(gc_collecting, 200, 200, 200, 192, 112, 200, 192, 112),
     ROW(gc_frame, 0, 0, 0, 0, 120, 0, 0, 120),
+    ROW(gc_generations_before, 0, 0, 0, 168, 104, 0, 0, 0),
+    ROW(gc_generations_address_before, 104, 104, 104, 0, 0, 0, 0, 0),
     ROW(runtime_gil, 368, 0, 0, 0, 0, 0, 0, 0),
     ROW(interpreter_gil, 0, 384, 16, 16, 16, 0, 0, 0),
     ROW(interpreter_own_gil, 0, 1048, 7760, 7792, 7744, 0, 0, 0),

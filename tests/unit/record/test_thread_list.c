@@ -495,6 +495,44 @@ static void collect(struct fake_python *p)
 }
 EACH_VERSION(garbage_is_collected_by_one, collect);
 
+/* Sets the counts of the generations 1 and 2. Returns what is collected. */
+static uint32_t collection(struct fake_python *p, struct scene *s, uint64_t generations, uint32_t first,
+                           uint32_t second)
+{
+    fake_poke4(p, generations + LAYOUT_GENERATION_COUNT, 3);
+    fake_poke4(p, generations + LAYOUT_GENERATION_SIZE + LAYOUT_GENERATION_COUNT, first);
+    fake_poke4(p, generations + 2 * LAYOUT_GENERATION_SIZE + LAYOUT_GENERATION_COUNT, second);
+    fake_take_lock(p, 1);
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    return s->thread_list.target->interpreters[0].collection;
+}
+
+static void collect_generations(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct scene s;
+    begin(&s, p, THREADS_ALL, false);
+    const uint64_t gc = p->interpreter + l->interpreter_gc, collecting = gc + l->gc_collecting;
+    const bool known = l->gc_generations_before || l->gc_generations_address_before;
+    assert_true(known == !l->free_threaded);
+    const uint64_t at = l->gc_generations_before ? collecting - l->gc_generations_before : gc + 20;
+    if (l->gc_generations_address_before)
+        fake_poke(p, collecting - l->gc_generations_address_before, at);
+    assert_int_equal(collection(p, &s, at, 0, 0), 0); /* nothing is collected */
+    fake_poke4(p, collecting, 1);
+    assert_int_equal(collection(p, &s, at, 1, 0), known ? 1 : 0);
+    assert_int_equal(collection(p, &s, at, 7, 4), known ? 1 : 0);
+    assert_int_equal(collection(p, &s, at, 0, 4), known ? 2 : 0);
+    assert_int_equal(collection(p, &s, at, 0, 0), known ? 3 : 0);
+    const uint64_t lies[] = { 0, gc - 8, collecting, p->interpreter, UINT64_MAX };
+    for (size_t i = 0; l->gc_generations_address_before && i < countof(lies); i++) {
+        fake_poke(p, collecting - l->gc_generations_address_before, lies[i]);
+        assert_int_equal(collection(p, &s, at, 1, 0), 0);
+    }
+    end(&s);
+}
+EACH_VERSION(the_collected_generation_is_known, collect_generations);
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -510,6 +548,7 @@ int main(void)
         cmocka_unit_test(a_thread_is_at_work_in_one_interpreter),
         cmocka_unit_test(what_was_known_of_an_interpreter_is_not_its_successors),
         cmocka_unit_test(garbage_is_collected_by_one),
+        cmocka_unit_test(the_collected_generation_is_known),
     };
     return run_all(tests);
 }

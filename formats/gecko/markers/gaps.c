@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/markers/gaps.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+static void add_gap(const struct gaps *gaps, const struct gap_process *process, const struct look *look,
+                    struct marker_store *store)
+{
+    const uint64_t lasted_ns = look->ns - process->last_ns;
+    const struct marker marker = { .kind = MARKER_GAP,
+                                   .thread = process->thread ? process->thread : look->thread,
+                                   .start_ns = process->last_ns,
+                                   .end_ns = look->ns,
+                                   .weight = lasted_ns,
+                                   .count = (uint32_t)(gaps->missed - process->missed),
+                                   .failed = (uint32_t)(gaps->failed - process->failed) };
+    if (marker.count + marker.failed == 0)
+        return;
+    if (lasted_ns >= GAP_LEAST_NS && lasted_ns >= GAP_LEAST_INTERVALS * look->width_ns)
+        marker_store_add(store, &marker);
+    else
+        marker_store_leave_out(store, MARKER_GAP, lasted_ns);
+}
+
+static struct gap_process *process_of(struct gaps *gaps, const struct thread *thread)
+{
+    gaps->processes = alloc_grow(gaps->processes, &gaps->room, (size_t)thread->process + 1, sizeof(*gaps->processes));
+    return &gaps->processes[thread->process];
+}
+
+void gaps_take_thread(struct gaps *gaps, const struct thread *thread)
+{
+    if (thread->main && thread->interpreter == 0 && !thread->task)
+        process_of(gaps, thread)->thread = thread->number;
+}
+
+void gaps_take(struct gaps *gaps, const struct look *look, const struct tables *tables, struct marker_store *store)
+{
+    struct gap_process *process = process_of(gaps, &tables->threads[look->thread].thread);
+    if (process->last_ns == look->ns)
+        return;
+    if (process->last_ns && look->ns > process->last_ns)
+        add_gap(gaps, process, look, store);
+    process->last_ns = look->ns;
+    process->missed = gaps->missed;
+    process->failed = gaps->failed;
+}
+
+void gaps_free(struct gaps *gaps)
+{
+    free(gaps->processes);
+    *gaps = (struct gaps){ 0 };
+}

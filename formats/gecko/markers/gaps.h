@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Gaps: times without a sample of any thread of a process, because ticks were missed, or no thread could be read. A gap
+ * goes from the process's last tick with samples to its next one. */
+#ifndef PYREEL_FORMATS_GECKO_MARKERS_GAPS_H
+#define PYREEL_FORMATS_GECKO_MARKERS_GAPS_H
+
+#include "formats/gecko/markers/look.h"
+
+#define GAP_LEAST_NS        10000000
+#define GAP_LEAST_INTERVALS 3
+
+struct gap_process {
+    uint64_t last_ns;        /* the latest tick with samples; 0: none */
+    uint64_t missed, failed; /* ticks of all processes until then */
+    uint32_t thread;         /* the main thread; 0: not known */
+};
+
+/* `= {0}` is empty. */
+struct gaps {
+    uint64_t missed, failed; /* ticks so far */
+    struct gap_process *processes;
+    size_t room;
+};
+
+/* Takes the definition of a thread: gaps are on the line of the process's main thread. */
+void gaps_take_thread(struct gaps *gaps, const struct thread *thread);
+
+/* Takes a look at a thread of a process. */
+void gaps_take(struct gaps *gaps, const struct look *look, const struct tables *tables, struct marker_store *store);
+
+/* Frees everything. */
+void gaps_free(struct gaps *gaps);
+
+#endif

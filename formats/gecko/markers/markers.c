@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/gecko/markers/markers.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+/* Bytes of one marker, as the profile has it: about what recordings show, rather more. */
+static const uint32_t each_bytes[MARKER_KINDS] = {
+    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,      [MARKER_EXCEPTION] = 110,
+    [MARKER_GAP] = 70,       [MARKER_BLOCKED] = 130, [MARKER_TASK] = 110,
+};
+
+#define SHARE       20           /* markers take one part of so many of a profile's bytes */
+#define SMALL_BYTES (8u << 10)   /* a profile may have so many bytes of markers in any case, ... */
+#define TASKS_BYTES (384u << 10) /* ... and of tasks: some thousands, whose tracks they replace */
+
+void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns)
+{
+    *markers = (struct markers){ .tables = tables, .least_wait_ns = least_wait_ns, .facts = { .tables = tables } };
+}
+
+static struct marker_thread *thread_of(struct markers *markers, uint32_t thread)
+{
+    markers->threads = alloc_grow(markers->threads, &markers->threads_room, (size_t)thread + 1,
+                                  sizeof(*markers->threads));
+    if (!markers->threads[thread])
+        markers->threads[thread] = alloc_zeroed(1, sizeof(*markers->threads[thread]));
+    return markers->threads[thread];
+}
+
+static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
+{
+    struct marker_thread *thread = markers->threads[number];
+    struct marker_store *store = &markers->store;
+    lock_waits_close(&thread->wait, number, ns, store, markers->least_wait_ns);
+    spans_close(&thread->spans, number, ns, markers->tables, store);
+    loop_steps_close(&thread->step, &markers->loops, number, ns, store);
+}
+
+static struct look look_of(struct markers *markers, const struct sample *sample, uint32_t number,
+                           const struct marker_thread *thread)
+{
+    const uint64_t end_ns = thread->last_ns + thread->width_ns;
+    const bool after = thread->width_ns && markers->tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
+    return (struct look){ .sample = sample,
+                          .fact = stack_facts_of(&markers->facts, sample->stack),
+                          .thread = number,
+                          .ns = sample->time_ns,
+                          .width_ns = sample->stands_ns,
+                          .since_ns = after || end_ns > sample->time_ns ? sample->time_ns : end_ns,
+                          .after = after };
+}
+
+/* Whether a thread of this number is defined; a recording may be damaged. */
+static bool is_known(const struct tables *tables, uint32_t thread)
+{
+    return thread && thread < tables->threads_count && tables->threads[thread].thread.number;
+}
+
+void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
+{
+    if (!is_known(markers->tables, number))
+        return;
+    struct marker_thread *thread = thread_of(markers, number);
+    const struct look look = look_of(markers, sample, number, thread);
+    lock_waits_take(&markers->lock, &thread->wait, &look, markers->tables, &markers->store, markers->least_wait_ns);
+    spans_take(&thread->spans, &look, markers->tables, &markers->store);
+    loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
+    const bool goes_on = look.after && thread->task == sample->task;
+    task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
+    gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
+    thread->last_ns = sample->time_ns;
+    thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
+    thread->tick = markers->tick;
+    thread->task = sample->task;
+}
+
+void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
+{
+    const struct look look = { .sample = sample,
+                               .fact = stack_facts_of(&markers->facts, sample->stack),
+                               .thread = number,
+                               .ns = sample->time_ns,
+                               .width_ns = sample->stands_ns };
+    if (is_known(markers->tables, number))
+        task_lives_take(&markers->tasks, &look, markers->tables, TASK_WAITS);
+}
+
+static void end_thread(struct markers *markers, const struct marker_end *end)
+{
+    const struct marker_thread *thread = markers->threads[end->thread];
+    if (!thread)
+        return;
+    const uint64_t last_ns = thread->last_ns + thread->width_ns;
+    close_thread(markers, end->thread, end->ns < last_ns ? end->ns : last_ns);
+    free(markers->threads[end->thread]);
+    markers->threads[end->thread] = NULL;
+}
+
+/* The looks of the tick are complete: notes who held the lock for which the others waited. */
+static void end_tick(struct markers *markers)
+{
+    for (size_t i = 0; i < markers->lock.waiters_count; i++) {
+        const uint32_t waiter = markers->lock.waiters[i];
+        const struct lock_held *held = lock_waits_holder(&markers->lock, markers->tables, waiter);
+        if (held && markers->threads[waiter])
+            lock_waits_note(&markers->threads[waiter]->wait, held);
+    }
+    markers->lock.waiters_count = markers->lock.held_count = 0;
+    for (size_t i = 0; i < markers->ended_count; i++)
+        end_thread(markers, &markers->ended[i]);
+    markers->ended_count = 0;
+    markers->tick += !markers->blind;
+    markers->blind = false;
+}
+
+/* A tick in which the thread could not be read ends nothing. */
+static void take_failed(struct markers *markers, const struct failed *failed)
+{
+    struct marker_thread *thread = failed->thread < markers->threads_room ? markers->threads[failed->thread] : NULL;
+    if (failed->thread == 0) {
+        markers->blind = true;
+        markers->gaps.failed++;
+    } else if (thread && markers->tick - thread->tick <= 1) {
+        thread->tick = markers->tick;
+    }
+}
+
+static void take_thread_end(struct markers *markers, const struct change *change)
+{
+    const uint32_t number = change->number;
+    if (is_known(markers->tables, number) && markers->tables->threads[number].thread.task)
+        task_lives_end(&markers->tasks, markers->tables->threads[number].thread.task, change->time_ns);
+    if (number >= markers->threads_room || !markers->threads[number])
+        return;
+    markers->ended = alloc_grow(markers->ended, &markers->ended_room, markers->ended_count + 1,
+                                sizeof(*markers->ended));
+    markers->ended[markers->ended_count++] = (struct marker_end){ number, change->time_ns };
+}
+
+void markers_take(struct markers *markers, const struct event *event)
+{
+    if (event->kind == EVENT_RECORDING)
+        markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
+    else if (event->kind == EVENT_TICK)
+        end_tick(markers);
+    else if (event->kind == EVENT_FAILED)
+        take_failed(markers, &event->failed);
+    else if (event->kind == EVENT_MISSED)
+        markers->gaps.missed += event->missed;
+    else if (event->kind == EVENT_THREAD && is_known(markers->tables, event->thread.number))
+        gaps_take_thread(&markers->gaps, &event->thread);
+    else if (event->kind == EVENT_THREAD_END)
+        take_thread_end(markers, &event->change);
+}
+
+static bool stands(const void *counts, const struct marker *marker)
+{
+    return loop_steps_stands(counts, marker);
+}
+
+void markers_settle(struct markers *markers, uint64_t bytes)
+{
+    struct marker_budget budget = { .bytes = bytes / SHARE };
+    for (size_t kind = 0; kind < MARKER_KINDS; kind++) {
+        budget.each_bytes[kind] = each_bytes[kind];
+        budget.least_bytes[kind] = kind == MARKER_TASK ? TASKS_BYTES : SMALL_BYTES / MARKER_KINDS;
+    }
+    if (budget.bytes < SMALL_BYTES)
+        budget.bytes = SMALL_BYTES;
+    for (uint32_t i = 0; i < markers->threads_room; i++)
+        if (markers->threads[i])
+            close_thread(markers, i, markers->threads[i]->last_ns + markers->threads[i]->width_ns);
+    marker_store_filter(&markers->store, MARKER_BLOCKED, stands, &markers->loops);
+    task_lives_settle(&markers->tasks, &markers->store);
+    marker_store_settle(&markers->store, &budget);
+}
+
+void markers_free(struct markers *markers)
+{
+    for (size_t i = 0; i < markers->threads_room; i++)
+        free(markers->threads[i]);
+    free(markers->threads);
+    free(markers->ended);
+    marker_store_free(&markers->store);
+    stack_facts_free(&markers->facts);
+    lock_waits_free(&markers->lock);
+    loop_steps_free(&markers->loops);
+    task_lives_free(&markers->tasks);
+    gaps_free(&markers->gaps);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Which markers a recording has, and which of them a profile keeps. */
+#include "formats/gecko/markers/markers.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the store ---- */
+
+static const struct marker_budget plenty = {
+    .bytes = 1u << 30,
+    .each_bytes = { 100, 100, 100, 100, 100, 100 },
+};
+
+/* Adds markers of 1, 2, ... ms, in an order that looks random. */
+static void add_many(struct marker_store *store, enum marker_kind kind, uint32_t thread, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t ms = 1 + (uint64_t)i * 7919 % count; /* a prime: each length comes once */
+        const struct marker marker = {
+            .kind = kind, .thread = thread, .start_ns = ms * 1000 * MS, .end_ns = ms * 1001 * MS, .weight = ms * MS
+        };
+        marker_store_add(store, &marker);
+    }
+}
+
+static void the_heaviest_are_kept(void **state)
+{
+    (void)state;
+    struct marker_store store = { 0 };
+    struct marker_budget budget = plenty;
+    budget.bytes = 1000 + 99;
+    add_many(&store, MARKER_GC, 3, 500);
+    marker_store_settle(&store, &budget);
+    size_t count;
+    const struct marker *kept = marker_store_of(&store, 3, &count);
+    assert_int_equal(count, 10);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(kept[i].weight, (491 + i) * MS); /* in the order of time */
+    assert_int_equal(store.heaps[MARKER_GC].left_out.count, 490);
+    assert_int_equal(store.heaps[MARKER_GC].left_out.longest_ns, 490 * MS);
+    assert_null(marker_store_of(&store, 2, &count));
+    assert_null(marker_store_of(&store, 4, &count));
+    marker_store_free(&store);
+}
+
+/* However many come, memory is bounded, and the heaviest are there. */
+static void no_more_than_the_limit_are_held(void **state)
+{
+    (void)state;
+    struct marker_store store = { 0 };
+    add_many(&store, MARKER_GIL_WAIT, 1, 3 * MARKERS_LIMIT + 1);
+    assert_int_equal(store.heaps[MARKER_GIL_WAIT].count, MARKERS_LIMIT);
+    assert_int_equal(store.heaps[MARKER_GIL_WAIT].left_out.count, 2 * MARKERS_LIMIT + 1);
+    assert_int_equal(store.heaps[MARKER_GIL_WAIT].left_out.longest_ns, (2 * MARKERS_LIMIT + 1) * (uint64_t)MS);
+    marker_store_settle(&store, &plenty);
+    size_t count;
+    const struct marker *kept = marker_store_of(&store, 1, &count);
+    assert_int_equal(count, MARKERS_LIMIT);
+    assert_int_equal(kept[0].weight, (2 * MARKERS_LIMIT + 2) * (uint64_t)MS);
+    marker_store_free(&store);
+}
+
+/* A kind with few markers keeps all; the others share what is left. */
+static void kinds_share(void **state)
+{
+    (void)state;
+    struct marker_store store = { 0 };
+    add_many(&store, MARKER_GIL_WAIT, 1, MARKERS_LIMIT);
+    add_many(&store, MARKER_TASK, 1, MARKERS_LIMIT);
+    add_many(&store, MARKER_GAP, 2, 100);
+    marker_store_settle(&store, &plenty);
+    assert_int_equal(marker_store_count(&store, MARKER_GAP), 100);
+    assert_int_equal(marker_store_count(&store, MARKER_GIL_WAIT), (MARKERS_LIMIT - 100) / 2);
+    assert_int_equal(marker_store_count(&store, MARKER_TASK), (MARKERS_LIMIT - 100) / 2);
+    assert_int_equal(store.settled_count, MARKERS_LIMIT);
+    marker_store_free(&store);
+}
+
+static void a_kind_may_have_bytes_of_its_own(void **state)
+{
+    (void)state;
+    struct marker_store store = { 0 };
+    struct marker_budget budget = plenty;
+    budget.bytes = 0;
+    budget.least_bytes[MARKER_TASK] = 5000;
+    add_many(&store, MARKER_TASK, 1, 500);
+    add_many(&store, MARKER_GC, 1, 500);
+    marker_store_settle(&store, &budget);
+    assert_int_equal(marker_store_count(&store, MARKER_TASK), 50);
+    assert_int_equal(marker_store_count(&store, MARKER_GC), 0);
+    marker_store_free(&store);
+}
+
+/* ---- what is found ---- */
+
+#define RUNS  (STATUS_RECORDED | STATUS_CPU)
+#define HOLDS (RUNS | STATUS_GIL)
+#define WAITS (STATUS_RECORDED | STATUS_GIL_WAIT)
+
+/* clang-format off */
+#define BEGINNING \
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = 1000 } }, \
+    PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "b"), THREAD(3, 1, 4244, "c"), \
+    STRING(1, "<module>"), STRING(2, "/a.py"), STRING(3, "f"), STRING(4, "g"), STRING(5, "<GC>"), \
+    STRING(6, "BaseEventLoop._run_once"), STRING(7, "/usr/lib/python3.15/asyncio/base_events.py"), \
+    STRING(8, "Handle._run"), STRING(9, "/usr/lib/python3.15/asyncio/events.py"), STRING(10, "EpollSelector.select"), \
+    STRING(11, "/usr/lib/python3.15/selectors.py"), \
+    FUNCTION(1, 1, 2, 1), FUNCTION(2, 3, 2, 5), FUNCTION(3, 4, 2, 9), FUNCTION(4, 5, 0, 0), FUNCTION(5, 6, 7, 1), \
+    FUNCTION(6, 8, 9, 1), FUNCTION(7, 10, 11, 1), \
+    FRAME(1, 1, 3), FRAME(2, 2, 6), FRAME(3, 3, 10), FRAME(4, 4, 0), FRAME(5, 5, 2), FRAME(6, 6, 2), FRAME(7, 7, 2)
+/* clang-format on */
+
+struct finding {
+    struct tables tables;
+    struct markers markers;
+};
+
+static void begin(struct finding *finding, const struct event *story, size_t count)
+{
+    *finding = (struct finding){ 0 };
+    markers_begin(&finding->markers, &finding->tables, 15 * MS);
+    for (size_t i = 0; i < count; i++) {
+        struct event event = story[i];
+        assert_true(tables_take(&finding->tables, &event, NULL));
+        markers_take(&finding->markers, &event);
+        if (event.kind == EVENT_SAMPLE)
+            markers_take_sample(&finding->markers, &event.sample, event.sample.thread);
+    }
+}
+
+/* A line for each marker: "3: wait 10-30 by 1 in f". Frees all. */
+static void assert_found(struct finding *finding, const char *wanted)
+{
+    static const char *const names[] = { "wait", "gc", "exception", "gap", "blocked", "task" };
+    char text[4096] = "";
+    size_t used = 0;
+    markers_settle(&finding->markers, 1u << 30);
+    for (size_t i = 0; i < finding->markers.store.settled_count; i++) {
+        const struct marker *marker = &finding->markers.store.settled[i];
+        const struct text function = tables_function_name(&finding->tables, marker->function);
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
+                                 "%" PRIu32 ": %s %" PRIu64 "-%" PRIu64 " of %" PRIu32 " in %.*s, %" PRIu32 "\n",
+                                 marker->thread, names[marker->kind], marker->start_ns / MS, marker->end_ns / MS,
+                                 marker->subject, (int)function.size, function.size ? function.bytes : "",
+                                 marker->count);
+    }
+    assert_string_equal(text, wanted);
+    markers_free(&finding->markers);
+    tables_free(&finding->tables);
+}
+
+/* Thread 1 waits for 40 ms, in which 3 holds the lock longest, though 2 comes first; the holder comes behind the
+ * waiter. A shorter wait is left out. */
+static void a_wait_knows_who_held_the_lock(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING,
+        STATUS_SAMPLE(10 * MS, 1, 0, WAITS, 0, 1),
+        STATUS_SAMPLE(10 * MS, 2, 0, HOLDS, 0, 2),
+        STATUS_SAMPLE(10 * MS, 3, 0, RUNS, 0, 1),
+        TICK(10 * MS),
+        STATUS_SAME(20 * MS, 1, 1, WAITS, 0),
+        STATUS_SAMPLE(20 * MS, 3, 0, HOLDS, 0, 3),
+        STATUS_SAME(20 * MS, 2, 1, WAITS, 0),
+        TICK(20 * MS),
+        STATUS_SAME(30 * MS, 1, 1, WAITS, 0),
+        STATUS_SAME(30 * MS, 2, 1, RUNS, 0),
+        STATUS_SAMPLE(30 * MS, 3, 0, HOLDS, 0, 2),
+        TICK(30 * MS),
+        FAILED(40 * MS, 1, FAILURE_CHANGED),
+        STATUS_SAMPLE(40 * MS, 3, 0, HOLDS, 0, 3),
+        TICK(40 * MS),
+        STATUS_SAME(50 * MS, 1, 1, HOLDS, 0),
+        TICK(50 * MS),
+    };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    assert_int_equal(finding.markers.store.heaps[MARKER_GIL_WAIT].left_out.count, 1);
+    assert_int_equal(finding.markers.store.heaps[MARKER_GIL_WAIT].left_out.longest_ns, 10 * MS);
+    assert_found(&finding, "1: wait 10-50 of 3 in g, 0\n");
+}
+
+/* The thread ends before the last samples of its tick come: that is one wait. */
+static void a_wait_ends_with_its_thread(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING,
+        STATUS_SAMPLE(10 * MS, 2, 0, WAITS, 0, 1),
+        TICK(10 * MS),
+        { EVENT_THREAD_END, .change = { 2, 28 * MS, { 0 } } },
+        STATUS_SAME(20 * MS, 2, 1, WAITS, 0),
+        TICK(20 * MS),
+        STATUS_SAMPLE(30 * MS, 1, 0, RUNS, 0, 1),
+        TICK(30 * MS),
+    };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    assert_found(&finding, "2: wait 10-28 of 0 in , 0\n");
+}
+
+/* f begins a collection, and then <module> begins another; the last look at a collection knows its generation. */
+static void collections_are_told_apart(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING,
+        SAMPLE(10 * MS, 1, 0, 1, 2, 4),
+        TICK(10 * MS),
+        SAMPLE(20 * MS, 1, 3, 3), /* a finalizer */
+        TICK(20 * MS),
+        { EVENT_SAMPLE, .sample = { .thread = 1,
+                                    .keep = 1,
+                                    .pushed = 1,
+                                    .frames = (const uint32_t[]){ 4 },
+                                    .time_ns = 30 * MS,
+                                    .collection = 3 } },
+        TICK(30 * MS),
+        SAMPLE(40 * MS, 1, 1, 2),
+        TICK(40 * MS),
+    };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    assert_found(&finding, "1: gc 10-30 of 0 in f, 0\n"
+                           "1: gc 30-40 of 0 in <module>, 3\n");
+}
+
+/* Looks with an exception that are close together are one marker; it says for how long there was one. */
+static void exceptions_are_merged(void **state)
+{
+    (void)state;
+    struct finding finding;
+    static const struct event beginning[] = { BEGINNING };
+    static const bool is[] = { true, false, true, true, false, false, false, false, true, false };
+    begin(&finding, beginning, countof(beginning));
+    for (uint64_t i = 0; i < countof(is); i++) {
+        struct event story[] = {
+            STATUS_SAMPLE((i + 1) * 10 * MS, 1, 0, RUNS | (is[i] ? STATUS_EXCEPTION : 0), 0, 1),
+            TICK((i + 1) * 10 * MS),
+        };
+        for (size_t k = 0; k < countof(story); k++) {
+            assert_true(tables_take(&finding.tables, &story[k], NULL));
+            markers_take(&finding.markers, &story[k]);
+            if (k == 0)
+                markers_take_sample(&finding.markers, &story[k].sample, 1);
+        }
+    }
+    markers_settle(&finding.markers, 1u << 30);
+    size_t count;
+    const struct marker *found = marker_store_of(&finding.markers.store, 1, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(found[0].start_ns, 10 * MS);
+    assert_int_equal(found[0].end_ns, 50 * MS);
+    assert_int_equal(found[0].amount_ns, 30 * MS);
+    assert_int_equal(found[1].start_ns, 90 * MS);
+    assert_int_equal(found[1].amount_ns, 10 * MS);
+    markers_free(&finding.markers);
+    tables_free(&finding.tables);
+}
+
+static void gaps_count_what_was_missed(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING,
+        SAMPLE(10 * MS, 2, 0, 1),
+        SAMPLE(10 * MS, 1, 0, 1),
+        TICK(10 * MS),
+        MISSED(4),
+        FAILED(60 * MS, 0, FAILURE_THREADS),
+        TICK(60 * MS),
+        SAME(70 * MS, 2, 1),
+        SAME(70 * MS, 1, 1),
+        TICK(70 * MS),
+        MISSED(1),
+        SAME(90 * MS, 1, 1),
+        TICK(90 * MS),
+        SAME(190 * MS, 1, 1), /* the recorder left ticks out: no gap */
+        TICK(190 * MS),
+    };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    assert_int_equal(finding.markers.store.heaps[MARKER_GAP].left_out.count, 1);
+    assert_found(&finding, "1: gap 10-70 of 0 in , 4\n");
+}
+
+/* ---- blocked loops ---- */
+
+/* Tells looks at a loop: 'f' and 'g' in callbacks of these functions, 's' asleep in the selector, '.' at work between
+ * callbacks. Lower-case callbacks use the processor, upper-case ones sleep, and 'H' sleeps and wakes again and again.
+ */
+static void tell_loop(struct finding *finding, const char *looks)
+{
+    static const struct event beginning[] = { BEGINNING };
+    static const uint32_t in_f[] = { 1, 5, 6, 2 }, in_g[] = { 1, 5, 6, 3 }, selects[] = { 1, 5, 7 };
+    begin(finding, beginning, countof(beginning));
+    for (uint64_t i = 0; looks[i]; i++) {
+        const char look = looks[i];
+        const bool sleeps = strchr("FGHs", look) != NULL, f = strchr("fFH", look) != NULL,
+                   g = strchr("gG", look) != NULL;
+        struct event event = { EVENT_SAMPLE, .sample = { .thread = 1,
+                                                         .time_ns = (i + 1) * 10 * MS,
+                                                         .status = sleeps ? STATUS_RECORDED : HOLDS,
+                                                         .cpu_ns = look == 'H' ? 300000
+                                                                   : sleeps    ? 0
+                                                                               : 10 * MS } };
+        event.sample.frames = f ? in_f : g ? in_g : selects;
+        event.sample.pushed = f || g ? 4 : look == '.' ? 2 : 3;
+        struct event tick = TICK((i + 1) * 10 * MS);
+        assert_true(tables_take(&finding->tables, &event, NULL));
+        markers_take_sample(&finding->markers, &event.sample, 1);
+        assert_true(tables_take(&finding->tables, &tick, NULL));
+        markers_take(&finding->markers, &tick);
+    }
+}
+
+static void assert_blocked(const char *looks, const char *wanted)
+{
+    struct finding finding;
+    tell_loop(&finding, looks);
+    assert_found(&finding, wanted);
+}
+
+static void a_long_callback_blocks_the_loop(void **state)
+{
+    (void)state;
+    assert_blocked("ssffffffffss", "1: blocked 30-110 of 0 in f, 0\n");
+    assert_blocked("ssFFFFFFFFFFFFFFFFFFFFFFFFss", "1: blocked 30-270 of 0 in f, 1\n");
+    assert_blocked("ssfffffgggggss", "");                            /* too short, each of them */
+    assert_blocked("ssfffffff", "1: blocked 30-100 of 0 in f, 0\n"); /* the recording ends */
+}
+
+static void short_callbacks_do_not(void **state)
+{
+    (void)state;
+    assert_blocked("fgfgfgfgfgfgfgfgfgfgfg", "");
+    assert_blocked("ffffffff.ffffffffff.ffffffff.fffffffffffffff", ""); /* looks find the loop between them */
+    assert_blocked("HHHHHHHH.HHHHHHHHHH.HHHHHHHH.HHHHHHHHHHHHHHH.", "");
+    assert_blocked("ssssssssssssssssss", "");
+    assert_blocked("..................", "");
+}
+
+/* Names and files of asyncio that are not asyncio's. */
+static void only_asyncio_has_loops(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING,
+        STRING(12, "my_run_once"),
+        FUNCTION(8, 12, 7, 1),
+        FUNCTION(9, 6, 2, 1),
+        FRAME(8, 8, 1),
+        FRAME(9, 9, 1),
+        SAMPLE(10 * MS, 1, 0, 1, 8, 6, 2),
+        SAMPLE(10 * MS, 2, 0, 1, 9, 6, 2),
+        SAMPLE(10 * MS, 3, 0, 1, 5, 6, 2),
+    };
+    static const enum loop_place places[] = { LOOP_NONE, LOOP_NONE, LOOP_CALLBACK };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    for (uint32_t thread = 1; thread <= countof(places); thread++) {
+        const struct thread_row *row = &finding.tables.threads[thread];
+        assert_int_equal(stack_facts_of(&finding.markers.facts, row->stacks[row->depth - 1])->loop, places[thread - 1]);
+    }
+    assert_found(&finding, "");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_heaviest_are_kept),
+        cmocka_unit_test(no_more_than_the_limit_are_held),
+        cmocka_unit_test(kinds_share),
+        cmocka_unit_test(a_kind_may_have_bytes_of_its_own),
+        cmocka_unit_test(a_wait_knows_who_held_the_lock),
+        cmocka_unit_test(a_wait_ends_with_its_thread),
+        cmocka_unit_test(collections_are_told_apart),
+        cmocka_unit_test(exceptions_are_merged),
+        cmocka_unit_test(gaps_count_what_was_missed),
+        cmocka_unit_test(a_long_callback_blocks_the_loop),
+        cmocka_unit_test(short_callbacks_do_not),
+        cmocka_unit_test(only_asyncio_has_loops),
+    };
+    return run_all(tests);
+}

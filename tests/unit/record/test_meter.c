@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* What processes use, asked of children of ours: one that holds memory, one that computes, one that has ended. */
+#include "record/process/meter.h"
+
+#include "tests/fakes/testing.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HELD ((size_t)64 << 20)
+
+/* Starts a child that holds memory and computes. The child is ready when it has held the memory. */
+static pid_t start_child(void)
+{
+    int ends[2];
+    char ready;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        char *held = malloc(HELD);
+        memset(held, 1, HELD);
+        if (write(ends[1], held, 1) != 1)
+            _exit(1);
+        for (;;)
+            held[0]++;
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &ready, 1), 1);
+    close(ends[0]);
+    return child;
+}
+
+static void memory_and_time_are_those_of_the_process(void **state)
+{
+    (void)state;
+    struct meter meter;
+    const pid_t child = start_child();
+    meter_open(&meter, child);
+    const struct metered first = meter_read(&meter);
+    assert_true(first.resident_bytes != METER_UNKNOWN && first.resident_bytes >= HELD);
+    struct metered later = first;
+    for (int i = 0; i < 2000 && later.cpu_ns < first.cpu_ns + 10000000; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+        later = meter_read(&meter);
+    }
+    assert_true(later.cpu_ns != METER_UNKNOWN && later.cpu_ns >= first.cpu_ns + 10000000);
+
+    kill(child, SIGKILL);
+    siginfo_t ended;
+    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    const struct metered zombie = meter_read(&meter);
+    assert_true(zombie.resident_bytes == METER_UNKNOWN);
+    assert_true(zombie.cpu_ns != METER_UNKNOWN && zombie.cpu_ns >= later.cpu_ns);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    const struct metered gone = meter_read(&meter);
+    assert_true(gone.resident_bytes == METER_UNKNOWN && gone.cpu_ns == METER_UNKNOWN);
+    meter_close(&meter);
+    meter_close(&meter);
+}
+
+static void nothing_is_known_of_no_process(void **state)
+{
+    (void)state;
+    struct meter meter;
+    meter_open(&meter, 0x7FFFFFF0);
+    const struct metered metered = meter_read(&meter);
+    assert_true(metered.resident_bytes == METER_UNKNOWN && metered.cpu_ns == METER_UNKNOWN);
+    meter_close(&meter);
+}
+
+static void our_own_time_grows(void **state)
+{
+    (void)state;
+    const uint64_t before_ns = meter_own_cpu_ns();
+    while (meter_own_cpu_ns() < before_ns + 1000000)
+        ;
+    assert_true(meter_own_cpu_ns() > before_ns);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_and_time_are_those_of_the_process),
+        cmocka_unit_test(nothing_is_known_of_no_process),
+        cmocka_unit_test(our_own_time_grows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
