@@ -157,9 +157,10 @@ struct converter {
      * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */
     bool (*take_placed)(void *self, struct event *event, struct fault *why);
 
-    /* Takes the tables of one of several recordings that are merged, read to its end. `name` is unique among the
-     * recordings. NULL: the output shows nothing of single recordings. */
-    void (*take_recording)(void *self, const struct tables *recording, struct text name);
+    /* Takes the tables of one of several recordings that are merged, read to its end. Nobody needs the texts of its
+     * description afterwards. `name` is unique among the recordings. NULL: the output shows nothing of single
+     * recordings. */
+    void (*take_recording)(void *self, struct tables *recording, struct text name);
 
     /* The output was written to `path`, a file of so many bytes. Called before `drop`, for each file. NULL: nothing is
      * to do. */

@@ -28,11 +28,13 @@ static const struct thread *thread_of(const struct tables *tables, const struct 
 static json_t *task_json(const struct tables *tables, const struct task_owners *owners, const struct task_row *row)
 {
     const struct thread *thread = thread_of(tables, row);
-    return json_pack("{s:I, s:o, s:i, s:o, s:o, s:o, s:o}", "number", (json_int_t)row->task.number, "name",
+    const struct task_row *waiter = tables_task(tables, row->waiter);
+    return json_pack("{s:I, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "number", (json_int_t)row->task.number, "name",
                      info_json_text(row->task.name), "pid", (int)tables->processes[row->task.process].process.pid,
                      "tid", thread ? json_integer(thread->tid) : json_null(), "thread",
                      thread ? info_json_text(task_owner_name(owners, tables, row->thread)) : json_null(), "samples",
-                     info_json_count(row->samples), "start_s", info_json_seconds(row->task.start_ns));
+                     info_json_count(row->samples), "start_s", info_json_seconds(row->task.start_ns), "awaited_by",
+                     waiter->task.number ? info_json_text(waiter->task.name) : json_null());
 }
 
 json_t *info_tasks_json(const struct tables *tables)

@@ -27,6 +27,12 @@ enum own_option {
     OPTION_MARKERS,
     OPTION_MIN_GIL_WAIT,
     OPTION_TASKS,
+    OPTION_OPCODES,
+    OPTION_EMBED_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_SOURCE_REPO,
+    OPTION_FULL_PATHS,
+    OPTION_WEIGHT,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -34,13 +40,7 @@ enum own_option {
     OPTION_SERVER,
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
-    OPTION_OPCODES,
-    OPTION_EMBED_SOURCES,
-    OPTION_PATH_MAP,
-    OPTION_SOURCE_REPO,
-    OPTION_FULL_PATHS,
     OPTION_COMPACT,
-    OPTION_WEIGHT,
     OPTION_MAX_SAMPLES,
 };
 
@@ -54,15 +54,6 @@ static const struct argument options[] = {
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
-    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
-    { OPTION_UPLOAD, 0, "upload", NULL, 0,
-      "send the profile to the profile store, where\n"
-      "everybody who has the link sees it; print the link" },
-    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
-    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
-    { OPTION_SERVER, 0, "server", "URL", 0, "use the store at URL (https://api.profiler.firefox.com)" },
-    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
-    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "give up when the store is silent for TIME: 90, 5m (1m)" },
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
       "show instructions: as subcategories, or with =frames\n"
       "as a frame at the leaf of each stack" },
@@ -81,6 +72,17 @@ static const struct argument options[] = {
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
       "keep at most N samples, drawn at random in equal parts\n"
       "of the time; each stands for those left out: 500k, 2M" },
+    { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
+    { OPTION_UPLOAD, 0, "upload", NULL, 0,
+      "send the profile to the profile store; print the\n"
+      "link, with which everybody sees the profile" },
+    { OPTION_DELETE, 0, "delete", "LINK", 0, "take a profile back that --upload sent" },
+    { OPTION_LINK_FOR, 0, "link-for", "URL", 0, "print the link that shows the profile at URL" },
+    { OPTION_SERVER, 0, "server", "URL", 0,
+      "use the store at URL\n"
+      "(https://api.profiler.firefox.com)" },
+    { OPTION_MAX_UPLOAD, 0, "max-upload", "BYTES", 0, "send no more than BYTES: 50M, 1G (150 MiB)" },
+    { OPTION_TIMEOUT, 0, "timeout", "TIME", 0, "wait so long for a silent store: 90, 5m (1m)" },
     { 0 },
 };
 
@@ -255,6 +257,8 @@ static const char *problem(const struct settings *settings)
                "--link-for";
     if (shows && settings->output && output_is_standard(settings->output))
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
+    if (wanted->sanitize && wanted->style.embed_sources)
+        return "--sanitize leaves out what --embed-sources puts in; choose one of them";
     return sharing_problem(settings);
 }
 
@@ -288,6 +292,7 @@ struct to_gecko {
     const struct wanted *wanted;
     struct gecko *gecko;
     struct spot spot;    /* of the view */
+    uint32_t recordings; /* number of recordings that were read to their end, of several */
     uint64_t json_bytes; /* of the profile */
 };
 
@@ -300,6 +305,7 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
+    style.embed_sources = style.embed_sources && !to->wanted->sanitize;
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -322,6 +328,13 @@ static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *
     return spot_profile(&to->spot, to->gecko, &to->conversion->tables, lines);
 }
 
+/* The files whose text may be in the profile: those of the program. */
+static struct disclosed_sources sources_of(const struct to_gecko *to)
+{
+    const bool embedded = to->wanted->style.embed_sources && !to->wanted->sanitize;
+    return embedded ? disclosed_texts_of(&to->conversion->tables) : (struct disclosed_sources){ 0 };
+}
+
 /* With --strict a recording that is not whole is not shared. */
 static bool check_sharing(const struct to_gecko *to, struct fault *why)
 {
@@ -337,8 +350,7 @@ static bool stream(struct to_gecko *to, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct share_wishes wishes = wishes_of(&conversion->settings);
     struct share *share = check_sharing(to, why)
-                              ? share_begin(&wishes, &conversion->tables, (struct disclosed_sources){ 0 },
-                                            &conversion->output, why)
+                              ? share_begin(&wishes, &conversion->tables, sources_of(to), &conversion->output, why)
                               : NULL;
     if (!share)
         return false;
@@ -363,9 +375,14 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
     return gecko_take_placed(to->gecko, event, why);
 }
 
-static void take_recording(void *self, const struct tables *recording, struct text name)
+static void take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
+    char number[SANITIZE_NAME_ROOM];
+    if (to->wanted->sanitize) {
+        sanitize_description(recording);
+        name = sanitize_recording_name(number, ++to->recordings);
+    }
     gecko_take_recording(to->gecko, recording, name);
 }
 
@@ -380,6 +397,36 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
+/* Prints a path that the recording names, which may hold anything. */
+static void print_path(struct text path)
+{
+    for (size_t i = 0; i < path.size; i++) {
+        const unsigned char c = (unsigned char)path.bytes[i];
+        const bool control = c < ' ' || c == 0x7F || (c == 0xC2 && i + 1 < path.size);
+        fputc(control ? '?' : c, stderr);
+    }
+}
+
+/* Says which source files are not in the profile, and why. */
+static void report_sources(const struct to_gecko *to)
+{
+    static const char *const reasons[SOURCE_OUTCOMES] = {
+        [SOURCE_ABSENT] = "not found: --path-map FROM=TO says where they are",
+        [SOURCE_FOREIGN] = "no regular file of Python source in UTF-8, or in the encoding that the file names",
+        [SOURCE_LARGE] = "too large for the profile",
+        [SOURCE_CHANGED] = "not what was recorded: changed since then",
+    };
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    for (size_t i = 0; i < SOURCE_OUTCOMES; i++) {
+        if (!reasons[i] || embedded->files[i] == 0)
+            continue;
+        fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
+                embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
+        print_path(embedded->first[i]);
+        fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
+    }
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -387,11 +434,13 @@ static bool finish(void *self, struct fault *why)
         return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
                      aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
-        sanitize_tables(&to->conversion->tables);
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
-    if (good)
+    if (good) {
         tell_of_thinning(to);
+        report_sources(to);
+    }
     return good;
 }
 
@@ -433,8 +482,10 @@ static bool send_file(const struct to_gecko *to, const char *path, struct fault 
     uint32_t lines[GECKO_SELECTED_MOST];
     const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = wishes_of(&to->conversion->settings);
-    return check_sharing(to, why) &&
-           share_file(&wishes, &to->conversion->tables, (struct disclosed_sources){ 0 }, path, &profile, why);
+    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
+    const struct disclosed_sources sources = { .count = embedded->files[SOURCE_READ],
+                                               .example = embedded->first[SOURCE_READ] };
+    return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, sources, path, &profile, why);
 }
 
 static bool after(void *self, const char *path, struct fault *why)

@@ -48,6 +48,7 @@ struct emitted_thread {
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
     uint32_t name_tries;   /* lookups that did not find Python's name */
+    bool named;            /* Python's name of the thread was found once */
     struct text name;
     struct watch watch;
     bool shown; /* a sample was emitted, and `expansion` is of the last one */

@@ -106,7 +106,7 @@ static struct text name_of(struct watched *w, struct emitted_thread *thread, con
     if (member->native_id == (uint32_t)w->target.ns_pid)
         return kernel;
     const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
-    const struct text python = thread_names_find(&w->names, interpreter, member->pointer,
+    const struct text python = thread_names_find(&w->names, interpreter, member->pointer, member->native_id,
                                                  w->options->start_ns + time_ns);
     const bool found = python.size > 0;
     const bool takes_kernel = !found || (is_automatic(python) && is_own(w, kernel, python));
@@ -124,6 +124,7 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->tid = watched_host_thread(w, member->native_id);
     thread->name_tries = 0;
     thread->name = name_of(w, thread, member, time_ns);
+    thread->named = thread->name_tries == 0;
     thread->name_wait_ns = NAME_WAIT_NS;
     thread->name_due_ns = time_ns + (thread->name_tries ? 0 : NAME_WAIT_NS);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
@@ -149,7 +150,10 @@ static void refresh_name(struct watched *w, struct emitted_thread *thread, const
         thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
         thread->name_due_ns = time_ns + thread->name_wait_ns;
     }
-    if (name.size == 0 || text_equal(name, thread->name)) {
+    /* Python forgets the name a moment before the thread ends. */
+    const bool forgotten = thread->named && thread->name_tries > 0;
+    thread->named |= thread->name_tries == 0;
+    if (name.size == 0 || forgotten || text_equal(name, thread->name)) {
         text_free(name);
         return;
     }

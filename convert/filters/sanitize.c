@@ -106,7 +106,18 @@ static bool *find_files(const struct tables *tables)
     return files;
 }
 
-static void shorten_files(struct tables *tables)
+/* What stands for a file. */
+static struct text public_name(const struct paths *paths, const struct source_folders *repositories, struct text file)
+{
+    struct bytes name = { 0 };
+    const bool named = source_put_repository_name(&name, repositories, file);
+    const struct text result = text_copy(named ? (struct text){ (const char *)name.at, name.size }
+                                               : public_part(paths, file));
+    bytes_free(&name);
+    return result;
+}
+
+static void shorten_files(struct tables *tables, const struct source_folders *repositories)
 {
     struct paths paths = { 0 };
     paths_find(&paths, tables);
@@ -115,7 +126,7 @@ static void shorten_files(struct tables *tables)
     /* The folders point into the strings, so the strings are replaced when all parts are known. */
     for (size_t i = 1; i < tables->strings_count; i++)
         if (files[i])
-            parts[i] = text_copy(public_part(&paths, tables->strings[i]));
+            parts[i] = public_name(&paths, repositories, tables->strings[i]);
     for (size_t i = 1; i < tables->strings_count; i++)
         if (files[i])
             replace(&tables->strings[i], parts[i]);
@@ -137,17 +148,22 @@ static struct text title_as_command(const struct process *process)
     return text_of(quoted);
 }
 
+struct text sanitize_recording_name(char *room, uint32_t number)
+{
+    const int size = snprintf(room, SANITIZE_NAME_ROOM, "recording %" PRIu32, number);
+    return (struct text){ room, (size_t)size };
+}
+
 static void clean_process(struct process_row *row, uint32_t number)
 {
     struct process *process = &row->process;
     replace(&process->command, title_as_command(process));
-    forget(&process->executable);
+    replace(&process->executable, text_copy(last_parts(process->executable, 1)));
     forget(&process->folder);
     if (row->recording.size == 0)
         return;
-    char name[40];
-    snprintf(name, sizeof(name), "recording %" PRIu32, number);
-    replace(&row->recording, text_copy(text_of(name)));
+    char name[SANITIZE_NAME_ROOM];
+    replace(&row->recording, text_copy(sanitize_recording_name(name, number)));
 }
 
 /* Gives each recording a number, in the order of its first process. */
@@ -180,12 +196,17 @@ static void clean_names(struct tables *tables)
         clean_name(&tables->tasks[i].task.name);
 }
 
-void sanitize_tables(struct tables *tables)
+void sanitize_description(struct tables *tables)
 {
-    shorten_files(tables); /* first: it needs the working folders */
     clean_processes(tables);
-    clean_names(tables);
     forget(&tables->recording.host);
     forget(&tables->recording.kernel);
     forget(&tables->recording.command);
+}
+
+void sanitize_tables(struct tables *tables, const struct source_folders *repositories)
+{
+    shorten_files(tables, repositories); /* first: it needs the working folders */
+    clean_names(tables);
+    sanitize_description(tables);
 }

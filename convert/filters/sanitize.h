@@ -3,7 +3,9 @@
  * made from the tables afterwards cannot hold what they no longer have.
  *
  *     command lines, the recorder's too         the title of the program: app.py, python3 -m http.server
- *     host, kernel, executables, working folders, names of recordings      nothing, or a number
+ *     host, kernel, working folders             nothing
+ *     names of recordings                       numbers
+ *     /home/ann/.venv/bin/python3               python3
  *     /home/ann/.venv/lib/python3.12/site-packages/six.py                  site-packages/six.py
  *     /usr/lib/python3.12/json/decoder.py                                  lib/python3.12/json/decoder.py
  *     /home/ann/secret/app/tools/make.py        relative to the deepest folder of a program or of a process:
@@ -14,8 +16,18 @@
 #define PYREEL_CONVERT_FILTERS_SANITIZE_H
 
 #include "formats/model/tables.h"
+#include "formats/sources/source_name.h"
 
-/* Takes all of that out. Call it after the last event, before an output reads texts from the tables. */
-void sanitize_tables(struct tables *tables);
+/* Takes all of that out. A file in one of `repositories` gets its public name. Call it after the last event, before an
+ * output reads texts from the tables. */
+void sanitize_tables(struct tables *tables, const struct source_folders *repositories);
+
+/* Takes out what describes the recording and its processes. */
+void sanitize_description(struct tables *tables);
+
+#define SANITIZE_NAME_ROOM 40
+
+/* The name of a recording by its number, from 1 on: "recording 2". It lies in `room`, of SANITIZE_NAME_ROOM bytes. */
+struct text sanitize_recording_name(char *room, uint32_t number);
 
 #endif

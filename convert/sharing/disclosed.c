@@ -13,6 +13,7 @@
 /* Names of one kind. */
 struct names {
     uint64_t count;
+    bool at_most;
     struct text example;
 };
 
@@ -40,7 +41,8 @@ static void print_names(FILE *to, const struct names *names, const char *one, co
     char what[64];
     if (names->count == 0)
         return;
-    snprintf(what, sizeof(what), "%" PRIu64 " %s", names->count, names->count == 1 ? one : many);
+    snprintf(what, sizeof(what), "%s%" PRIu64 " %s", names->at_most ? "up to " : "", names->count,
+             names->count == 1 ? one : many);
     fprintf(to, "    %-24s %s", what, names->count == 1 ? "" : "such as ");
     print_example(to, names->example);
 }
@@ -54,8 +56,17 @@ static struct names command_lines(const struct tables *tables)
     return names;
 }
 
-/* The files of functions. The example is a file of the program, if there is one. */
-static struct names files(const struct tables *tables)
+static struct names executables(const struct tables *tables)
+{
+    struct names names = { 0 };
+    for (size_t i = 1; i < tables->processes_count; i++)
+        add(&names, tables->processes[i].process.executable);
+    return names;
+}
+
+/* The files of functions: all, or those whose text a profile may have. The example is a file of the program, if there
+ * is one. */
+static struct names files(const struct tables *tables, bool with_text)
 {
     struct names names = { 0 };
     struct text rest;
@@ -66,6 +77,8 @@ static struct names files(const struct tables *tables)
         if (seen[file])
             continue;
         seen[file] = true;
+        if (with_text && (!text_begins(name, TEXT("/")) || paths_origin(name, &rest) == ORIGIN_LIBRARY))
+            continue;
         add(&names, name);
         if (paths_origin(names.example, &rest) != ORIGIN_PROGRAM && paths_origin(name, &rest) == ORIGIN_PROGRAM)
             names.example = name;
@@ -89,6 +102,12 @@ static struct names threads(const struct tables *tables)
     return names;
 }
 
+struct disclosed_sources disclosed_texts_of(const struct tables *tables)
+{
+    const struct names names = files(tables, true);
+    return (struct disclosed_sources){ .count = names.count, .at_most = true, .example = names.example };
+}
+
 static struct names tasks(const struct tables *tables)
 {
     struct names names = { 0 };
@@ -99,14 +118,16 @@ static struct names tasks(const struct tables *tables)
 
 void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources)
 {
-    const struct names commands = command_lines(tables), paths = files(tables), lines = threads(tables),
-                       works = tasks(tables), texts = { sources.count, sources.example };
+    const struct names commands = command_lines(tables), programs = executables(tables), paths = files(tables, false),
+                       lines = threads(tables), works = tasks(tables),
+                       texts = { sources.count, sources.at_most, sources.example };
     struct names hosts = { 0 };
     add(&hosts, tables->recording.host);
     print_names(to, &hosts, "host", "hosts");
     print_names(to, &commands, "command line", "command lines");
+    print_names(to, &programs, "executable", "executables");
     print_names(to, &paths, "file name", "file names");
     print_names(to, &lines, "thread name", "thread names");
     print_names(to, &works, "task name", "task names");
-    print_names(to, &texts, "source file's text", "source files' text");
+    print_names(to, &texts, "text of a file", "texts of files");
 }

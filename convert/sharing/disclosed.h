@@ -15,8 +15,12 @@
 /* Source files whose text is in the profile. */
 struct disclosed_sources {
     uint64_t count;
+    bool at_most;        /* the files were not read yet, and some may be absent */
     struct text example; /* name of one of the files; borrowed */
 };
+
+/* The files of functions whose text a profile may have: all but those of the standard library. */
+struct disclosed_sources disclosed_texts_of(const struct tables *tables);
 
 /* Prints a line for each kind that the profile has. */
 void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources);

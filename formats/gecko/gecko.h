@@ -9,13 +9,15 @@
  * definitions are in the tables, and a number in the tables is a row number here. Row 0 ("none" in the tables) is a
  * frame that stands for "no Python frames", so stack 0 is a stack like any other.
  *
- * A line is a row of the viewer's timeline. An entry that stands for an asyncio task gets a line behind the lines of
- * its process's threads. Only the first tasks get a line each; the others share one. With instructions, each stack ends
- * in a frame for the leaf's instruction, [LOAD_ATTR_SLOT], so functions stay whole.
+ * A line is a row of the viewer's timeline. An entry that stands for an asyncio task has a marker on the line of the
+ * thread whose loop runs the task, and the entry's samples are on that line while the task runs. On request, entries
+ * have lines of their own, behind the lines of their process's threads. With instructions, each stack ends in a frame
+ * for the leaf's instruction, [LOAD_ATTR_SLOT], so functions stay whole.
  *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
- * gecko_opcodes.c: instructions; gecko_markers.c and gecko_state_markers.c: markers of instructions, tasks and states;
+ * gecko_opcodes.c: instructions; markers/: which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the
+ * profile has them; gecko_state_markers.c: the states of threads;
  * gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line
  * has; gecko_tables.c: the tables that threads share; gecko_sources.c: source files; gecko_meta.c: the description of
  * the recording. */
@@ -113,6 +115,7 @@ size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 /* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
  * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
 size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+
 /* What became of the source files. Call it after gecko_finish(). */
 const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
 

@@ -7,12 +7,12 @@
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
-#include "formats/gecko/gecko_leaves.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/gecko/gecko_overhead.h"
-#include "formats/gecko/gecko_rows.h"
-#include "formats/gecko/gecko_sources.h"
 #include "formats/gecko/markers/markers.h"
+#include "formats/gecko/tables/gecko_leaves.h"
+#include "formats/gecko/tables/gecko_rows.h"
+#include "formats/gecko/tables/gecko_sources.h"
 #include "formats/intern/intern.h"
 
 /* The states of a thread that markers show with GECKO_MARKERS_ALL. A set of states has the bits 1 << state. */

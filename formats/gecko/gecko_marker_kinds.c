@@ -171,6 +171,8 @@ static void emit_function(struct gecko *gecko, const char *key, uint32_t number)
 {
     if (number)
         emit_integer(&gecko->json, key, (int64_t)gecko_sources_function_name(gecko, number));
+    else
+        emit_string(gecko, key, TEXT(NO_PYTHON_FRAMES));
 }
 
 /* Writes a duration in ms, to the microsecond. */
@@ -228,7 +230,8 @@ static void emit_task(struct gecko *gecko, const struct marker *marker)
         emit_string(gecko, "by", task_name(gecko, waiter));
     else if (marker->other)
         emit_string(gecko, "by", task_in_frame(gecko, marker->other));
-    emit_function(gecko, "coroutine", marker->function);
+    if (marker->function)
+        emit_function(gecko, "coroutine", marker->function);
 }
 
 static void emit_own(struct gecko *gecko, const struct marker *marker)

@@ -167,21 +167,26 @@ static void begin_kind(struct gecko_marker_reader *reader, const struct gecko_ma
     kind->begin(reader);
 }
 
-static void set_thread(struct gecko_marker_reader *reader, uint32_t number)
+/* Sets the reader to the thread at an index of a line. The states of a thread end before the next thread of the line
+ * begins. */
+static void set_thread(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t at)
 {
-    const struct gecko_thread *thread = gecko_thread(reader->gecko, number);
+    const struct gecko_thread *thread = gecko_thread(reader->gecko, line->threads[at]);
     reader->thread = thread;
     reader->end = 0;
     if (thread->samples.count)
         reader->end = thread->samples.last.time + gecko_status_width_units(reader->gecko, thread->stands_ns);
+    const uint64_t next = at + 1 < line->count ? gecko_thread(reader->gecko, line->threads[at + 1])->first : UINT64_MAX;
+    if (reader->end > next)
+        reader->end = next;
 }
 
-static int64_t emit_made(struct gecko_marker_reader *reader, uint32_t thread, size_t column)
+static int64_t emit_made(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t at, size_t column)
 {
     int64_t count = 0;
     if (reader->gecko->style.markers != GECKO_MARKERS_ALL)
         return 0;
-    set_thread(reader, thread);
+    set_thread(reader, line, at);
     for (size_t i = 0; i < countof(kinds); i++) {
         struct row row = { .kind = kinds[i] };
         for (begin_kind(reader, kinds[i], columns[column].stacks); kinds[i]->next(reader, &row.made); count++) {
@@ -200,7 +205,7 @@ static int64_t emit_column(struct gecko_marker_reader *reader, const struct geck
     emit_open(&reader->gecko->json, columns[column].name, '[');
     for (size_t at = 0; at < line->count; at++) {
         count += emit_stored(reader->gecko, line->threads[at], column);
-        count += emit_made(reader, line->threads[at], column);
+        count += emit_made(reader, line, at, column);
     }
     emit_close(&reader->gecko->json, ']');
     return count;

@@ -99,7 +99,7 @@ struct thread {
     bool main; /* the process's main thread */
     uint64_t interpreter;
     uint64_t start_ns; /* when the recorder first saw it */
-    struct text name;  /* the kernel's name for it (comm) */
+    struct text name;  /* Python's name for it, or the kernel's (comm) */
     uint32_t task;     /* 0: a real thread. Otherwise the entry is a virtual thread that stands for this asyncio task,
                         * wherever the task runs or waits. Its tid and interpreter are those of the task's owner (0 when
                         * unknown): the thread whose event loop owns the task. Its name is the task's name. The task's

@@ -60,17 +60,19 @@ static uint64_t active_of(struct thread_names *names, uint64_t interpreter, uint
     return row->active = search(&names->reader, interpreter);
 }
 
-struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint64_t now_ns)
+struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint32_t native_id,
+                              uint64_t now_ns)
 {
-    static const struct text wanted[] = { { "_ident", 6 }, { "_name", 5 } };
+    static const struct text wanted[] = { { "_ident", 6 }, { "_native_id", 10 }, { "_name", 5 } };
     struct dict_reader *reader = &names->reader;
-    uint64_t values[countof(wanted)], number;
+    uint64_t values[countof(wanted)], number, native;
     struct text name = { 0 };
     const uint64_t active = ident ? active_of(names, interpreter, now_ns) : 0;
     const uint64_t thread = active ? dict_find_number(reader, active, ident) : 0;
     if (!thread || !dict_find_attributes(reader, thread, wanted, countof(wanted), values) ||
-        !dict_read_int(reader, values[0], &number) || number != ident)
+        !dict_read_int(reader, values[0], &number) || number != ident || !dict_read_int(reader, values[1], &native) ||
+        native != native_id)
         return name;
-    dict_read_string(reader, values[1], THREAD_NAMES_LIMIT, &name);
+    dict_read_string(reader, values[2], THREAD_NAMES_LIMIT, &name);
     return name;
 }

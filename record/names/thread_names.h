@@ -5,8 +5,9 @@
  *     interpreter ─ modules ─▶ dict ─ "threading" ─▶ module ─▶ dict ─ "_active" ─▶ dict ─ pthread_self() ─▶ Thread
  *     Thread ─ _name ─▶ str                          found once, then remembered ─┘
  *
- * A Thread is believed if its _ident is the pthread_self() that was searched for. The program runs meanwhile, so a
- * name may not be found at one moment and be found at the next. */
+ * A Thread is believed if its _ident is the pthread_self() that was searched for, and its _native_id is the kernel's
+ * number of the thread: a new thread often has the pthread_self() of a thread that has ended. The program runs
+ * meanwhile, so a name may not be found at one moment and be found at the next. */
 #ifndef PYREEL_RECORD_NAMES_THREAD_NAMES_H
 #define PYREEL_RECORD_NAMES_THREAD_NAMES_H
 
@@ -31,9 +32,11 @@ struct thread_names {
 /* `remote` and `layout` must live as long. */
 void thread_names_open(struct thread_names *names, struct remote *remote, const struct layout *layout);
 
-/* Finds the name of a thread. `interpreter` is the address of its interpreter, `ident` its pthread_self(), `now_ns` the
- * monotonic clock. The caller frees the text. An empty text: not known. */
-struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint64_t now_ns);
+/* Finds the name of a thread. `interpreter` is the address of its interpreter, `ident` its pthread_self(),
+ * `native_id` the process's own number for it, `now_ns` the monotonic clock. The caller frees the text. An empty text:
+ * not known. */
+struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint32_t native_id,
+                              uint64_t now_ns);
 
 /* Frees what is remembered. */
 void thread_names_close(struct thread_names *names);

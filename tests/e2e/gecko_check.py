@@ -69,7 +69,10 @@ def problems(profile, all_markers=False):
 
 
 def compare(profile, info):
-    """Where the sums of a profile of a whole recording are not those of pyreel-info, in sentences."""
+    """Where the sums of a profile of a whole recording are not those of pyreel-info, in sentences. Entries of tasks share
+    the line of their thread, and pyreel-info has no row for them: such a recording has no sums to compare."""
+    if info["samples"] != sum(thread["samples"] for thread in info["threads"]):
+        return []
     shown, known = thread_sums(profile), info_sums(info)
     unit = 2 * profile["meta"]["interval"] / 20  # times are rounded to a unit of at most that
     found = []
@@ -83,7 +86,43 @@ def compare(profile, info):
             values = shown[thread][key], known[thread][key]
             if None not in values and abs(values[0] - values[1]) > tolerance:
                 found.append(f"thread {thread} has {values[0]} of {key}, and {values[1]} in the recording")
+    return found + counter_differences(profile, info)
+
+
+def counter_differences(profile, info):
+    """Where what counters add up to is not what the recording has of each process. Times may be 2% off: a counter has a
+    point for several looks, the percentages of pyreel-info are rounded, and a thread's first look is a part of a tick."""
+    found, known = [], {str(process["pid"]): process for process in info.get("processes", [])}
+    for counter in profile["counters"]:
+        pid, name = counter["pid"], counter["name"]
+        threads = [thread for thread in info["threads"] if str(thread["pid"]) == pid]
+        shown, wanted, tolerance = counter_sum(counter), None, 0
+        if name == "CPU" and known.get(pid, {}).get("cpu_s") is not None:
+            wanted = known[pid]["cpu_s"] * 1000
+        elif name == "Resident memory" and known.get(pid):
+            wanted = known[pid]["most_resident_bytes"]
+        elif name in STATE_OF_COUNTER:
+            wanted = sum((thread[STATE_OF_COUNTER[name]] or 0) / 100 * thread["wall_s"] * 1000 for thread in threads)
+        if wanted is not None:
+            tolerance = 0 if name == "Resident memory" else 0.02 * wanted + (20 + len(threads)) * profile["meta"]["interval"]
+        if wanted is not None and abs(shown - wanted) > tolerance:
+            found.append(f"counter {name} of process {pid} is {shown}, and {wanted} in the recording")
     return found
+
+
+STATE_OF_COUNTER = {"GIL held": "gil_percent", "Waiting for GIL": "gil_wait_percent"}
+
+
+def counter_sum(counter):
+    """What a counter adds up to: milliseconds; thread-milliseconds of waiting; of memory the most bytes."""
+    samples = counter["samples"]
+    if counter["display"]["graphType"] == "line-rate":
+        return sum(samples["count"])
+    running = list(itertools.accumulate(samples["count"]))
+    if counter["name"] == "Resident memory":
+        return max(running)
+    steps = (until - since for since, until in zip(samples["time"], samples["time"][1:]))
+    return sum(value * step for value, step in zip(running[1:], steps))
 
 
 def thread_sums(profile):

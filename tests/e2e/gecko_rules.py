@@ -316,7 +316,7 @@ class Rules:
         for i, (source, resource) in enumerate(zip(functions["source"], functions["resource"])):
             if source is None:
                 self.expect(resource == -1, f"function {i} has no file, and the resource {resource}")
-            elif self.has_origins():
+            else:
                 self.expect(resource >= 0, f"function {i} has a file and no resource")
         self.expect(all(strings[name] for name in resources["name"]), "a resource has no name")
         self.expect(all(kind == LIBRARY for kind in resources["type"]), f"resources have the types {set(resources['type'])}")

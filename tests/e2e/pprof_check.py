@@ -373,16 +373,18 @@ def without_stack(profile):
 def threads_of(recordings):
     """{(pid, tid, interpreter): [samples, seconds of wall, seconds of CPU]} of what pyreel-info says; None: not known.
 
-    With --async all a recording has tasks in place of threads, whose times it does not say."""
+    With --async all a thread has no sample while it runs a task, and the samples of its tasks, running and waiting, stand
+    under its number. Their times are not said."""
     threads = {}
     for figures in recordings:
         for thread in figures["threads"]:
             key = thread["pid"], thread["tid"], thread["interpreter"]
             assert key not in threads, "recordings of one process"
             threads[key] = [thread["samples"], thread["wall_s"], thread["cpu_s"]]
-        for task in figures["tasks"] if not figures["threads"] else ():
+        of_tasks = figures["samples"] - sum(thread["samples"] for thread in figures["threads"])
+        for task in figures["tasks"] if of_tasks else ():
             row = threads.setdefault((task["pid"], task["tid"], 0), [0, None, None])
-            row[0] += task["samples"]
+            row[:] = row[0] + task["samples"], None, None
     return threads
 
 

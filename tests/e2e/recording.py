@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+import gecko_check
 import gecko_output
 from environment import CACHE, CONVERTERS, RECORD, as_root
 
@@ -215,7 +216,11 @@ def collapsed(path, *options):
 
 
 def gecko(path):
-    succeed(CONVERTERS["gecko"], path)
+    """The profile of a whole recording, which has the sums of the recording. Files of the standard library have the paths
+    that other outputs show."""
+    succeed(CONVERTERS["gecko"], "--full-paths", path)
+    found = gecko_check.compare(gecko_check.load(f"{path}.json.gz"), info(path))
+    assert found == [], found
     return f"{path}.json.gz"
 
 

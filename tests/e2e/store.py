@@ -155,6 +155,7 @@ class StoreHandler(http.server.BaseHTTPRequestHandler):
         store = self.store
         if store.answers.get("silent"):
             store.released.wait(60)
+            self.close_connection = True
             return
         if store.answers.get("closes"):
             self.connection.shutdown(socket.SHUT_RDWR)

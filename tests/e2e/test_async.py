@@ -2,6 +2,7 @@
 """asyncio tasks: who waits for whom, where each waits, what runs, and that no task is shown over another one's frames."""
 
 import collections
+import json
 import re
 
 import pytest
@@ -185,6 +186,61 @@ def test_asyncio_may_be_imported_long_after_the_start(tasks_python, program, tmp
     assert ended.code == 0, ended
     (counted,) = [counted for (thread, _), counted in seen(path).items() if thread == "late"]
     assert counted["<task late>", "late", "sleep"] >= 0.9 * sum(counted.values()), counted
+
+
+@pytest.fixture
+def lives(tasks_python, program, tmp_path):
+    """programs/async_lives.py, recorded with --async all: (path, what it says of itself)."""
+    path = tmp_path / "lives.pyreel"
+    prefix = environment.as_root() if tasks_python.root else ()
+    ended = run_record("--async", "all", "-o", path, "--", *tasks_python.command, program("async_lives"), prefix=prefix)
+    assert ended.code == 0, ended
+    return path, json.loads(ended.text.splitlines()[-1])
+
+
+def weighed(path, *options):
+    """{name of a task, or None for all threads: sum}"""
+    sums = collections.Counter()
+    for line in collapsed(path, *options).splitlines():
+        stack, _, number = line.rpartition(" ")
+        task = re.search(r";task ([^;]*)", stack)
+        sums[task and task[1]] += int(number)
+    return sums
+
+
+def test_a_task_has_the_cpu_time_that_it_used_and_no_time_counts_twice(lives):
+    path, said = lives
+    cpu = weighed(path, "--weight", "cpu")
+    for name, margin in (("busy", 0.25), ("often", 0.5)):  # on a busy machine, a short task sleeps before it is asked
+        assert cpu[name] == pytest.approx(1e6 * said[name], rel=margin), (name, cpu, said)
+    assert cpu["sleeper"] + cpu["waiter"] < 0.05e6  # as they begin
+    assert cpu[None] >= 0.7e6 * said["thread"], (cpu, said)  # of the executor, and of the loop itself
+    total = sum(cpu.values())
+    assert 0.9e6 * said["process"] <= total <= 1.1e6 * said["process"], (cpu, said)
+    gil = sum(weighed(path, "--weight", "gil").values())
+    assert gil <= 1.02e6 * whole(path)["duration_s"]  # one thread at a time
+
+
+def test_tasks_that_wait_are_not_on_a_processor(lives):
+    path, _ = lives
+    everything, running = weighed(path), weighed(path, "--no-idle")
+    assert everything["sleeper"] >= everything["busy"] > 100
+    assert running["sleeper"] + running["waiter"] <= 0.05 * everything["sleeper"]  # as they begin
+    assert running["busy"] > 0.3 * running.total()
+    assert weighed(path, "--mode", "gil")["often"] <= running["often"] < 0.8 * everything["often"]
+
+
+def test_it_is_said_who_awaits_a_task(lives):
+    awaited_by = {task["name"]: task["awaited_by"] for task in whole(lives[0])["tasks"]}
+    awaited_by = {name: awaited_by[name] for name in ("Task-1", "sleeper", "busy", "waiter", "often")}
+    assert awaited_by == {"Task-1": None, "sleeper": None, "busy": "waiter", "waiter": "Task-1", "often": "Task-1"}
+
+
+def test_threads_have_samples_while_they_run_no_task(lives):
+    told = whole(lives[0])
+    threads = {thread["name"]: thread for thread in told["threads"]}
+    assert {"MainThread", "asyncio_0"} <= set(threads)
+    assert 0 < threads["MainThread"]["samples"] < told["ticks"]
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.13"])

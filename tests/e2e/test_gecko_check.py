@@ -31,7 +31,7 @@ class Profile(dict):
     def __init__(self):
         super().__init__(libs=[], pages=[], threads=[self.thread(0), self.thread(1)])
         self["shared"] = self.shared()
-        self["counters"] = [self.counter("GIL held", "line-rate"), self.counter("Memory", "line-accumulated")]
+        self["counters"] = [self.counter("GIL held", "line-rate"), self.counter("Resident memory", "line-accumulated")]
         self["profilerOverhead"] = [{
             "pid": "42", "mainThreadIndex": 0, "statistics": dict.fromkeys(gecko_rules.STATISTICS, 1),
             "samples": {**{column: [5, 5] for column in gecko_rules.OVERHEADS}, "time": [0, 10], "length": 2},
@@ -382,18 +382,27 @@ def test_what_is_no_profile_is_no_profile(tmp_path, data):
 
 # ---- sums ----
 
-INFO = {"threads": [{"pid": 42, "tid": tid, "samples": SAMPLES, "cpu_s": 0.020004} for tid in (42, 43)]}
+INFO = {"threads": [{"pid": 42, "tid": tid, "samples": SAMPLES, "cpu_s": 0.020004, "wall_s": 0.06, "gil_percent": 10.8}
+                    for tid in (42, 43)],
+        "samples": 2 * SAMPLES, "processes": [{"pid": 42, "cpu_s": 0.04, "most_resident_bytes": 10}]}
 
 DIFFERENCES = {  # what is wrong with the sums: (how the recording differs, the problem)
-    "a sample too many": (lambda info: info["threads"][1].update(samples=7), "thread ('42', '43') has 6 of samples, and 7"),
+    "a sample too many": (lambda info: info["threads"][1].update(samples=7) or info.update(samples=13), "thread ('42', '43') has 6 of samples, and 7"),
     "CPU time of a thread": (lambda info: info["threads"][0].update(cpu_s=0.03), "thread ('42', '42') has 20"),
-    "a thread that is not there": (lambda info: info["threads"].append({"pid": 42, "tid": 44, "samples": 1, "cpu_s": None}),
+    "a thread that is not there": (lambda info: info["threads"].append({**info["threads"][0], "tid": 44, "samples": 1, "cpu_s": None})
+                                   or info.update(samples=13),
                                    "all threads have 12 of samples, and 13"),
+    "time with the lock": (lambda info: info["threads"][0].update(wall_s=10), "counter GIL held of process 42 is 13"),
+    "memory": (lambda info: info["processes"][0].update(most_resident_bytes=11), "counter Resident memory of process 42 is 10, and 11"),
 }
 
 
 def test_the_sums_of_the_recording():
     assert gecko_check.compare(Profile(), INFO) == []
+
+
+def test_entries_of_tasks_have_no_sums():
+    assert gecko_check.compare(Profile(), {**INFO, "samples": 100}) == []
 
 
 @pytest.mark.parametrize("different", DIFFERENCES)

@@ -148,7 +148,8 @@ def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, 
     attach(pid, tmp_path / "a.pyreel", prefix=need_root())
     figures = whole(tmp_path / "a.pyreel")
     assert [process["pid"] for process in figures["processes"]] == [pid]
-    names = {int(tid): open(f"/proc/{pid}/task/{tid}/comm").read().strip() for tid in os.listdir(f"/proc/{pid}/task")}
+    names = {int(tid): "Thread-1 (idle)" for tid in os.listdir(f"/proc/{pid}/task")}
+    names[pid] = open(f"/proc/{pid}/comm").read().strip()
     assert {thread["tid"]: thread["kernel_name"] for thread in figures["threads"]} == names
     threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
     assert set(threads) == {(stacks.MAIN if tid == pid else name, tid) for tid, name in names.items()}

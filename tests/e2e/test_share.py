@@ -3,7 +3,9 @@
 
 import gzip
 import json
+import os
 import pathlib
+import pty
 import random
 import re
 import socket
@@ -26,8 +28,7 @@ OF_NETWORK = re.compile(r"(http|https|all|no)_proxy|CURL_CA_BUNDLE|SSL_CERT_(FIL
 
 
 def can_upload():
-    program = subprocess.run(["ldd", CONVERTERS["gecko"]], capture_output=True, text=True).stdout
-    return "libcurl" in program
+    return b"built without libcurl" not in recording.run(CONVERTERS["gecko"], "--delete", "x").errors
 
 
 @pytest.fixture(autouse=True)
@@ -131,12 +132,13 @@ def test_what_is_shown_is_said_before_anything_is_sent(gecko, open_store, state)
     ended = gecko("--upload", "--server", store.url, RECORDING)
     lines = ended.messages.splitlines()
     assert lines[0] == f"pyreel-gecko: uploading to {store.url}; everybody who has the link will see"
-    said = dict(re.fullmatch(r" {4}(\d+ [a-z' ]+[a-z])  +(.*)", line).groups() for line in lines[1:5])
+    said = dict(re.fullmatch(r" {4}(\d+ [a-z' ]+[a-z])  +(.*)", line).groups() for line in lines[1:6])
     assert said["1 host"] == "box"
     assert said["2 command lines"] == "such as /usr/bin/python3.11 /srv/app/doing.py two"
     assert said["2 file names"] == "such as /srv/app/doing.py"
+    assert said["1 executable"] == "/usr/bin/python3.11"
     assert "2 thread names" in said
-    assert "--sanitize" in lines[5]
+    assert "--sanitize" in lines[6]
     assert "(answer 503)" in lines[-1]
     quiet = gecko("--upload", "--quiet", "--server", store.url, RECORDING)
     assert len(quiet.messages.splitlines()) == 1, quiet
@@ -252,6 +254,7 @@ def test_the_link_of_somebody_else(gecko, link, words):
     assert ended.code == 1 and words in ended.messages, ended
 
 
+@pytest.mark.sanitized("files of the state folder")
 def test_damaged_receipts_are_no_receipts(gecko, open_store, state):
     store = open_store()
     link = gecko("--upload", "--server", store.url, RECORDING).text.strip()
@@ -310,6 +313,7 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
 
 
+@pytest.mark.sanitized("what a server answers to an upload")
 @pytest.mark.parametrize("answers, words", [
     ({"text": "not a token"}, "is not the token"),
     ({"text": ""}, "is not the token"),
@@ -320,7 +324,7 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     ({"text": "\x1b[31m" + "x" * 100}, "is not the token"),
     ({"text": "x" * 100_000}, "the answer is too large"),
     ({"closes": True}, "without an answer"),
-    ({"resets": True}, "cut the connection"),
+    ({"resets": True}, "the connection"),
     ({"silent": True}, "nothing has moved for 1 s"),
     ({"hangs": True}, "nothing has moved for 1 s"),
 ])
@@ -352,7 +356,25 @@ def test_an_upload_that_is_killed_has_no_end(open_store, state, large):
     assert store.arrived.wait(PATIENCE)
     process.kill()
     process.communicate()
-    assert uploads(state) == []
+    store.released.set()
+    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
+    assert uploads(state) == [] and store.profiles == {}
+
+
+def test_progress_on_a_terminal(open_store, state):
+    store = open_store(silent=True)
+    terminal, other = pty.openpty()
+    command = [CONVERTERS["gecko"], "--upload", "--server", store.url, str(RECORDING)]
+    process = subprocess.Popen(command, env=surroundings(state), stdout=subprocess.PIPE, stderr=other, stdin=other)
+    os.close(other)
+    said = recording.read_terminal(terminal, until=b"waiting for the answer")
+    assert b"pyreel-gecko: 0.0 MB sent, waiting for the answer" in said
+    store.released.set()
+    said = recording.read_terminal(terminal)
+    os.close(terminal)
+    assert process.wait(PATIENCE) == 1 and process.stdout.read() == b""
+    process.stdout.close()
+    assert b"\r\x1b[K" in said and b"without an answer" in said
 
 
 def test_a_damaged_recording(gecko, open_store, state):
@@ -487,7 +509,8 @@ def test_sanitize(gecko, open_store, private, tmp_path):
     names = [profile["shared"]["stringArray"][name] for name in profile["shared"]["sources"]["filename"]]
     assert {"site-packages/pack/mod.py", "gen.py", "page.html", "up.py", "root.py"} <= set(names), names
     assert "tools/make.py" in names and "main.py" in names
-    assert any(re.fullmatch(r"lib/python3\.\d+t?/json/decoder\.py", name) for name in names), names
+    library = r"(lib/python3\.\d+t?/|git:github\.com/python/cpython:Lib/)json/decoder\.py(:v.*)?"
+    assert any(re.fullmatch(library, name) for name in names), names
     assert profile["meta"]["arguments"] == "main.py"
     assert profile["threads"][0]["processName"] == "main.py"
     assert len(profile["threads"]) == len(json.loads(whole.read_text())["threads"])
@@ -498,6 +521,36 @@ def test_sanitize(gecko, open_store, private, tmp_path):
     said = ended.messages.replace(store.url, "")
     assert "host" not in said and "--sanitize" not in said and MARK not in said, ended
     assert store.profile(LINK.fullmatch(ended.text)[1]) == profile
+
+
+def test_sanitize_leaves_out_texts_of_files(gecko, private, tmp_path):
+    contents = []
+    for options in (("--embed-sources",), ("--embed-sources", "--sanitize")):
+        path = tmp_path / f"{len(options)}.json"
+        assert gecko(*options, "-o", path, private).code == 0
+        contents.append([text for text in json.loads(path.read_text())["shared"]["sources"]["content"] if text])
+    assert any("def main(until)" in text for text in contents[0])
+    assert contents[1] == []
+    repository = f"github.com/me/app@v1={private.parent / 'app'}"
+    assert gecko("--sanitize", "--source-repo", repository, "-o", path, private).code == 0
+    assert MARK not in path.read_text()
+    assert "git:github.com/me/app:tools/make.py:v1" in json.loads(path.read_text())["shared"]["stringArray"]
+
+
+def test_sanitize_several(gecko, private, large, tmp_path):
+    copy, path = tmp_path / f"{MARK}.pyreel", tmp_path / "clean.json"
+    copy.write_bytes(large.read_bytes())
+    assert gecko("--sanitize", "-o", path, private, copy).code == 0
+    text = path.read_text()
+    assert MARK not in text and not [one for one in strings_of(json.loads(text)) if one.startswith("/")]
+    assert "recording 1" in text and "recording 2" in text
+
+
+def test_texts_of_files_are_said(gecko, open_store, private, tmp_path):
+    store, path = open_store(), tmp_path / "profile.json.gz"
+    for options, words in (((), r"up to \d+ texts of files +such as /"), (("-o", path), r" \d+ texts of files +such as /")):
+        ended = gecko("--upload", "--embed-sources", *options, "--server", store.url, private)
+        assert ended.code == 0 and re.search(words, ended.messages), ended
 
 
 def test_sanitized_origins_are_the_same(gecko, private, tmp_path):

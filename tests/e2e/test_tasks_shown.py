@@ -202,14 +202,18 @@ def checked(path, folder, *options):
 def test_gecko_marks_which_task_ran(running, tmp_path):
     out, profile = checked(running, tmp_path)
     main = profile["threads"][0]
-    assert gecko_check.marker_times(profile, main) == {"Task": [2, 80]}
+    # Each task is a marker. A task that the program gave no name has that of its coroutine.
+    assert gecko_check.marker_times(profile, main) == {"fetch": [1, 40], "parse": [1, 40]}
     assert gecko_check.stacks(profile, main) == MARKED
-    shown = [(profile["shared"]["stringArray"][data["task"]], data["number"]) for data in main["markers"]["data"]]
-    assert shown == [("fetch 1", 1), ("Task-3", 3)]
+    shown = [(profile["shared"]["stringArray"][data["label"]], data["run"], data["steps"]) for data in main["markers"]["data"]]
+    assert shown == [("fetch 1", 40, 1), ("Task-3", 40, 1)]
+    every = checked(running, tmp_path, "--markers=all")[1]
+    assert gecko_check.marker_times(every, every["threads"][0])["Runs task"] == [2, 80]
+    out, profile = checked(running, tmp_path)
     assert gecko_check.summary(profile)["extra"]["Asyncio tasks"] == 3
     with opened(out) as viewer:
         told = viewer.say("thread", "markers", "--thread", handle(viewer, "app.py"))
-        assert re.search(r"\bTask\b.*\b2\b", told), told
+        assert re.search(r"\bfetch\b.*\b1\b", told), told
         answer = viewer.ask("thread", "samples-top-down", "--include-idle", "--max-lines", "1000000",
                             "--thread", handle(viewer, "app.py"))
         assert tree_stacks(answer["regularCallTree"]) == MARKED
@@ -227,7 +231,7 @@ def test_gecko_shows_entries_as_threads(entries, tmp_path):
 
 
 def test_gecko_shows_instructions(running, tmp_path):
-    out, profile = checked(running, tmp_path, "--opcodes=frames")
+    out, profile = checked(running, tmp_path, "--opcodes=frames", "--markers=all")
     main, worker = profile["threads"]
     by_leaf = {}
     for thread in (main, worker):
@@ -235,7 +239,7 @@ def test_gecko_shows_instructions(running, tmp_path):
             by_leaf[stack[-1]] = by_leaf.get(stack[-1], 0) + count
     assert by_leaf == {f"[{name}]": samples for name, (_, samples) in LEAVES.items()}
     # Of Task-3 no two samples in a row found the same instruction.
-    assert gecko_check.marker_times(profile, main) == {"Task": [2, 80], "Opcode": [2, 60]}
+    assert gecko_check.marker_times(profile, main) == {"fetch": [1, 40], "parse": [1, 40], "Runs task": [2, 80], "Opcode": [2, 60]}
     assert gecko_check.marker_times(profile, worker) == {"Opcode": [1, 100]}
     (bases,) = [c["subcategories"] for c in profile["meta"]["categories"] if c["name"] == "Instructions"]
     assert sorted(bases) == sorted(["Other", *{base for base, _ in LEAVES.values()}])

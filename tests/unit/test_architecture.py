@@ -27,9 +27,10 @@ ROOMS = {
     "formats/frames": MODEL,
     "formats/sources": MODEL,
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/gecko": ("formats/gecko/columns", "formats/gecko/markers", "formats/sources", "formats/frames", *MODEL),
+    "formats/gecko": ("formats/gecko/columns", "formats/gecko/markers", "formats/gecko/tables", "formats/sources", "formats/frames", *MODEL),
     "formats/gecko/columns": ("formats/base",),
     "formats/gecko/markers": MODEL,
+    "formats/gecko/tables": ("formats/gecko", "formats/sources", *MODEL),
     "formats/pprof": MODEL,
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -41,13 +42,12 @@ ROOMS = {
     "record/asyncio": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record": ("record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
-    "convert/filters": MODEL,
+    "convert/filters": ("formats/sources", *MODEL),
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
-                "formats/sources",
-                "formats/stream", "formats/tachyon", *MODEL),
+                "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room

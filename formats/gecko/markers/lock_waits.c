@@ -37,32 +37,32 @@ void lock_waits_close(struct lock_wait *wait, uint32_t thread, uint64_t ns, stru
     *wait = (struct lock_wait){ 0 };
 }
 
-static void add_waiter(struct lock_tick *tick, uint32_t thread)
+void lock_waits_add_waiter(struct lock_tick *tick, uint32_t thread)
 {
     tick->waiters = alloc_grow(tick->waiters, &tick->waiters_room, tick->waiters_count + 1, sizeof(*tick->waiters));
     tick->waiters[tick->waiters_count++] = thread;
 }
 
-static void add_holder(struct lock_tick *tick, uint32_t thread, uint32_t function)
+void lock_waits_add_holder(struct lock_tick *tick, uint32_t thread, uint32_t stack)
 {
     tick->held = alloc_grow(tick->held, &tick->held_room, tick->held_count + 1, sizeof(*tick->held));
-    tick->held[tick->held_count++] = (struct lock_held){ thread, function };
+    tick->held[tick->held_count++] = (struct lock_held){ thread, stack };
 }
 
 void lock_waits_take(struct lock_tick *tick, struct lock_wait *wait, const struct look *look,
-                     const struct tables *tables, struct marker_store *store, uint64_t least_ns)
+                     struct marker_store *store, uint64_t least_ns)
 {
     const uint32_t status = look->sample->status;
     const bool waits = attribute_is(status, ATTRIBUTE_GIL_WAIT);
     if (attribute_is(status, ATTRIBUTE_GIL))
-        add_holder(tick, look->thread, look_leaf(tables, look->sample->stack));
+        lock_waits_add_holder(tick, look->thread, look->sample->stack);
     if (!waits || !look->after)
         lock_waits_close(wait, look->thread, look->since_ns, store, least_ns);
     if (!waits)
         return;
     if (!wait->open)
         *wait = (struct lock_wait){ .open = true, .start_ns = look->ns, .stack = look->sample->stack };
-    add_waiter(tick, look->thread);
+    lock_waits_add_waiter(tick, look->thread);
 }
 
 /* The holder in the waiter's interpreter. An interpreter without a lock of its own shares that of another interpreter
@@ -90,7 +90,7 @@ static void note_function(struct lock_holder *holder, uint32_t function)
     holder->lead += holder->function == function ? 1 : -1u;
 }
 
-void lock_waits_note(struct lock_wait *wait, const struct lock_held *held)
+void lock_waits_note(struct lock_wait *wait, const struct lock_held *held, const struct tables *tables)
 {
     for (size_t i = 0; i < LOCK_HOLDERS && wait->open; i++) {
         struct lock_holder *holder = &wait->holders[i];
@@ -98,7 +98,7 @@ void lock_waits_note(struct lock_wait *wait, const struct lock_held *held)
             continue;
         holder->thread = held->thread;
         holder->looks++;
-        note_function(holder, held->function);
+        note_function(holder, look_leaf(tables, held->stack));
         return;
     }
 }

@@ -26,9 +26,9 @@ struct lock_wait {
     struct lock_holder holders[LOCK_HOLDERS];
 };
 
-/* A thread that held a lock at a tick, and the function at its leaf. */
+/* A thread that held a lock at a tick, and its stack. */
 struct lock_held {
-    uint32_t thread, function;
+    uint32_t thread, stack;
 };
 
 /* The waiters and holders of the open tick. `= {0}` is empty. */
@@ -39,9 +39,13 @@ struct lock_tick {
     size_t held_count, held_room;
 };
 
+/* Notes in the open tick that a thread waits, or that it holds the lock. */
+void lock_waits_add_waiter(struct lock_tick *tick, uint32_t thread);
+void lock_waits_add_holder(struct lock_tick *tick, uint32_t thread, uint32_t stack);
+
 /* Takes a look at a thread. Waits shorter than `least_ns` are left out. */
 void lock_waits_take(struct lock_tick *tick, struct lock_wait *wait, const struct look *look,
-                     const struct tables *tables, struct marker_store *store, uint64_t least_ns);
+                     struct marker_store *store, uint64_t least_ns);
 
 /* Ends the wait of a thread at a time. */
 void lock_waits_close(struct lock_wait *wait, uint32_t thread, uint64_t ns, struct marker_store *store,
@@ -51,7 +55,7 @@ void lock_waits_close(struct lock_wait *wait, uint32_t thread, uint64_t ns, stru
 const struct lock_held *lock_waits_holder(const struct lock_tick *tick, const struct tables *tables, uint32_t waiter);
 
 /* Notes that a thread held the lock during a look at the waiter. */
-void lock_waits_note(struct lock_wait *wait, const struct lock_held *held);
+void lock_waits_note(struct lock_wait *wait, const struct lock_held *held, const struct tables *tables);
 
 /* Frees the lists of a tick. */
 void lock_waits_free(struct lock_tick *tick);

@@ -2,6 +2,7 @@
 #include "formats/gecko/markers/markers.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/attribute.h"
 
 #include <stdlib.h>
 
@@ -58,22 +59,62 @@ static bool is_known(const struct tables *tables, uint32_t thread)
     return thread && thread < tables->threads_count && tables->threads[thread].thread.number;
 }
 
+/* Whether the look says nothing that the look before did not say. Most looks are so. */
+static bool is_calm(const struct markers *markers, const struct marker_thread *thread, const struct sample *sample)
+{
+    return thread->calm && sample->stack == thread->stack && sample->status == thread->status && !sample->task &&
+           markers->tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
+}
+
+static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
+{
+    if (thread->wait.open)
+        lock_waits_add_waiter(&markers->lock, number);
+    if (attribute_is(thread->status, ATTRIBUTE_GIL))
+        lock_waits_add_holder(&markers->lock, number, thread->stack);
+}
+
+static void end_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample)
+{
+    thread->last_ns = sample->time_ns;
+    thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
+    thread->tick = markers->tick;
+}
+
+/* Takes a look for the gaps of its process, once for each tick. */
+static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number)
+{
+    const uint32_t process = markers->tables->threads[number].thread.process;
+    const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
+    if (sample->time_ns == markers->gaps_ns && process == markers->gaps_process)
+        return;
+    gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
+    markers->gaps_ns = sample->time_ns;
+    markers->gaps_process = process;
+}
+
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
 {
     if (!is_known(markers->tables, number))
         return;
     struct marker_thread *thread = thread_of(markers, number);
+    take_gaps(markers, sample, number);
+    if (is_calm(markers, thread, sample)) {
+        take_calm(markers, thread, number);
+        end_look(markers, thread, sample);
+        return;
+    }
     const struct look look = look_of(markers, sample, number, thread);
-    lock_waits_take(&markers->lock, &thread->wait, &look, markers->tables, &markers->store, markers->least_wait_ns);
+    lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
     const bool goes_on = look.after && thread->task == sample->task;
     task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
-    gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
-    thread->last_ns = sample->time_ns;
-    thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
-    thread->tick = markers->tick;
+    end_look(markers, thread, sample);
+    thread->stack = sample->stack;
+    thread->status = sample->status;
     thread->task = sample->task;
+    thread->calm = look.fact->loop == LOOP_NONE && !sample->task && !look.fact->gc && !thread->step.before;
 }
 
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -105,7 +146,7 @@ static void end_tick(struct markers *markers)
         const uint32_t waiter = markers->lock.waiters[i];
         const struct lock_held *held = lock_waits_holder(&markers->lock, markers->tables, waiter);
         if (held && markers->threads[waiter])
-            lock_waits_note(&markers->threads[waiter]->wait, held);
+            lock_waits_note(&markers->threads[waiter]->wait, held, markers->tables);
     }
     markers->lock.waiters_count = markers->lock.held_count = 0;
     for (size_t i = 0; i < markers->ended_count; i++)

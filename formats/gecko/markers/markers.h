@@ -27,7 +27,9 @@
 struct marker_thread {
     uint64_t last_ns, width_ns; /* the latest look and how long it stands for; width_ns 0: no look yet */
     uint64_t tick;              /* the tick of that look */
+    uint32_t stack, status;     /* of that look */
     uint32_t task;              /* the task that the thread ran then; 0: none */
+    bool calm;                  /* an equal look would say nothing new, but of the lock */
     struct lock_wait wait;
     struct spans spans;
     struct loop_step step;
@@ -49,6 +51,8 @@ struct markers {
     struct loop_counts loops;
     struct task_lives tasks;
     struct gaps gaps;
+    uint64_t gaps_ns; /* the time and the process of the latest look that `gaps` took */
+    uint32_t gaps_process;
     struct marker_thread **threads; /* by number; NULL: no look, or the thread has ended */
     size_t threads_room;
     struct marker_end *ended; /* threads that ended since the last tick. Samples of the open tick may follow */

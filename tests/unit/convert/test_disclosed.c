@@ -34,14 +34,27 @@ static void each_kind_has_a_number_and_an_example(void **state)
     (void)state;
     struct journal journal = { 0 };
     journal_tell(&journal, story, countof(story));
-    char *text = printed(&journal.tables, (struct disclosed_sources){ 2, TEXT("/srv/app.py") });
+    char *text = printed(&journal.tables, (struct disclosed_sources){ 2, false, TEXT("/srv/app.py") });
     assert_string_equal(text, "    1 host                   build?[7m\n"
                               "    3 command lines          such as python3 app.py\n"
+                              "    2 executables            such as /usr/bin/python3.15\n"
                               "    2 file names             such as /srv/app.py\n"
                               "    2 thread names           such as worker-1\n"
                               "    1 task name              fetch\n"
-                              "    2 source files' text     such as /srv/app.py\n");
+                              "    2 texts of files         such as /srv/app.py\n");
     free(text);
+    journal_free(&journal);
+}
+
+static void texts_are_of_files_that_are_no_library(void **state)
+{
+    (void)state;
+    struct journal journal = { 0 };
+    journal_tell(&journal, story, countof(story));
+    const struct disclosed_sources sources = disclosed_texts_of(&journal.tables);
+    assert_int_equal(sources.count, 1);
+    assert_true(sources.at_most);
+    assert_text(sources.example, "/srv/app.py");
     journal_free(&journal);
 }
 
@@ -58,6 +71,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_has_a_number_and_an_example),
+        cmocka_unit_test(texts_are_of_files_that_are_no_library),
         cmocka_unit_test(what_is_absent_has_no_line),
     };
     return run_all(tests);

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+static const struct source_folders repositories = { .rows = { { T("/srv/repo"), T("github.com/me/app"), T("v1") } },
+                                                    .count = 1 };
+
 static void assert_is(struct text text, const char *wanted)
 {
     if (text.size != strlen(wanted) || (text.size && memcmp(text.bytes, wanted, text.size) != 0))
@@ -27,6 +30,7 @@ static const struct {
     { "/usr/lib/python3/dist-packages/six.py", "dist-packages/six.py" },
     { "/home/ann/.pyenv/versions/3.12.1/lib/python3.12/json/decoder.py", "lib/python3.12/json/decoder.py" },
     { "/opt/py/lib64/python3.15t/os.py", "lib64/python3.15t/os.py" },
+    { "/srv/repo/tools/x.py", "git:github.com/me/app:tools/x.py:v1" },
     { "app.py", "app.py" },
     { "tools/make.py", "tools/make.py" },
     { "../../ann/x.py", "x.py" },
@@ -79,7 +83,7 @@ static void files_lose_their_folders(void **state)
     (void)state;
     struct journal journal = { 0 };
     tell_story(&journal);
-    sanitize_tables(&journal.tables);
+    sanitize_tables(&journal.tables, &repositories);
     for (uint32_t i = 0; i < countof(files); i++)
         assert_is(tables_string(&journal.tables, 4 + i), files[i].wanted);
     assert_is(tables_string(&journal.tables, 1), "<module>");
@@ -92,14 +96,14 @@ static void people_and_machines_are_gone(void **state)
     (void)state;
     struct journal journal = { 0 };
     tell_story(&journal);
-    sanitize_tables(&journal.tables);
+    sanitize_tables(&journal.tables, &repositories);
     const struct tables *tables = &journal.tables;
     assert_is(tables->recording.host, "");
     assert_is(tables->recording.kernel, "");
     assert_is(tables->recording.command, "");
     assert_is(tables->recording.machine, "x86_64");
     assert_is(tables->processes[1].process.folder, "");
-    assert_is(tables->processes[1].process.executable, "");
+    assert_is(tables->processes[1].process.executable, "python3.15");
     assert_is(tables->processes[1].process.command, "app.py");
     assert_is(tables->threads[1].thread.name, "python3");
     assert_is(tables->threads[2].thread.name, "worker");
@@ -125,7 +129,7 @@ static void a_command_line_becomes_a_title(void **state)
         process.process.command = text_of(cases[i].command);
         tell(&journal, (struct event){ EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS } });
         tell(&journal, process);
-        sanitize_tables(&journal.tables);
+        sanitize_tables(&journal.tables, &repositories);
         assert_is(journal.tables.processes[1].process.command, cases[i].wanted);
         journal_free(&journal);
     }
@@ -148,7 +152,7 @@ static void recordings_get_numbers(void **state)
         struct event event = story[i];
         assert_true(tables_take(&tables, &event, NULL));
     }
-    sanitize_tables(&tables);
+    sanitize_tables(&tables, &repositories);
     assert_is(tables.processes[1].recording, "recording 1");
     assert_is(tables.processes[2].recording, "recording 2");
     assert_is(tables.processes[3].recording, "recording 1");

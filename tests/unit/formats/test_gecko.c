@@ -330,7 +330,7 @@ static void waiting_is_a_leaf(void **state)
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
     assert_thread(profile, 0,
-                  "4242 4242, 0: <module> a:3 f:8, 10: <module> a:3 f:8 [idle]:0, 20: <module> a:3 [waiting for GIL]:0, "
+                  "4242 4242, 0: <module> a:3 f:8, 10: <module> a:3 f:8, 20: <module> a:3 [waiting for GIL]:0, "
                   "50: <module> a:3 [waiting for GIL]:0, 60: <module> a:3 f:8, 80: <module> a:3 f:8, "
                   "90: <no Python frames>:0 [idle]:0");
     assert_thread(profile, 2, "4242 4244, 10: <module> a:3, 50: <module> a:3");

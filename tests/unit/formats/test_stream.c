@@ -586,6 +586,80 @@ static void what_a_thread_runs_comes_back(void **state)
     check_comes_back(running, countof(running));
 }
 
+/* Who awaits whom, and the status and the CPU time of tasks: exact in each tick, because the time that one task has too
+ * much is missing in another. */
+#define WAITS (STATUS_RECORDED | STATUS_TASK_WAITS)
+#define RUNS  (STATUS_RECORDED | STATUS_CPU | STATUS_GIL)
+#define ENTRY_SAMPLE(ns, entry, number, depth, said, used, ...)                                                        \
+    {                                                                                                                  \
+        EVENT_SAMPLE, .sample = {                                                                                      \
+            .thread = entry,                                                                                           \
+            .keep = depth,                                                                                             \
+            .pushed = countof(((const uint32_t[]){ __VA_ARGS__ })),                                                    \
+            .frames = (const uint32_t[]){ __VA_ARGS__ },                                                               \
+            .time_ns = ns,                                                                                             \
+            .status = said,                                                                                            \
+            .cpu_ns = used,                                                                                            \
+            .task = number                                                                                             \
+        }                                                                                                              \
+    }
+static const struct event awaiting[] = {
+    TASKS_BEGINNING,
+    TASK(1, 1, "Task-1"),
+    TASK(2, 1, "Task-2"),
+    TASK_WAITER(0, 2, 1, 1),
+    TASK_ENTRY(3, 1, 4313, 1, "Task-1"),
+    TASK_ENTRY(4, 1, 4313, 2, "Task-2"),
+    ENTRY_SAMPLE(MS, 3, 1, 0, WAITS, 0, 1),
+    ENTRY_SAMPLE(MS, 4, 2, 0, RUNS, 4 * MS / 5, 2),
+    TICK(MS),
+    ENTRY_SAMPLE(2 * MS, 3, 1, 0, WAITS, 0, 1),
+    ENTRY_SAMPLE(2 * MS, 4, 2, 0, RUNS, MS / 50, 2),
+    TICK(2 * MS),
+    TASK_WAITER(2 * MS, 2, 0, 0),
+    { EVENT_THREAD_END, .change = { 4, 2 * MS, { 0 } } },
+    ENTRY_SAMPLE(3 * MS, 3, 1, 0, RUNS, MS / 10, 1),
+    TICK(3 * MS),
+    { EVENT_END, .end = { END_TARGET, 3 * MS, 3, 5, 0, 0, 0 } },
+};
+
+static void tasks_that_await_each_other_come_back(void **state)
+{
+    (void)state;
+    check_comes_back(awaiting, countof(awaiting));
+}
+
+/* Less than a unit of CPU time, which is 0.02 ms, goes to the next task: a thousand short tasks lose nothing. */
+static void cpu_time_of_short_tasks_adds_up(void **state)
+{
+    (void)state;
+    enum { TASKS = 1000, USED = MS / 75 };
+    static const uint32_t frame = 1;
+    const struct event beginning[] = { TASKS_BEGINNING, TASK(1, 1, "Task-1") };
+    static struct event story[4 * TASKS + countof(beginning) + 1];
+    memcpy(story, beginning, sizeof(beginning));
+    for (uint32_t i = 0; i < TASKS; i++) {
+        const uint64_t now = (i + 1) * (uint64_t)MS;
+        const struct event life[] = { TASK_ENTRY(3 + i, 1, 4313, 1, "Task-1"),
+                                      ENTRY_SAMPLE(now, 3 + i, 1, 0, RUNS, USED, 1),
+                                      TICK(now),
+                                      { EVENT_THREAD_END, .change = { 3 + i, now, { 0 } } } };
+        memcpy(story + countof(beginning) + 4 * (size_t)i, life, sizeof(life));
+        story[countof(beginning) + 4 * (size_t)i + 1].sample.frames = &frame;
+    }
+    story[countof(story) - 1] = (struct event){ EVENT_END, .end = { END_TARGET, TASKS * (uint64_t)MS, 0, 0, 0, 0, 0 } };
+    struct bytes stream = stream_of(story, countof(story), CODEC_PLAIN);
+    struct playback playback = { 0 };
+    uint64_t cpu_ns = 0;
+    playback_read(&playback, stream.at, stream.size);
+    assert_int_equal(playback.journal.tables.threads_count, 3 + TASKS);
+    for (uint32_t i = 0; i < TASKS; i++)
+        cpu_ns += playback.journal.tables.threads[3 + i].cpu_ns;
+    assert_in_range(cpu_ns, (uint64_t)TASKS * USED - MS / 50, (uint64_t)TASKS * USED);
+    playback_free(&playback);
+    bytes_free(&stream);
+}
+
 static void entries_of_tasks_come_back(void **state)
 {
     (void)state;
@@ -783,6 +857,8 @@ int main(void)
         cmocka_unit_test(a_measure_costs_few_bytes),
         cmocka_unit_test(what_a_thread_runs_comes_back),
         cmocka_unit_test(entries_of_tasks_come_back),
+        cmocka_unit_test(tasks_that_await_each_other_come_back),
+        cmocka_unit_test(cpu_time_of_short_tasks_adds_up),
         cmocka_unit_test(a_task_that_stays_costs_little),
         cmocka_unit_test(a_status_comes_back),
         cmocka_unit_test(cpu_time_is_nearly_right),

@@ -103,6 +103,7 @@ static const struct {
     { MEASURE(9, 0, 0, 0, 0), "a measure of process 0 refers to something that is not defined" },
     { TASK(2, 1, "early"), "task 2 is defined out of order (expected 1)" },
     { TASK(1, 2, "t"), "task 1 refers to something that is not defined" },
+    { TASK_WAITER(9, 1, 0, 0), "who waits for task 1 refers to something that is not defined" },
     { TASK_ENTRY(3, 1, 9, 1, "t"), "thread 3 refers to something that is not defined" },
     { TASK_SAMPLE(9, 1, 1, 0, 1), "the task of a sample of thread 1 refers to something that is not defined" },
     { COUNTER("Reads", 1), "a counter has an invalid name" },

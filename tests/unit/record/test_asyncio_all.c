@@ -27,6 +27,13 @@ static const struct member *owner_of(struct fake_asyncio *a, uint64_t task)
     return known->owner ? &a->thread_list.members[known->owner - 1] : NULL;
 }
 
+/* The task that the main thread runs, after a tick; 0: none. */
+static uint64_t task_of_thread(struct fake_asyncio *a)
+{
+    const struct thread_task *runs = asyncio_thread(&a->asyncio, 0);
+    return runs && runs->task ? a->asyncio.tasks.rows[runs->task - 1].address : 0;
+}
+
 /* ---- lists ---- */
 
 static void list_a_thread(struct fake_asyncio *a)
@@ -193,15 +200,18 @@ static void run_one(struct fake_asyncio *a)
     const uint64_t runs = fake_task(a, "A", outer), waits = task_on_line(a, "B", f, 3);
     LIST(a, fake_thread_tasks(a, 0), runs, waits);
     fake_assert_task(a, runs, "<task A> f:21 g:31");
+    assert_int_equal(task_of_thread(a), 0);
     DRIVE(a, 0, runs, { outer, f, 4 }, { inner, g, 5 });
     fake_assert_task(a, runs, "<task A> f:24 g:35");
     assert_stack(a, waits, "<task B> f:23");
+    assert_int_equal(task_of_thread(a), runs);
     DRIVE(a, 0, runs, { outer, f, 4 }, { inner, g, 6 });
     fake_assert_task(a, runs, "<task A> f:24 g:36");
     fake_wait(a, 0);
     fake_suspend(a, outer, f, 7, inner);
     fake_suspend(a, inner, g, 8, 0);
     fake_assert_task(a, runs, "<task A> f:27 g:38");
+    assert_int_equal(task_of_thread(a), 0);
 }
 EACH_ASYNCIO(ASYNC_ALL, a_task_that_runs_has_the_frames_of_its_thread, run_one);
 
@@ -215,8 +225,42 @@ static void run_one_inside(struct fake_asyncio *a)
     DRIVE(a, 0, second, { outer, f, 4 }, { inner, g, 5 });
     fake_assert_task(a, first, "<task A> f:24");
     assert_stack(a, second, "<task B> g:35");
+    assert_int_equal(task_of_thread(a), second);
 }
 EACH_ASYNCIO(ASYNC_ALL, a_task_that_runs_inside_another_has_its_own_frames_only, run_one_inside);
+
+/* ---- who awaits a task ---- */
+
+static void assert_waiter(struct fake_asyncio *a, uint64_t task, uint64_t waiter, uint32_t waiters)
+{
+    const struct known_task *known = asyncio_tasks_find(&a->asyncio.tasks, task);
+    const struct task_row *row = tables_task(&a->tables, known->number);
+    assert_int_equal(row->waiter, waiter ? asyncio_tasks_find(&a->asyncio.tasks, waiter)->number : 0);
+    assert_int_equal(row->waiters, waiters);
+}
+
+static void await(struct fake_asyncio *a)
+{
+    const uint64_t f = fake_async_code(a, "f", 20, 9);
+    const uint64_t first = task_on_line(a, "A", f, 1), second = task_on_line(a, "B", f, 2),
+                   third = task_on_line(a, "C", f, 3);
+    LIST(a, fake_thread_tasks(a, 0), first, second, third);
+    fake_awaited_by(a, third, first);
+    assert_int_equal(fake_tick(a), THREAD_LIST_READ);
+    assert_waiter(a, first, 0, 0);
+    assert_waiter(a, third, first, 1);
+    const uint64_t both[] = { first, second };
+    fake_awaited_by_all(a, third, both, 2);
+    assert_int_equal(fake_tick(a), THREAD_LIST_READ);
+    assert_waiter(a, third, first, 2);
+    fake_awaited_by(a, third, second);
+    assert_int_equal(fake_tick(a), THREAD_LIST_READ);
+    assert_waiter(a, third, second, 1);
+    fake_awaited_by(a, third, 0); /* who waited last stays known */
+    assert_int_equal(fake_tick(a), THREAD_LIST_READ);
+    assert_waiter(a, third, second, 1);
+}
+EACH_ASYNCIO(ASYNC_ALL, who_awaits_a_task_is_said, await);
 
 /* ---- a process that is gone ---- */
 
@@ -243,6 +287,7 @@ int main(void)
         cmocka_unit_test(many_tasks_that_wait_are_read_with_few_calls),
         cmocka_unit_test(a_task_that_runs_has_the_frames_of_its_thread),
         cmocka_unit_test(a_task_that_runs_inside_another_has_its_own_frames_only),
+        cmocka_unit_test(who_awaits_a_task_is_said),
         cmocka_unit_test(a_process_that_is_gone_is_told),
     };
     return run_all(tests);

@@ -3,17 +3,17 @@
  * keeps its own category, and the wait is its child in every view:
  *
  *     main > work > [waiting for GIL]      the thread waits for the interpreter's lock
- *     main > work > [idle]                 the thread is known not to run
+ *     main > work > [idle]                 the thread is known not to run, and does not hold the lock
  *     main > work > [LOAD_ATTR_SLOT]       the instruction, when instructions are frames
  *     main > work                          anything else, or nobody knows
  *
  * The code of a sample is its stack and the kind of its leaf. Rows of the profile's table of stacks: the stacks of the
  * tables that are used (gecko_rows.h), then the stack without Python frames when it is used, then a row for each pair
  * of stack and leaf that a sample has. Rows of frames and functions: those of the tables, then the labels. */
-#ifndef PYREEL_FORMATS_GECKO_GECKO_LEAVES_H
-#define PYREEL_FORMATS_GECKO_GECKO_LEAVES_H
+#ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_LEAVES_H
+#define PYREEL_FORMATS_GECKO_TABLES_GECKO_LEAVES_H
 
-#include "formats/gecko/gecko_categories.h"
+#include "formats/gecko/tables/gecko_categories.h"
 #include "formats/model/event.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/gecko/gecko_rows.h"
+#include "formats/gecko/tables/gecko_rows.h"
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_internal.h"

@@ -3,8 +3,8 @@
  * each of the viewer's drawings, and the viewer can leave the frames of all other categories out of its stacks ("focus
  * on category"). A function always has one category, because the viewer greys a call tree node that has several. So
  * what a thread does at a moment, such as waiting, is a frame of its own at the leaf of the stack (gecko_leaves.h). */
-#ifndef PYREEL_FORMATS_GECKO_GECKO_CATEGORIES_H
-#define PYREEL_FORMATS_GECKO_GECKO_CATEGORIES_H
+#ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_CATEGORIES_H
+#define PYREEL_FORMATS_GECKO_TABLES_GECKO_CATEGORIES_H
 
 #include "formats/base/json.h"
 #include "formats/base/text.h"

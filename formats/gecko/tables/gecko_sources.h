@@ -3,20 +3,17 @@
  * A resource is the program, the installed package, or the module of the standard library that a function belongs to.
  * The viewer prints "numpy!dot", and can collapse all of a resource's frames; it dims a function without a resource as
  * a mere label, so each function with a file has one. */
-#ifndef PYREEL_FORMATS_GECKO_GECKO_SOURCES_H
-#define PYREEL_FORMATS_GECKO_GECKO_SOURCES_H
+#ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_SOURCES_H
+#define PYREEL_FORMATS_GECKO_TABLES_GECKO_SOURCES_H
 
 #include "formats/gecko/gecko.h"
-#include "formats/gecko/gecko_categories.h"
+#include "formats/gecko/tables/gecko_categories.h"
 #include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 
-#include <stdbool.h>
-
 struct gecko_source {
-    uint32_t file;   /* string of the tables */
-    size_t name;     /* string of the profile: the name in the viewer, by which it may fetch the text */
-    bool is_library; /* the name is that of a public file of the standard library */
+    uint32_t file; /* string of the tables */
+    size_t name;   /* string of the profile: the name in the viewer, by which it may fetch the text */
     enum gecko_category category;
     uint32_t subcategory;
     uint32_t resource; /* index of the resource */
@@ -57,9 +54,9 @@ void gecko_sources_free(struct gecko_sources *sources);
 /* What the embedding of texts needs. `= {0}` embeds nothing. */
 struct gecko_embedding {
     struct gecko_embedded done;
-    size_t program_bytes, other_bytes; /* of embedded texts: of the program, and of packages and libraries */
-    struct gecko_line_of *lines;       /* of functions and frames, by source */
-    size_t lines_count, next;          /* `next`: index of the first line of the next source */
+    size_t program_bytes, package_bytes; /* of embedded texts */
+    struct gecko_line_of *lines;         /* of functions and frames, by source */
+    size_t lines_count, next;            /* `next`: index of the first line of the next source */
 };
 
 /* Collects the lines that the recording names. Call it after gecko_sources_find(). */

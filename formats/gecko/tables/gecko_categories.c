@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/gecko/gecko_categories.h"
+#include "formats/gecko/tables/gecko_categories.h"
 
 #include "formats/gecko/gecko_internal.h"
 #include "formats/model/task_frame.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/gecko/gecko_leaves.h"
+#include "formats/gecko/tables/gecko_leaves.h"
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_internal.h"
@@ -8,14 +8,16 @@
 #include <stdlib.h>
 
 /* The kind of a sample's leaf. Nobody knows whether a thread without a status ran. A thread that is in another
- * interpreter waits in this one. */
+ * interpreter waits in this one. A thread that holds the lock is never idle: all others wait for it, so the viewer must
+ * not hide it. */
 static enum gecko_leaf_kind kind_of(const struct gecko *gecko, const struct sample *sample)
 {
     if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE))
         return LEAF_IDLE;
     if (attribute_is(sample->status, ATTRIBUTE_GIL_WAIT))
         return LEAF_WAITING;
-    if (attribute_known(sample->status, ATTRIBUTE_CPU) && !attribute_is(sample->status, ATTRIBUTE_CPU))
+    if (attribute_known(sample->status, ATTRIBUTE_CPU) && !attribute_is(sample->status, ATTRIBUTE_CPU) &&
+        !attribute_is(sample->status, ATTRIBUTE_GIL))
         return LEAF_IDLE;
     return gecko_opcodes_has_frame(gecko, sample->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
 }

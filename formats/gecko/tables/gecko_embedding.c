@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/gecko/gecko_sources.h"
+#include "formats/gecko/tables/gecko_sources.h"
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_internal.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most bytes of texts, once for the program and once for everything else. */
+/* The most bytes of texts, once for the program and once for packages. */
 #define EMBEDDED_MOST ((size_t)16 << 20)
 
 /* A line of a source that the recording names. */
@@ -93,10 +93,11 @@ static enum source_outcome read_text(struct gecko *gecko, struct text file, cons
     return outcome;
 }
 
-/* Whether a source has a file at all: <string> has none. */
-static bool has_file(struct text file)
+/* Whether a source is a file of the program or of a package. <string> is no file. */
+static bool is_wanted(const struct gecko_source *source, struct text file)
 {
-    return text_begins(file, TEXT("/"));
+    const bool own = source->category == CATEGORY_PROGRAM || source->category == CATEGORY_PACKAGE;
+    return own && text_begins(file, TEXT("/"));
 }
 
 /* Notes what became of a file. */
@@ -111,13 +112,13 @@ void gecko_embedding_emit(struct gecko *gecko, size_t index)
     struct gecko_embedding *embedding = &gecko->embedding;
     const struct gecko_source *source = &gecko->sources.rows[index];
     const struct text file = tables_string(gecko->tables, source->file);
-    size_t *used = source->category == CATEGORY_PROGRAM ? &embedding->program_bytes : &embedding->other_bytes;
+    size_t *used = source->category == CATEGORY_PROGRAM ? &embedding->program_bytes : &embedding->package_bytes;
     struct bytes text = { 0 };
     if (gecko->style.embed_sources) {
         struct source_facts facts;
         uint32_t *definitions = alloc_zeroed(embedding->lines_count + 1, sizeof(*definitions));
         take_facts(gecko, index, &facts, definitions);
-        if (has_file(file) && !source->is_library) {
+        if (is_wanted(source, file)) {
             enum source_outcome outcome = read_text(gecko, file, &facts, &text);
             if (outcome == SOURCE_READ && text.size > EMBEDDED_MOST - *used)
                 outcome = SOURCE_LARGE;

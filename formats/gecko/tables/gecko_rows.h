@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows: which stacks, frames and functions of the tables are in the profile. An entry that no sample needs has no row.
  * A recording defines more than its samples show when a mode leaves samples out, or when blocks are damaged. */
-#ifndef PYREEL_FORMATS_GECKO_GECKO_ROWS_H
-#define PYREEL_FORMATS_GECKO_GECKO_ROWS_H
+#ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_ROWS_H
+#define PYREEL_FORMATS_GECKO_TABLES_GECKO_ROWS_H
 
 #include <stddef.h>
 #include <stdint.h>

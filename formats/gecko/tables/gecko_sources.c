@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/gecko/gecko_sources.h"
+#include "formats/gecko/tables/gecko_sources.h"
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_internal.h"
@@ -108,14 +108,14 @@ static uint32_t subcategory_of(struct gecko *gecko, enum gecko_category category
 }
 
 /* The name of a file in the viewer. */
-static size_t source_name(struct gecko *gecko, uint32_t file, bool *is_library)
+static size_t source_name(struct gecko *gecko, uint32_t file)
 {
     struct bytes name = { 0 };
     const struct text path = tables_string(gecko->tables, file);
-    const bool in_repository = source_put_repository_name(&name, &gecko->style.repositories, path);
-    *is_library = !in_repository && !gecko->style.full_paths && source_put_library_name(&name, gecko->tables, path);
+    const bool is_public = source_put_repository_name(&name, &gecko->style.repositories, path) ||
+                           (!gecko->style.full_paths && source_put_library_name(&name, gecko->tables, path));
     const struct text full = { (const char *)name.at, name.size };
-    const size_t string = in_repository || *is_library ? gecko_tables_string(gecko, full) : file;
+    const size_t string = is_public ? gecko_tables_string(gecko, full) : file;
     bytes_free(&name);
     return string;
 }
@@ -125,8 +125,8 @@ static void add_source(struct gecko *gecko, uint32_t file)
 {
     struct gecko_sources *sources = &gecko->sources;
     const struct text path = tables_string(gecko->tables, file);
-    bool added, is_library;
-    const size_t name = source_name(gecko, file, &is_library);
+    bool added;
+    const size_t name = source_name(gecko, file);
     sources->by_file[file] = intern_pairs_number(&sources->by_name, (uint32_t)name, 0, &added);
     if (!added)
         return;
@@ -135,7 +135,6 @@ static void add_source(struct gecko *gecko, uint32_t file)
     sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
     sources->rows[sources->count] = (struct gecko_source){ .file = file,
                                                            .name = name,
-                                                           .is_library = is_library,
                                                            .category = category,
                                                            .subcategory = subcategory_of(gecko, category, resource),
                                                            .resource = resource_of(gecko, resource) };
