@@ -5,22 +5,21 @@
  *
  *     {"libs": [], "threads": [...], "shared": {...}, "counters": [], "meta": {...}}
  *
- * The format has samples column by column and thread by thread, so samples wait in a spool until the end. The
- * definitions are in the tables, and a number in the tables is a row number here. Row 0 ("none" in the tables) is a
- * frame that stands for "no Python frames", so stack 0 is a stack like any other.
+ * The format has samples column by column and thread by thread, so samples wait in a spool until the end. What the
+ * samples need of the tables becomes the profile's tables (tables/gecko_rows.h). The category of a function says where
+ * its code comes from (tables/gecko_categories.h), and a frame at the leaf of a stack says what a thread waits for, or
+ * which instruction it runs (tables/gecko_leaves.h).
  *
  * A line is a row of the viewer's timeline. An entry that stands for an asyncio task has a marker on the line of the
  * thread whose loop runs the task, and the entry's samples are on that line while the task runs. On request, entries
- * have lines of their own, behind the lines of their process's threads. With instructions, each stack ends in a frame
- * for the leaf's instruction, [LOAD_ATTR_SLOT], so functions stay whole.
+ * have lines of their own, behind the lines of their process's threads.
  *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
- * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run;
- * gecko_opcodes.c: instructions; markers/: which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the
- * profile has them; gecko_state_markers.c: the states of threads;
- * gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines; gecko_threads.c: what a line
- * has; gecko_tables.c: the tables that threads share; gecko_sources.c: source files; gecko_meta.c: the description of
- * the recording. */
+ * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run; markers/:
+ * which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the profile has them; gecko_state_markers.c:
+ * the states of threads; gecko_cpu.c and columns/cells.c: CPU times; gecko_lines.c and gecko_lanes.c: the lines;
+ * gecko_threads.c: what a line has; gecko_meta.c: the description of the recording; tables/: the tables that threads
+ * share. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_H
 #define PYREEL_FORMATS_GECKO_GECKO_H
 

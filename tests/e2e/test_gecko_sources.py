@@ -105,6 +105,8 @@ def test_origin_is_the_category(recorded, tmp_path):
     assert shown["Thread.run"] == "Standard library"
     assert shown["_find_and_load"] == "Imports"
     assert shown["[idle]"] == "Idle"
+    colors = [category["color"] for category in profile["meta"]["categories"]]
+    assert len(set(colors)) == len(colors)
 
 
 def leaves(profile, thread):
