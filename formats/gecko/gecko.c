@@ -77,7 +77,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
         time = earliest;
     if (samples->count == 0)
         thread->first = time;
-    gecko_status_take(gecko, thread, sample, time);
+    if (gecko->style.markers == GECKO_MARKERS_ALL)
+        gecko_status_take(gecko, thread, sample, time);
     gecko_weights_take(gecko, thread, sample);
     const uint32_t code = gecko_leaves_code(gecko, thread, sample);
     spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
@@ -94,15 +95,10 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
     spool_settle(&gecko->spool, &thread->weights);
 }
 
-bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
+static void take_other(struct gecko *gecko, const struct event *event)
 {
-    if (gecko->unit_ns == 0)
-        choose_unit(gecko);
-    gecko_counters_take(gecko, event);
     markers_take(&gecko->markers, event);
-    if (event->kind == EVENT_SAMPLE)
-        take_sample(gecko, &event->sample);
-    else if (event->kind == EVENT_TICK)
+    if (event->kind == EVENT_TICK)
         gecko_overhead_take_tick(&gecko->overhead, event->tick_ns);
     else if (event->kind == EVENT_MEASURE)
         gecko_overhead_take_measure(&gecko->overhead, &event->measure);
@@ -110,6 +106,17 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
         gecko_status_take_left_out(gecko, &event->left_out);
     else if (event->kind == EVENT_THREAD_END)
         take_thread_end(gecko, event->change.number);
+}
+
+bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
+{
+    if (gecko->unit_ns == 0)
+        choose_unit(gecko);
+    gecko_counters_take(gecko, event);
+    if (event->kind == EVENT_SAMPLE)
+        take_sample(gecko, &event->sample);
+    else
+        take_other(gecko, event);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }
 

@@ -26,18 +26,15 @@ static void begin_series(const struct gecko *gecko, struct series *series, uint6
     series->levels = levels;
 }
 
-static struct gecko_curves *curves_of(struct gecko *gecko, uint32_t process)
+static struct gecko_curves *make_curves(struct gecko *gecko, uint32_t process)
 {
     struct gecko_counters *counters = &gecko->counters;
     counters->processes = alloc_grow(counters->processes, &counters->processes_room, (size_t)process + 1,
                                      sizeof(struct gecko_curves *));
-    struct gecko_curves *curves = counters->processes[process];
-    if (curves)
-        return curves;
     const uint64_t interval_ns = gecko->tables->recording.interval_ns;
     const uint64_t width_ns = (interval_ns ? interval_ns : gecko->unit_ns) * TICKS_A_BUCKET;
     counters->processes_count++;
-    curves = counters->processes[process] = alloc_zeroed(1, sizeof(*curves));
+    struct gecko_curves *curves = counters->processes[process] = alloc_zeroed(1, sizeof(*curves));
     curves->cpu_ns = MEASURE_UNKNOWN;
     begin_series(gecko, &curves->held, width_ns, false);
     begin_series(gecko, &curves->waiting, width_ns, false);
@@ -47,6 +44,26 @@ static struct gecko_curves *curves_of(struct gecko *gecko, uint32_t process)
     return curves;
 }
 
+static inline struct gecko_curves *curves_of(struct gecko *gecko, uint32_t process)
+{
+    const struct gecko_counters *counters = &gecko->counters;
+    const bool made = process < counters->processes_room && counters->processes[process];
+    return made ? counters->processes[process] : make_curves(gecko, process);
+}
+
+/* The first look at a process in the open tick. */
+static void activate(struct gecko_counters *counters, struct gecko_curves *curves, uint32_t process,
+                     const struct sample *sample)
+{
+    counters->active = alloc_grow(counters->active, &counters->active_room, counters->active_count + 1,
+                                  sizeof(*counters->active));
+    counters->active[counters->active_count++] = process;
+    curves->active = true;
+    /* Placements of one thread may come later than those of another. */
+    if (!curves->begun && sample->stands_ns <= sample->time_ns)
+        series_begin(&curves->threads_cpu, sample->time_ns - sample->stands_ns);
+}
+
 static void take_sample(struct gecko *gecko, const struct sample *sample)
 {
     struct gecko_counters *counters = &gecko->counters;
@@ -54,15 +71,8 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     if (!attribute_known(sample->status, ATTRIBUTE_GIL))
         return;
     struct gecko_curves *curves = curves_of(gecko, thread->process);
-    if (!curves->active) {
-        counters->active = alloc_grow(counters->active, &counters->active_room, counters->active_count + 1,
-                                      sizeof(*counters->active));
-        counters->active[counters->active_count++] = thread->process;
-        curves->active = true;
-    }
-    /* Placements of one thread may come later than those of another. */
-    if (!curves->begun && sample->stands_ns <= sample->time_ns)
-        series_begin(&curves->threads_cpu, sample->time_ns - sample->stands_ns);
+    if (!curves->active)
+        activate(counters, curves, thread->process, sample);
     curves->interpreters |= thread->interpreter != 0;
     curves->holders += attribute_is(sample->status, ATTRIBUTE_GIL);
     curves->waiters += attribute_is(sample->status, ATTRIBUTE_GIL_WAIT);

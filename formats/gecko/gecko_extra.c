@@ -81,10 +81,12 @@ static void add_origin(json_t *rows, const struct tables *tables)
 /* Adds the total time of each state over all threads, as far as it is known. */
 static void add_states(json_t *rows, const struct gecko *gecko)
 {
-    for (size_t i = 0; i < GECKO_TOTALS; i++)
-        if (gecko_totals_name(gecko, i))
-            add_duration(rows, gecko_totals_name(gecko, i), gecko->total_ns[i]);
-    uint64_t cpu_ns = 0;
+    uint64_t ns, cpu_ns = 0;
+    for (size_t i = 0; i < GECKO_TOTALS; i++) {
+        const char *name = gecko_totals_get(gecko, i, &ns);
+        if (name)
+            add_duration(rows, name, ns);
+    }
     for (size_t i = 1; i < gecko->tables->threads_count; i++)
         cpu_ns += gecko->tables->threads[i].cpu_ns;
     if (gecko->cpu_known)

@@ -24,6 +24,13 @@ struct gecko_sum {
     uint64_t ns, units;
 };
 
+#define STATUS_VALUES 1024u /* a status is below */
+
+/* The samples with one status. */
+struct gecko_status_sum {
+    uint64_t samples, ns;
+};
+
 /* The data of one thread. Times are in units of gecko->unit_ns. The columns `cpu`, `states` and `weights` begin with
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
@@ -93,8 +100,7 @@ struct gecko {
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
-    uint64_t total_ns[GECKO_TOTALS];
-    uint32_t totals_seen; /* set of totals that some sample adds to */
+    struct gecko_status_sum by_status[STATUS_VALUES]; /* of all samples */
     struct markers markers;
     struct gecko_tasks tasks;
     struct gecko_counters counters;
@@ -146,8 +152,8 @@ struct thinning gecko_thinning(const struct gecko *gecko, uint32_t thread);
 /* The data of a thread, made if absent. Not for number 0. */
 struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
 
-/* Takes the status of a sample. `time` is the sample's time in units. Call it before the sample is added to
- * thread->samples. */
+/* Takes the status and the task of a sample, for GECKO_MARKERS_ALL. `time` is the sample's time in units. Call it
+ * before the sample is added to thread->samples. */
 void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
 
 /* Takes ticks that the mode left out: the thread's states in them are unknown. */
@@ -254,8 +260,8 @@ void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spoo
 uint32_t gecko_state_markers_of(uint32_t status);
 /* Adds the time that a sample stands for to the totals. */
 void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
-/* The name of a total; NULL: no sample says anything of it. */
-const char *gecko_totals_name(const struct gecko *gecko, size_t total);
+/* The name of a total, and its time; NULL: no sample is in this state. */
+const char *gecko_totals_get(const struct gecko *gecko, size_t total, uint64_t *ns);
 /* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 

@@ -10,7 +10,7 @@ uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns)
 
 static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t states)
 {
-    if (states == thread->states.last.stack || gecko->style.markers != GECKO_MARKERS_ALL)
+    if (states == thread->states.last.stack)
         return;
     spool_add(&gecko->spool, &thread->states, (struct spool_sample){ .time = time, .stack = states });
     thread->seen |= states;

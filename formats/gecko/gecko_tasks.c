@@ -147,10 +147,10 @@ void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64
     gecko->tasks.any = true;
 }
 
-/* Takes the task of a sample, for GECKO_MARKERS_ALL. An entry always runs its own task. */
+/* An entry always runs its own task. */
 void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
-    if (gecko->style.markers == GECKO_MARKERS_ALL && !is_entry(gecko->tables, sample->thread))
+    if (!is_entry(gecko->tables, sample->thread))
         gecko_tasks_change(gecko, thread, time, sample->task);
 }
 
