@@ -36,19 +36,21 @@ static void note_given(struct cpu_thread *thread, const struct sample *sample, u
 }
 
 /* Gives a look with its CPU time. */
-static bool give(struct cpu_thread *thread, const struct sample *sample, uint64_t cpu_ns, const struct sink *output,
+static bool give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns, const struct sink *output,
                  struct fault *why)
 {
-    struct event event; /* not zeroed before: this runs millions of times */
-    event.kind = EVENT_SAMPLE;
-    event.sample = *sample;
-    event.sample.cpu_ns = cpu_ns;
+    struct sample *sample = &look->sample;
+    sample->cpu_ns = cpu_ns;
     thread->counted_ns -= cpu_ns;
-    thread->latest = *sample;
-    thread->has_latest = true;
     if (cpu_ns < sample->wall_ns)
         note_given(thread, sample, sample->wall_ns - cpu_ns);
-    return sink_take(output, &event, why);
+    return sink_take(output, look, why);
+}
+
+static void note_latest(struct cpu_thread *thread, const struct sample *sample)
+{
+    thread->latest = *sample;
+    thread->has_latest = true;
 }
 
 /* The part of `whole` that belongs to `part` of `all`. */
@@ -61,17 +63,22 @@ static uint64_t share_of(uint64_t whole, uint64_t part, uint64_t all)
  * that rounding loses nothing. */
 static bool settle(struct cpu_thread *thread, const struct sink *output, struct fault *why)
 {
+    if (thread->count == 0)
+        return true;
     uint64_t left_ns = thread->counted_ns < thread->wall_ns ? thread->counted_ns : thread->wall_ns;
+    struct event look; /* not zeroed before: this runs millions of times */
+    look.kind = EVENT_SAMPLE;
     bool good = true;
     for (size_t i = 0; i < thread->count; i++) {
-        const struct sample *sample = &thread->waiting[i];
-        uint64_t cpu_ns = share_of(left_ns, sample->wall_ns, thread->wall_ns);
+        look.sample = thread->waiting[i];
+        uint64_t cpu_ns = share_of(left_ns, look.sample.wall_ns, thread->wall_ns);
         if (cpu_ns > left_ns)
             cpu_ns = left_ns;
         left_ns -= cpu_ns;
-        thread->wall_ns -= sample->wall_ns;
-        good = good && give(thread, sample, cpu_ns, output, why);
+        thread->wall_ns -= look.sample.wall_ns;
+        good = good && give(thread, &look, cpu_ns, output, why);
     }
+    note_latest(thread, &thread->waiting[thread->count - 1]);
     thread->count = 0;
     thread->wall_ns = 0;
     return good;
@@ -85,13 +92,16 @@ static uint64_t surplus(const struct cpu_thread *thread, const struct sample *sa
     return more_ns < sample->wall_ns ? more_ns : sample->wall_ns;
 }
 
-static bool take_sample(struct cpu_owner *owner, const struct sample *sample, const struct sink *output,
-                        struct fault *why)
+static bool take_sample(struct cpu_owner *owner, struct event *look, const struct sink *output, struct fault *why)
 {
+    const struct sample *sample = &look->sample;
     struct cpu_thread *thread = thread_of(owner, sample->thread);
     thread->counted_ns += sample->cpu_ns;
-    if (!attribute_is(sample->status, ATTRIBUTE_CPU))
-        return settle(thread, output, why) && give(thread, sample, surplus(thread, sample), output, why);
+    if (!attribute_is(sample->status, ATTRIBUTE_CPU)) {
+        const bool good = settle(thread, output, why);
+        note_latest(thread, sample);
+        return good && give(thread, look, surplus(thread, sample), output, why);
+    }
     thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
     thread->waiting[thread->count++] = *sample;
     thread->wall_ns += sample->wall_ns;
@@ -144,7 +154,7 @@ static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct si
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
     if (event->kind == EVENT_SAMPLE)
-        return take_sample(owner, &event->sample, output, why);
+        return take_sample(owner, event, output, why);
     if (event->kind == EVENT_LEFT_OUT) {
         struct cpu_thread *thread = thread_of(owner, event->left_out.thread);
         thread->counted_ns += event->left_out.cpu_ns;
