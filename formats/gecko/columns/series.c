@@ -29,12 +29,15 @@ static void fold(struct series *series)
 /* Returns the number of the bucket at a time. Makes buckets wider until there is one for this time. */
 static size_t bucket_at(struct series *series, uint64_t time_ns)
 {
+    if (time_ns - series_begin_of(series, series->latest) < series->width_ns)
+        return series->latest;
     if (time_ns < series->from_ns)
         return 0;
     while ((time_ns - series->from_ns) / series->width_ns >= series->limit && series->width_ns < UINT64_MAX / 2)
         fold(series);
     const size_t bucket = (size_t)((time_ns - series->from_ns) / series->width_ns);
-    return bucket < series->limit ? bucket : series->limit - 1;
+    series->latest = bucket < series->limit ? bucket : series->limit - 1;
+    return series->latest;
 }
 
 static void make_buckets(struct series *series, size_t count, uint64_t until_ns)

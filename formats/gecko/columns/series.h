@@ -16,7 +16,8 @@ struct series {
     double *values; /* SERIES_NOTHING: no level in this bucket */
     size_t count, room;
     size_t limit;
-    bool levels; /* a value is the highest level in its bucket; otherwise the sum of what was added */
+    size_t latest; /* the bucket that was found last: mostly the next one, too */
+    bool levels;   /* a value is the highest level in its bucket; otherwise the sum of what was added */
 };
 
 #define SERIES_NOTHING (-1.) /* no level is below 0 */
