@@ -21,15 +21,6 @@ void markers_begin(struct markers *markers, const struct tables *tables, uint64_
     *markers = (struct markers){ .tables = tables, .least_wait_ns = least_wait_ns, .facts = { .tables = tables } };
 }
 
-static struct marker_thread *thread_of(struct markers *markers, uint32_t thread)
-{
-    markers->threads = alloc_grow(markers->threads, &markers->threads_room, (size_t)thread + 1,
-                                  sizeof(*markers->threads));
-    if (!markers->threads[thread])
-        markers->threads[thread] = alloc_zeroed(1, sizeof(*markers->threads[thread]));
-    return markers->threads[thread];
-}
-
 static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
 {
     struct marker_thread *thread = markers->threads[number];
@@ -59,6 +50,24 @@ static bool is_known(const struct tables *tables, uint32_t thread)
     return thread && thread < tables->threads_count && tables->threads[thread].thread.number;
 }
 
+static struct marker_thread *make_thread(struct markers *markers, uint32_t number)
+{
+    if (!is_known(markers->tables, number))
+        return NULL;
+    markers->threads = alloc_grow(markers->threads, &markers->threads_room, (size_t)number + 1,
+                                  sizeof(*markers->threads));
+    struct marker_thread *thread = markers->threads[number] = alloc_zeroed(1, sizeof(*thread));
+    thread->process = markers->tables->threads[number].thread.process;
+    return thread;
+}
+
+/* What is open on a thread's line; NULL: the thread has no definition. */
+static inline struct marker_thread *thread_of(struct markers *markers, uint32_t number)
+{
+    const bool made = number < markers->threads_room && markers->threads[number];
+    return made ? markers->threads[number] : make_thread(markers, number);
+}
+
 /* Whether the look says nothing that the look before did not say. Most looks are so. */
 static bool is_calm(const struct markers *markers, const struct marker_thread *thread, const struct sample *sample)
 {
@@ -82,9 +91,8 @@ static void end_look(struct markers *markers, struct marker_thread *thread, cons
 }
 
 /* Takes a look for the gaps of its process, once for each tick. */
-static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number)
+static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number, uint32_t process)
 {
-    const uint32_t process = markers->tables->threads[number].thread.process;
     const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
     if (sample->time_ns == markers->gaps_ns && process == markers->gaps_process)
         return;
@@ -95,10 +103,10 @@ static void take_gaps(struct markers *markers, const struct sample *sample, uint
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
 {
-    if (!is_known(markers->tables, number))
-        return;
     struct marker_thread *thread = thread_of(markers, number);
-    take_gaps(markers, sample, number);
+    if (!thread)
+        return;
+    take_gaps(markers, sample, number, thread->process);
     if (is_calm(markers, thread, sample)) {
         take_calm(markers, thread, number);
         end_look(markers, thread, sample);

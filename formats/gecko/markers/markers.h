@@ -29,7 +29,8 @@ struct marker_thread {
     uint64_t tick;              /* the tick of that look */
     uint32_t stack, status;     /* of that look */
     uint32_t task;              /* the task that the thread ran then; 0: none */
-    bool calm;                  /* an equal look would say nothing new, but of the lock */
+    uint32_t process;
+    bool calm; /* an equal look would say nothing new, but of the lock */
     struct lock_wait wait;
     struct spans spans;
     struct loop_step step;
