@@ -13,6 +13,8 @@
 /* A sum of CPU time, in ns and in units. The sum is rounded, so errors do not add up. */
 static void add(const struct gecko *gecko, struct gecko_sum *sum, uint64_t ns)
 {
+    if (ns == 0)
+        return;
     sum->ns = ns < CPU_LIMIT - sum->ns ? sum->ns + ns : CPU_LIMIT;
     sum->units = gecko_in_units(gecko, sum->ns);
 }
@@ -137,13 +139,26 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
     writer->begun = false;
 }
 
-static void emit_cell(void *self, const struct cell *cell)
+static void emit_run(struct gecko_cell_run *run)
 {
-    struct gecko *gecko = self;
-    if (cell->kind == CELL_BLANK)
-        emit_literal(&gecko->json, NULL, "null");
+    struct json_emitter *json = &run->gecko->json;
+    if (run->cell.kind != CELL_BLANK)
+        emit_again(json, run->cell.cpu * run->gecko->unit_ns, run->count);
     else
-        emit_integer(&gecko->json, NULL, (int64_t)(cell->cpu * gecko->unit_ns));
+        for (uint64_t i = 0; i < run->count; i++)
+            emit_literal(json, NULL, "null");
+    run->count = 0;
+}
+
+/* Takes a cell. Most cells are as the one before. */
+static void take_cell(void *self, const struct cell *cell)
+{
+    struct gecko_cell_run *run = self;
+    const bool same = cell->cpu == run->cell.cpu && (cell->kind == CELL_BLANK) == (run->cell.kind == CELL_BLANK);
+    if (!same)
+        emit_run(run);
+    run->cell = *cell;
+    run->count++;
 }
 
 /* The room of a thread's first cell. The viewer has no time for the first cell of a line. Behind another thread, the
@@ -187,8 +202,9 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
     find_ends(gecko, &thinning, &writer->samples, &first, &last);
     const uint64_t room = first_room(gecko, writer, first);
     struct placements p = placements_of(gecko, number, writer);
-    cells->give = emit_cell;
-    cells->self = gecko;
+    writer->run.gecko = gecko;
+    cells->give = take_cell;
+    cells->self = &writer->run;
     cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
     while (next(&p)) {
         cpu += p.cpu;
@@ -202,6 +218,7 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
         kind = CELL_BLANK;
     }
     cells_end(cells, cpu);
+    emit_run(&writer->run);
 }
 
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)

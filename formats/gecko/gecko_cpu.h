@@ -16,12 +16,20 @@ struct gecko_late {
     uint64_t sample; /* number of that sample, from 0; found at the end */
 };
 
+/* Equal cells that are not written yet. */
+struct gecko_cell_run {
+    struct gecko *gecko;
+    struct cell cell;
+    uint64_t count;
+};
+
 /* Writes the columns of one line, thread after thread. `= {0}` is ready for the first line. */
 struct gecko_cpu_writer {
     struct spool_reader samples, placed;
     uint64_t time; /* time of the latest sample of the line */
     bool begun;    /* the line has a sample */
     struct cells cells;
+    struct gecko_cell_run run;
 };
 
 /* Takes a placement: EVENT_SAMPLE, the sample with its CPU time; EVENT_LATE_CPU; EVENT_THREAD_END. */
