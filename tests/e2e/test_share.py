@@ -377,9 +377,11 @@ def test_progress_on_a_terminal(open_store, state):
     assert b"\r\x1b[K" in said and b"without an answer" in said
 
 
-def test_a_damaged_recording(gecko, open_store, state):
+def test_a_damaged_recording(gecko, open_store, state, large):
     store = open_store()
     ended = gecko("--upload", "--strict", "--server", store.url, DAMAGED)
+    assert ended.code == 1 and "so --strict uploads nothing" in ended.messages, ended
+    ended = gecko("--upload", "--strict", "--server", store.url, DAMAGED, large)
     assert ended.code == 1 and "so --strict uploads nothing" in ended.messages, ended
     assert store.seen == []
     ended = gecko("--upload", "--server", store.url, DAMAGED)
