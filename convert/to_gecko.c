@@ -6,6 +6,7 @@
 #include "convert/viewer/show.h"
 #include "convert/viewer/spot.h"
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 #include "formats/gecko/gecko.h"
 #include "formats/model/aggregate.h"
 
@@ -404,16 +405,6 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
-/* Prints a path that the recording names, which may hold anything. */
-static void print_path(struct text path)
-{
-    for (size_t i = 0; i < path.size; i++) {
-        const unsigned char c = (unsigned char)path.bytes[i];
-        const bool control = c < ' ' || c == 0x7F || (c == 0xC2 && i + 1 < path.size);
-        fputc(control ? '?' : c, stderr);
-    }
-}
-
 /* Says which source files are not in the profile, and why. */
 static void report_sources(const struct to_gecko *to)
 {
@@ -429,7 +420,7 @@ static void report_sources(const struct to_gecko *to)
             continue;
         fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
                 embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
-        print_path(embedded->first[i]);
+        utf8_print(stderr, embedded->first[i]);
         fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
     }
 }
