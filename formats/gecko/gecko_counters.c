@@ -353,22 +353,12 @@ static void emit_process(struct gecko *gecko, uint32_t process, size_t line, str
         emit_counter(gecko, process, line, &counter_resident, &curves->resident, 8);
 }
 
-/* The index of the line of the process's main thread, or of its first thread; SIZE_MAX: no line. */
-static size_t line_of(const struct gecko *gecko, uint32_t process)
-{
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < gecko->lines.count; i++)
-        if (gecko->lines.rows[i].process == process && (found == SIZE_MAX || gecko->lines.rows[i].main))
-            found = i;
-    return found;
-}
-
 void gecko_counters_emit(struct gecko *gecko)
 {
     const struct gecko_counters *counters = &gecko->counters;
     emit_open(&gecko->json, "counters", '[');
     for (uint32_t process = 1; process < counters->processes_room; process++) {
-        const size_t line = counters->processes[process] ? line_of(gecko, process) : SIZE_MAX;
+        const size_t line = counters->processes[process] ? gecko->lines.processes[process].line : SIZE_MAX;
         if (line != SIZE_MAX)
             emit_process(gecko, process, line, counters->processes[process]);
     }

@@ -65,6 +65,7 @@ static void name_processes(struct gecko *gecko)
         const uint32_t before = i ? gecko_again_count(&pids, &row->process.pid, sizeof(row->process.pid)) : 0;
         lines->processes[i].title = title_of(row);
         lines->processes[i].pid = name_pid(&row->process, before);
+        lines->processes[i].line = SIZE_MAX;
     }
     gecko_again_free(&pids);
 }
@@ -149,15 +150,17 @@ static struct text first_function(const struct gecko *gecko, uint32_t thread)
     return name;
 }
 
-/* The kernel's name of a process's main thread, which a thread without a name of its own has, too. */
-static struct text inherited_name(const struct gecko *gecko, const struct thread *thread)
+/* The kernel's names of the main threads, which threads without a name of their own have, too. By process; the caller
+ * frees the array. */
+static struct text *inherited_names(const struct gecko *gecko)
 {
+    struct text *names = alloc_zeroed(gecko->lines.processes_count, sizeof(*names));
     for (uint32_t i = 1; i < gecko->tables->threads_count; i++) {
-        const struct thread *other = gecko_lines_thread(gecko, i);
-        if (other->process == thread->process && is_main(other))
-            return other->name;
+        const struct thread *thread = gecko_lines_thread(gecko, i);
+        if (thread->number && is_main(thread) && names[thread->process].size == 0)
+            names[thread->process] = thread->name;
     }
-    return (struct text){ 0 };
+    return names;
 }
 
 /* The name of a thread. Before CPython 3.14, the kernel's name of a thread is the program's: then the function with
@@ -211,18 +214,18 @@ static char *name_line(const struct gecko *gecko, const struct gecko_line *line,
 static struct lane_thread *assign(const struct gecko *gecko, const struct entry *entries, size_t count)
 {
     struct lane_thread *lanes = alloc_zeroed(count + 1, sizeof(*lanes));
-    struct text inherited = { 0 };
+    struct text *inherited = inherited_names(gecko);
     for (size_t i = 0; i < count; i++) {
         const struct thread *thread = gecko_lines_thread(gecko, entries[i].thread);
-        if (i == 0 || entries[i].process != entries[i - 1].process)
-            inherited = inherited_name(gecko, thread);
         lanes[i] = (struct lane_thread){ .process = entries[i].process,
                                          .interpreter = thread->interpreter,
-                                         .name = name_of_thread(gecko, entries[i].thread, inherited),
+                                         .name = name_of_thread(gecko, entries[i].thread,
+                                                                inherited[entries[i].process]),
                                          .first = gecko_thread(gecko, entries[i].thread)->first,
                                          .last = gecko_samples(gecko, entries[i].thread)->last.time,
                                          .alone = entries[i].main || entries[i].task };
     }
+    free(inherited);
     const uint64_t duration_ns = tables_duration_ns(gecko->tables);
     lanes_assign(lanes, count, gecko->unit_ns ? duration_ns / gecko->unit_ns : 0);
     return lanes;
@@ -266,6 +269,19 @@ static void make_empty_line(struct gecko *gecko)
     line->name = name_line(gecko, line, NULL);
 }
 
+/* Notes where threads and processes are. The main thread of a process is on the first of its lines. */
+static void note_places(struct gecko *gecko)
+{
+    struct gecko_lines *lines = &gecko->lines;
+    lines->by_thread_count = gecko->tables->threads_count;
+    lines->by_thread = alloc_zeroed(lines->by_thread_count + 1, sizeof(*lines->by_thread));
+    for (size_t i = lines->count; i-- > 0;) {
+        lines->processes[lines->rows[i].process].line = i;
+        for (size_t at = 0; at < lines->rows[i].count; at++)
+            lines->by_thread[lines->rows[i].threads[at]] = (uint32_t)i + 1;
+    }
+}
+
 void gecko_lines_make(struct gecko *gecko)
 {
     size_t count;
@@ -277,6 +293,7 @@ void gecko_lines_make(struct gecko *gecko)
     free(entries);
     if (gecko->lines.count == 0)
         make_empty_line(gecko);
+    note_places(gecko);
 }
 
 void gecko_lines_free(struct gecko_lines *lines)
@@ -290,16 +307,14 @@ void gecko_lines_free(struct gecko_lines *lines)
     free(lines->processes);
     free(lines->rows);
     free(lines->threads);
+    free(lines->by_thread);
     *lines = (struct gecko_lines){ 0 };
 }
 
-size_t gecko_lines_of_thread(const struct gecko *gecko, uint32_t thread)
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
 {
-    for (size_t i = 0; i < gecko->lines.count; i++)
-        for (size_t at = 0; at < gecko->lines.rows[i].count; at++)
-            if (gecko->lines.rows[i].threads[at] == thread)
-                return i;
-    return SIZE_MAX;
+    const struct gecko_lines *lines = &gecko->lines;
+    return thread < lines->by_thread_count && lines->by_thread[thread] ? lines->by_thread[thread] - 1 : SIZE_MAX;
 }
 
 /* ---- which lines are seen first ---- */
@@ -381,9 +396,4 @@ size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
     qsort(threads, count, sizeof(*threads), by_number);
     json_decref(selected);
     return count;
-}
-
-size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
-{
-    return gecko_lines_of_thread(gecko, thread);
 }

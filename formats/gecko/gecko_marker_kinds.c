@@ -195,7 +195,7 @@ static void emit_duration(struct gecko *gecko, const char *key, uint64_t ns)
 /* The name under which the viewer shows a thread: that of its line, unless several threads share the line. */
 static struct text thread_name(const struct gecko *gecko, uint32_t thread)
 {
-    const size_t line = gecko_lines_of_thread(gecko, thread);
+    const size_t line = gecko_line_of(gecko, thread);
     if (line == SIZE_MAX || gecko_line_is_shared(&gecko->lines.rows[line]))
         return tables_thread_name(gecko->tables, thread);
     const char *name = gecko->lines.rows[line].name;
