@@ -90,9 +90,7 @@ static bool is_main(const struct thread *thread)
 static bool is_shown(const struct gecko *gecko, uint32_t number)
 {
     const struct thread *thread = gecko_lines_thread(gecko, number);
-    size_t markers;
-    marker_store_of(&gecko->markers.store, number, &markers);
-    return thread->number && (gecko_samples(gecko, number)->count > 0 || markers > 0 || is_main(thread));
+    return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
 }
 
 /* Compares entries: by process, the main thread first, entries of tasks last, then by number. */
