@@ -296,9 +296,9 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
-    struct spot spot;    /* of the view */
-    uint32_t recordings; /* number of recordings that were read to their end, of several */
-    uint64_t json_bytes; /* of the profile */
+    struct spot spot;         /* of the view */
+    struct intern recordings; /* the numbers of merged recordings, by name, for --sanitize */
+    uint64_t json_bytes;      /* of the profile */
 };
 
 static void *start(struct conversion *conversion)
@@ -318,8 +318,10 @@ static void *start(struct conversion *conversion)
 static bool take(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
-    spot_take(&to->spot, &to->conversion->tables, event);
-    return gecko_take(to->gecko, event, why);
+    if (!gecko_take(to->gecko, event, why))
+        return false;
+    spot_take(&to->spot, &to->conversion->tables, event, gecko_host(to->gecko));
+    return true;
 }
 
 /* What links say of the finished profile. `lines` has room for GECKO_SELECTED_MOST. */
@@ -343,9 +345,10 @@ static struct disclosed_sources sources_of(const struct to_gecko *to)
 static bool check_sharing(const struct to_gecko *to, struct fault *why)
 {
     const struct conversion *conversion = to->conversion;
-    const bool whole = conversion->report.complete && conversion->report.damage.blocks == 0 && !conversion->tables.cut;
+    const bool whole = conversion->whole && conversion->report.complete && conversion->report.damage.blocks == 0 &&
+                       !conversion->tables.cut;
     return whole || !conversion->settings.strict ||
-           fault(why, "%s is damaged or incomplete, so --strict uploads nothing", conversion->settings.input);
+           fault(why, "a recording is damaged or incomplete, so --strict uploads nothing");
 }
 
 /* Sends the profile while it is made. */
@@ -382,10 +385,10 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
 static void take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
-    char number[SANITIZE_NAME_ROOM];
+    char room[SANITIZE_NAME_ROOM];
     if (to->wanted->sanitize) {
-        sanitize_description(recording);
-        name = sanitize_recording_name(number, ++to->recordings);
+        sanitize_description(recording, &to->recordings);
+        name = sanitize_recording_name(&to->recordings, name, room);
     }
     gecko_take_recording(to->gecko, recording, name);
 }
@@ -438,7 +441,7 @@ static bool finish(void *self, struct fault *why)
         return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
                      aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
-        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories, &to->recordings);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
     if (good) {
@@ -513,6 +516,7 @@ static void drop(void *self)
     struct to_gecko *to = self;
     gecko_drop(to->gecko);
     spot_free(&to->spot);
+    intern_free(&to->recordings);
     free(to);
 }
 
