@@ -175,13 +175,13 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
     gecko->end_ns = gecko_meta_end_ns(gecko);
+    if (gecko->style.compare && !diff_settle(gecko, why))
+        return false;
+    gecko_lines_make(gecko);
     gecko_markers_settle(gecko);
     gecko_rows_make(gecko);
     choose_samples(gecko);
     gecko_sources_find(gecko);
-    if (gecko->style.compare && !diff_settle(gecko, why))
-        return false;
-    gecko_lines_make(gecko);
     gecko_leaves_settle(gecko);
     gecko_embedding_start(gecko);
     emit_open(json, NULL, '{');

@@ -89,6 +89,17 @@ static const struct kind {
                         { "steps", "Steps seen", "integer" },
                         { "by", "Awaited by", "unique-string" },
                         { "coroutine", "Coroutine", "unique-string" } } },
+    [MARKER_THREAD] = { "Thread",
+                        "threads",
+                        "blue",
+                        CATEGORY_OTHER,
+                        NULL,
+                        "{marker.data.thread}",
+                        "A thread that shares its track with others of its kind, which live before and after. From its "
+                        "first to its last sample.",
+                        { { "thread", "Thread", "unique-string" },
+                          { "tid", "Thread number", "tid" },
+                          { "cpu", "CPU time", "duration" } } },
 };
 
 bool gecko_marker_kinds_overview(enum marker_kind kind)
@@ -260,6 +271,11 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
     case MARKER_TASK:
         emit_task(gecko, marker);
         return;
+    case MARKER_THREAD:
+        emit_string(gecko, "thread", tables_thread_name(gecko->tables, marker->thread));
+        emit_integer(json, "tid", gecko_lines_thread(gecko, marker->thread)->tid);
+        emit_duration(gecko, "cpu", marker->amount_ns);
+        return;
     case MARKER_KINDS:
         return;
     }
@@ -267,7 +283,7 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
 
 bool gecko_marker_kinds_has_cause(const struct marker *marker)
 {
-    return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP;
+    return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP && marker->kind != MARKER_THREAD;
 }
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)

@@ -324,10 +324,33 @@ static uint64_t profile_bytes(const struct gecko *gecko)
     return bytes + tables->stacks_count * 8 + tables->frames_count * 35 + tables->functions_count * 40;
 }
 
+/* Adds a marker for a thread that shares its line. */
+static void add_life(struct gecko *gecko, uint32_t number)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    const struct marker life = { .kind = MARKER_THREAD,
+                                 .thread = number,
+                                 .start_ns = thread->first * gecko->unit_ns,
+                                 .end_ns = thread->samples.last.time * gecko->unit_ns,
+                                 .weight = thread->samples.count,
+                                 .amount_ns = gecko->tables->threads[number].cpu_ns };
+    marker_store_add(&gecko->markers.store, &life);
+}
+
+static void add_lives(struct gecko *gecko)
+{
+    for (size_t i = 0; i < gecko->lines.count; i++) {
+        const struct gecko_line *line = &gecko->lines.rows[i];
+        for (size_t at = 0; gecko_line_is_shared(line) && at < line->count; at++)
+            add_life(gecko, line->threads[at]);
+    }
+}
+
 void gecko_markers_settle(struct gecko *gecko)
 {
     if (gecko->style.markers == GECKO_MARKERS_NONE)
         return;
+    add_lives(gecko);
     markers_settle(&gecko->markers, profile_bytes(gecko));
     for (size_t i = 0; i < gecko->markers.store.settled_count; i++)
         if (gecko_marker_kinds_has_cause(&gecko->markers.store.settled[i]))

@@ -70,7 +70,8 @@ FIELD_KINDS = {
                      "integer", "decimal", "pid", "tid"], "number"),
 }
 MOST_MARKERS, MARKERS_SHARE = 20_000, 0.05
-FEW_BYTES = {False: 16 * 1024, True: 512 * 1024}  # in any file, of states and of tasks: tasks stand for tracks
+LIVES = {"Task", "Runs task", "Thread"}  # types of markers
+FEW_BYTES = {False: 16 * 1024, True: 512 * 1024}  # in any file, of states and of lives: lives stand for tracks
 COUNTER_POINTS = 4000
 COUNTER_DISPLAY = {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label", "tooltipRows"}
 
@@ -486,8 +487,8 @@ class Rules:
 
     @staticmethod
     def may_overlap(data):
-        """A state of a thread is over when it begins again. Lives of tasks are not states."""
-        return "Task" in data["type"]
+        """A state of a thread is over when it begins again. Lives of tasks and of threads are not states."""
+        return data["type"] in LIVES
 
     def check_payload(self, which, data):
         schema = self.schemas.get(data["type"])
@@ -526,12 +527,12 @@ class Rules:
         self.expect(count <= MOST_MARKERS, f"{count} markers are more than {MOST_MARKERS}")
         data = [data for thread in self.profile["threads"] for data in thread["markers"]["data"]]
         columns = sum(bytes_of(thread["markers"]) for thread in self.profile["threads"]) - bytes_of(data)
-        for tasks, few in FEW_BYTES.items():
-            mine = [one for one in data if self.may_overlap(one) == tasks]
+        for lives, few in FEW_BYTES.items():
+            mine = [one for one in data if self.may_overlap(one) == lives]
             size = bytes_of(mine) + columns * len(mine) / max(len(data), 1)
             if size > few:
                 whole = self.size or bytes_of(self.profile)
-                self.expect(size <= MARKERS_SHARE * whole, f"markers{' of tasks' * tasks} take {size:.0f} bytes of {whole}")
+                self.expect(size <= MARKERS_SHARE * whole, f"markers{' of lives' * lives} take {size:.0f} bytes of {whole}")
 
     # ---- counters ----
 

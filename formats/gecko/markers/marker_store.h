@@ -24,6 +24,7 @@ enum marker_kind {
     MARKER_GAP,     /* no thread of a process was looked at */
     MARKER_BLOCKED, /* one step of a task, or one callback, kept an event loop busy */
     MARKER_TASK,    /* the life of an asyncio task */
+    MARKER_THREAD,  /* the life of a thread that shares its line with others */
     MARKER_KINDS
 };
 
@@ -32,7 +33,8 @@ struct marker {
     uint32_t thread; /* on whose line the marker is */
     uint64_t start_ns, end_ns;
     uint64_t weight;    /* heavier markers are kept */
-    uint64_t amount_ns; /* MARKER_EXCEPTION: the time of looks with an exception; MARKER_TASK: the time it ran */
+    uint64_t amount_ns; /* MARKER_EXCEPTION: the time of looks with an exception; MARKER_TASK: the time it ran;
+                         * MARKER_THREAD: its CPU time */
     uint32_t stack;     /* of the look with which the marker begins */
     uint32_t subject;   /* MARKER_TASK, MARKER_BLOCKED: the task; MARKER_GIL_WAIT: the thread that held the lock */
     uint32_t function;  /* MARKER_GIL_WAIT: what that thread did; MARKER_BLOCKED: the callback; MARKER_GC: what began
