@@ -82,6 +82,8 @@ static void emit_platform(struct gecko *gecko)
     emit_literal(json, "toolkit", "\"\"");
     if (recording->processor.size)
         emit_text(json, "CPUName", recording->processor);
+    if (recording->cores)
+        emit_integer(json, "physicalCPUs", recording->cores);
     if (recording->processors)
         emit_integer(json, "logicalCPUs", recording->processors);
     if (recording->memory_bytes)
@@ -95,7 +97,6 @@ static const struct fixed {
     { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
-    { "debug", "false" },
     { "symbolicated", "true" },
     { "symbolicationNotSupported", "true" },
     { "sourceCodeIsNotOnSearchfox", "true" },
@@ -137,6 +138,9 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
+    emit_literal(json, "debug", process->build & BUILD_DEBUG ? "true" : "false");
+    if (process->build_id.size)
+        emit_text(json, "appBuildID", process->build_id);
     emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
