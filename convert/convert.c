@@ -523,7 +523,8 @@ static bool open_and_read(struct run *run, const char *output, struct fault *why
 {
     const struct settings *settings = &run->conversion.settings;
     struct selection *selection = &run->conversion.settings.selection;
-    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, compares(run), why) &&
+    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, compares(run),
+                                  why) &&
                       selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
     end_progress(run);
     return good;

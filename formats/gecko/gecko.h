@@ -83,7 +83,7 @@ struct gecko_style {
     struct source_folders path_maps; /* where files are on this machine */
     struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
-    bool compare;         /* of two recordings, BASE and NEW, the first line is a comparison */
+    bool compare; /* of two recordings, BASE and NEW, the first line is a comparison */
     enum gecko_scale scale;
     uint64_t max_samples; /* the most samples of the profile, more or less; 0: all (columns/thinning.h) */
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at

@@ -37,9 +37,9 @@ static char *title_of(const struct gecko *gecko, uint32_t number)
     const struct process_row *row = gecko_lines_process(gecko, number);
     const struct process *process = &row->process;
     char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
-    const char *side = !gecko->style.compare || number == 0                 ? ""
+    const char *side = !gecko->style.compare || number == 0              ? ""
                        : diff_side_of(&gecko->diff, number) == SIDE_BASE ? "BASE "
-                                                                            : "NEW ";
+                                                                         : "NEW ";
     if (row->recording.size == 0 ||
         asprintf(&full, "%s%.*s: %s", side, (int)row->recording.size, row->recording.bytes, title) < 0)
         return title;
@@ -239,8 +239,9 @@ static void make_rows(struct gecko *gecko, const struct entry *entries, const st
     lines->rows = alloc_zeroed(count + 2, sizeof(*lines->rows));
     lines->threads = alloc_zeroed(count + 1, sizeof(*lines->threads));
     if (gecko->style.compare)
-        lines->rows[lines->count++] =
-            (struct gecko_line){ .compares = true, .name = alloc_copy(gecko->diff.title, strlen(gecko->diff.title)) };
+        lines->rows[lines->count++] = (struct gecko_line){
+            .compares = true, .name = alloc_copy(gecko->diff.title, strlen(gecko->diff.title))
+        };
     for (size_t i = 0; i < count; i++) {
         if (lanes[i].lane == i) {
             line_of[i] = lines->count;
@@ -336,8 +337,9 @@ static struct ranked rank_line(const struct gecko *gecko, size_t index)
         ranked.samples += gecko_samples(gecko, line->threads[i])->count;
         ranked.cpu_ns += gecko->tables->threads[line->threads[i]].cpu_ns;
     }
-    ranked.behind = line->compares ? 0 : 1 + (line->task || ranked.samples == 0) +
-                                             gecko_tasks_shared(gecko, gecko_line_first(line));
+    ranked.behind = line->compares
+                        ? 0
+                        : 1 + (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
     return ranked;
 }
 

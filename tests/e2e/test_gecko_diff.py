@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 import gecko_check
+from environment import PROJECT
 from recording import CONVERTERS, info, run, run_record, succeed
 from viewers import opened
 
@@ -35,6 +36,8 @@ for turn in range(4):
     store(0.05)
 print(json.dumps(spent))
 """
+
+pytestmark = pytest.mark.pythons("newest")
 
 Side = collections.namedtuple("Side", "path spent")
 
@@ -87,8 +90,11 @@ def row(profile, label):
                 for entry in group["entries"] if entry["label"] == label)
 
 
-# The program says the truth, and looks see each function for as long as it lasts: a share of a look in each of 12 calls.
-CHANCE_MS = 100
+def chance_ms(*sides):
+    """The program says the truth, and looks see each function for as long as it lasts, but for a share of a look in each of
+    its calls, and for the ticks that the recorder missed."""
+    known = [info(side.path) for side in sides]
+    return 40 + sum(one["missed"] * 1000 / one["rate_hz"] for one in known)
 
 
 def test_the_slower_function_is_slower_by_what_the_program_says(sides, tmp_path):
@@ -97,7 +103,7 @@ def test_the_slower_function_is_slower_by_what_the_program_says(sides, tmp_path)
     shown = differences(profile)
     for name in old.spent:
         expected = (new.spent[name] - old.spent[name]) * 1000
-        assert shown[name] == pytest.approx(expected, abs=CHANCE_MS), (name, shown)
+        assert shown[name] == pytest.approx(expected, abs=chance_ms(old, new)), (name, shown)
     assert shown["sort"] > 300
     assert "compared by time: each second of old counts -1, each of new counts 1" in messages
     assert profile["meta"]["product"].startswith("new compared with old ")
@@ -132,8 +138,7 @@ def test_by_work_both_recordings_count_the_same(sides, tmp_path):
     old, new = sides
     profile, messages = compare(tmp_path, "--scale", "work", old.path, new.path)
     weights = profile["threads"][0]["samples"]["weight"]
-    leaves = [gecko_check.stacks(profile, profile["threads"][0])]
-    assert leaves and "compared by work: " in messages
+    assert "compared by work: " in messages
     names = [profile["shared"]["stringArray"][name] for name in profile["shared"]["funcTable"]["name"]]
     stacks, frames = profile["shared"]["stackTable"], profile["shared"]["frameTable"]
     work = sum(weight for stack, weight in zip(profile["threads"][0]["samples"]["stack"], weights)
@@ -194,10 +199,9 @@ def test_a_recording_does_not_differ_from_itself(sides, tmp_path, copied):
 def test_what_else_differs_is_said(sides, tmp_path):
     """A recording of another Python on another host."""
     old, _ = sides
-    other = "tests/streams/threads-3.11/recording.pyreel"
-    from environment import PROJECT
-    _, messages = compare(tmp_path, "-q", old.path, f"{PROJECT}/{other}")
-    assert "ran on different hosts" in messages
+    _, messages = compare(tmp_path, "-q", old.path, f"{PROJECT}/tests/streams/threads-3.11/recording.pyreel")
+    assert "warning: BASE and NEW ran on different hosts" in messages
+    assert ("warning: BASE ran with Python" in messages) == (info(old.path)["python"] != "3.11.2")
 
 
 @pytest.mark.parametrize("arguments, message", [

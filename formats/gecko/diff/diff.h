@@ -2,8 +2,8 @@
 /* The comparison of two recordings, BASE and NEW. The comparison is the first line of the profile. It has one sample
  * for each stack whose time differs, and the sample's weight is the difference: above 0 when NEW is slower, below 0
  * when NEW is faster. So the call tree and the flame graph of the line show differences. The times of these samples
- * only say their order: the slower stacks are on the left of the line, the faster ones on the right, each as wide as its
- * share of all differences. So a selected range shows one of both, and its stack chart is a flame graph.
+ * only say their order: the slower stacks are on the left of the line, the faster ones on the right, each as wide as
+ * its share of all differences. So a selected range shows one of both, and its stack chart is a flame graph.
  *
  * By time, a second of BASE counts as much as a second of NEW. By work, BASE is scaled to the work of NEW: the time of
  * the samples that are neither idle nor wait for the lock. So a program with more idle threads is not scaled. */
@@ -18,11 +18,11 @@
 
 /* One of the two recordings. */
 struct diff_side {
-    char *name;                /* NULL: the recording was not read to its end */
-    uint32_t processes;        /* number of processes of the profile up to this recording, entry 0 counts */
-    uint32_t python_version;   /* PY_VERSION_HEX */
+    char *name;              /* NULL: the recording was not read to its end */
+    uint32_t processes;      /* number of processes of the profile up to this recording, entry 0 counts */
+    uint32_t python_version; /* PY_VERSION_HEX */
     char *host;
-    bool whole;                /* a run from its start to its end */
+    bool whole; /* a run from its start to its end */
     uint64_t samples;
     uint64_t all_ns, work_ns;
     bool cpu_known;

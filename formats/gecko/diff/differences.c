@@ -13,8 +13,8 @@ void differences_add(struct differences *differences, enum side side, uint32_t c
     bool added;
     const uint32_t number = intern_pairs_number(&differences->numbers, code, 0, &added);
     if (added) {
-        differences->rows =
-            alloc_grow(differences->rows, &differences->room, differences->count + 1, sizeof(*differences->rows));
+        differences->rows = alloc_grow(differences->rows, &differences->room, differences->count + 1,
+                                       sizeof(*differences->rows));
         differences->rows[differences->count++] = (struct difference){ .code = code };
     }
     uint64_t *sum = &differences->rows[number - 1].ns[side];

@@ -172,17 +172,18 @@ static void alike_functions_of_compared_recordings_are_one(void **state)
     (void)state;
     const struct function base[] = { { .name = 1, .first_line = 7 }, { .name = 2, .first_line = 9 } };
     const struct function new[] = { { .name = 1, .first_line = 10 }, { .name = 2, .first_line = 9 } };
-    assert_compared(base, new, "function 1 3 2 line 9\nfunction 2 1 2 line 7\nfunction 3 3 4 line 9\n");
+    assert_compared(base, new, "function 1 1 2 line 9\nfunction 2 3 2 line 7\nfunction 3 1 4 line 9\n");
 }
 
 /* Two functions of a module that have one name are not told apart: before 3.11, methods of different classes. */
 static void functions_that_may_be_others_stay_apart(void **state)
 {
     (void)state;
-    const struct function one[] = { { .name = 1, .first_line = 7 }, { .name = 2, .first_line = 9 } };
-    const struct function two[] = { { .name = 1, .first_line = 10 }, { .name = 1, .first_line = 20 } };
-    assert_compared(two, one, "function 1 1 2 line 20\nfunction 2 1 2 line 10\nfunction 3 3 4 line 9\nfunction 4 1 4 line 7\n");
-    assert_compared(one, two, "function 1 3 2 line 9\nfunction 2 1 2 line 7\nfunction 3 1 4 line 10\n");
+    const struct function once[] = { { .name = 1, .first_line = 7 }, { .name = 2, .first_line = 9 } };
+    const struct function twice[] = { { .name = 1, .first_line = 10 }, { .name = 1, .first_line = 20 } };
+    assert_compared(twice, once,
+                    "function 1 1 2 line 20\nfunction 2 1 2 line 10\nfunction 3 3 4 line 9\nfunction 4 1 4 line 7\n");
+    assert_compared(once, twice, "function 1 1 2 line 9\nfunction 2 3 2 line 7\nfunction 3 3 4 line 10\n");
 }
 
 /* A sample stands for as long as it says, or for an interval of its own recording. */

@@ -6,7 +6,8 @@
 #include "tests/fakes/testing.h"
 
 /* main > parse, main > sort > key, main > log: numbers 2, 3, 5 and 4; 1 is main. */
-static struct stack stacks[] = { { 0 }, { .caller = 0 }, { .caller = 1 }, { .caller = 1 }, { .caller = 1 }, { .caller = 3 } };
+static struct stack stacks[] = { { 0 },           { .caller = 0 }, { .caller = 1 },
+                                 { .caller = 1 }, { .caller = 1 }, { .caller = 3 } };
 static const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
 
 static uint32_t code(uint32_t stack, enum gecko_leaf_kind leaf)
