@@ -16,7 +16,7 @@ from viewers import opened
 # The program counts its own time: it works for a number of loops whose length it measures, and prints the times.
 PROGRAM = """
 import json, sys, threading, time
-spent = dict.fromkeys(("parse", "sort", "store"), 0)
+spent = dict.fromkeys(("parsing", "sorting", "storing"), 0)
 def burn(until):
     while time.perf_counter() < until:
         pass
@@ -24,16 +24,16 @@ def counted(name, seconds):
     began = time.perf_counter()
     burn(began + seconds)
     spent[name] += time.perf_counter() - began
-def parse(seconds):
-    counted("parse", seconds)
-def sort(seconds):
-    counted("sort", seconds)
-def store(seconds):
-    counted("store", seconds)
+def parsing(seconds):
+    counted("parsing", seconds)
+def sorting(seconds):
+    counted("sorting", seconds)
+def storing(seconds):
+    counted("storing", seconds)
 for turn in range(4):
-    parse(0.05)
-    sort(0.05 * int(sys.argv[1]))
-    store(0.05)
+    parsing(0.05)
+    sorting(0.05 * int(sys.argv[1]))
+    storing(0.05)
 print(json.dumps(spent))
 """
 
@@ -43,7 +43,7 @@ Side = collections.namedtuple("Side", "path spent")
 
 
 def record(python3, folder, factor, head="", rate=1000):
-    """A run in a folder of its own. Its function sort() takes `factor` times as long as in a run with 1."""
+    """A run in a folder of its own. Its function sorting() takes `factor` times as long as in a run with 1."""
     folder.mkdir()
     (folder / "app.py").write_text(head + PROGRAM)
     path = folder / f"{folder.name}.pyreel"
@@ -104,7 +104,7 @@ def test_the_slower_function_is_slower_by_what_the_program_says(sides, tmp_path)
     for name in old.spent:
         expected = (new.spent[name] - old.spent[name]) * 1000
         assert shown[name] == pytest.approx(expected, abs=chance_ms(old, new)), (name, shown)
-    assert shown["sort"] > 300
+    assert shown["sorting"] > 300
     assert "compared by time: each second of old counts -1, each of new counts 1" in messages
     assert profile["meta"]["product"].startswith("new compared with old ")
     assert profile["meta"]["initialSelectedThreads"] == [0]
@@ -144,7 +144,7 @@ def test_by_work_both_recordings_count_the_same(sides, tmp_path):
     work = sum(weight for stack, weight in zip(profile["threads"][0]["samples"]["stack"], weights)
                if names[frames["func"][stacks["frame"][stack]]] not in ("[idle]", "[waiting for GIL]"))
     assert work == pytest.approx(0, abs=0.1)
-    assert differences(profile)["parse"] < 0 < differences(profile)["sort"]
+    assert differences(profile)["parsing"] < 0 < differences(profile)["sorting"]
     assert row(profile, "Scaled by") == "work"
 
 
@@ -180,7 +180,7 @@ def test_options_keep_the_comparison(sides, tmp_path):
 def test_base_is_the_first_argument(sides, tmp_path):
     old, new = sides
     profile, _ = compare(tmp_path, "--scale", "time", new.path, old.path)
-    assert differences(profile)["sort"] < -300
+    assert differences(profile)["sorting"] < -300
     assert profile["meta"]["product"].startswith("old compared with new ")
 
 
