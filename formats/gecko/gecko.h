@@ -60,6 +60,7 @@ struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
     bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool raw;         /* the raw format of Firefox's own profiler, for readers that know no other */
     bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
@@ -125,6 +126,10 @@ unsigned gecko_own_code_category(void);
  * are. */
 uint64_t gecko_kept_one_of(const struct gecko *gecko);
 uint64_t gecko_kept_samples(const struct gecko *gecko);
+
+/* Whether the samples stand for different times and the profile cannot say so, because the raw format has no weights.
+ * Call it after gecko_finish(). */
+bool gecko_loses_weights(const struct gecko *gecko);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);
