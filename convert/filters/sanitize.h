@@ -8,8 +8,8 @@
  *     /home/ann/.venv/bin/python3               python3
  *     /home/ann/.venv/lib/python3.12/site-packages/six.py                  site-packages/six.py
  *     /usr/lib/python3.12/json/decoder.py                                  lib/python3.12/json/decoder.py
- *     /home/ann/secret/app/tools/make.py        relative to the deepest folder of a program or of a process:
- * tools/make.py any other file                            the file name
+ *     /home/ann/secret/app/tools/make.py        tools/make.py, relative to the deepest folder of a program or process
+ *     any other file                            the file name
  *
  * Names of functions, threads and tasks stay. */
 #ifndef PYREEL_CONVERT_FILTERS_SANITIZE_H

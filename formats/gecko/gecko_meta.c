@@ -81,6 +81,8 @@ static void emit_platform(struct gecko *gecko)
     emit_literal(json, "toolkit", "\"\"");
     if (recording->processor.size)
         emit_text(json, "CPUName", recording->processor);
+    if (recording->cores)
+        emit_integer(json, "physicalCPUs", recording->cores);
     if (recording->processors)
         emit_integer(json, "logicalCPUs", recording->processors);
     if (recording->memory_bytes)
@@ -96,7 +98,6 @@ static const struct fixed fixed[] = {
     { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
-    { "debug", "false" },
     { "symbolicated", "true" },
     { "symbolicationNotSupported", "true" },
     { "sourceCodeIsNotOnSearchfox", "true" },
@@ -108,7 +109,6 @@ static const struct fixed raw_fixed[] = {
     { "version", GECKO_RAW_VERSION },
     { "processType", "0" },
     { "stackwalk", "0" },
-    { "debug", "0" },
     { "gcpoison", "0" },
     { "asyncstack", "0" },
     { "presymbolicated", "true" },
@@ -138,9 +138,10 @@ static json_t *configuration(const struct tables *tables)
 }
 
 /* Writes what only the processed format has. */
-static void emit_processed_only(struct gecko *gecko)
+static void emit_processed_only(struct gecko *gecko, const struct process *process)
 {
     struct json_emitter *json = &gecko->json;
+    emit_literal(json, "debug", process->build & BUILD_DEBUG ? "true" : "false");
     emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
@@ -158,8 +159,9 @@ static void emit_shutdown(struct gecko *gecko, uint32_t process)
         emit_literal(&gecko->json, "shutdownTime", "null");
 }
 
-static void emit_raw_only(struct gecko *gecko)
+static void emit_raw_only(struct gecko *gecko, const struct process *process)
 {
+    emit_literal(&gecko->json, "debug", process->build & BUILD_DEBUG ? "1" : "0");
     for (size_t i = 0; i < countof(raw_fixed); i++)
         emit_literal(&gecko->json, raw_fixed[i].key, raw_fixed[i].json);
     emit_shutdown(gecko, gecko->lines.rows[0].process);
@@ -176,10 +178,12 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
+    if (process->build_id.size)
+        emit_text(json, "appBuildID", process->build_id);
     if (gecko->style.raw)
-        emit_raw_only(gecko);
+        emit_raw_only(gecko, process);
     else
-        emit_processed_only(gecko);
+        emit_processed_only(gecko, process);
     emit_value(json, "markerSchema", gecko_markers_schemas(gecko));
     if (gecko->cpu_known)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
