@@ -14,6 +14,8 @@
  * thread whose loop runs the task, and the entry's samples are on that line while the task runs. On request, entries
  * have lines of their own, behind the lines of their process's threads.
  *
+ * On request the profile is in the raw format instead (raw/gecko_raw.h).
+ *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run; markers/:
  * which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the profile has them; gecko_state_markers.c:
