@@ -68,6 +68,11 @@ static bool keeps(const struct conversion *conversion)
     return conversion->converter->keeps && conversion->converter->keeps(&conversion->settings);
 }
 
+static bool compares(const struct run *run)
+{
+    return run->conversion.converter->compares && run->conversion.converter->compares(&run->conversion.settings);
+}
+
 /* The number of samples read from the recording, with the samples that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
@@ -370,7 +375,7 @@ static bool leave_out(struct run *run, struct fault *why)
 {
     const struct fault cause = *why;
     why->text[0] = '\0';
-    if (run->inputs.count == 1 || run->stopped)
+    if (run->inputs.count == 1 || run->stopped || compares(run))
         return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
     end_progress(run);
     fprintf(stderr, "%s: warning: %s is left out: %s\n", run->conversion.converter->name,
@@ -517,7 +522,8 @@ static bool open_and_read(struct run *run, const char *output, struct fault *why
 {
     const struct settings *settings = &run->conversion.settings;
     struct selection *selection = &run->conversion.settings.selection;
-    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, why) &&
+    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, compares(run),
+                                  why) &&
                       selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
     end_progress(run);
     return good;
@@ -561,6 +567,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
     run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
     run->merge.selection = &run->conversion.settings.selection;
+    run->merge.compares = compares(run);
     run->mode_filter.mode = settings->mode;
     run->mode_filter.no_idle = settings->no_idle;
     run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(run);

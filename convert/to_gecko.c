@@ -34,8 +34,11 @@ enum own_option {
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
     OPTION_COMPACT,
+    OPTION_RAW_GECKO,
     OPTION_MAX_SAMPLES,
     OPTION_WEIGHT,
+    OPTION_DIFF,
+    OPTION_SCALE,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -70,10 +73,19 @@ static const struct argument options[] = {
     { OPTION_COMPACT, 0, "compact", NULL, 0,
       "write a file that is a quarter smaller, for\n"
       "viewers since July 2026" },
+    { OPTION_RAW_GECKO, 0, "raw-gecko", NULL, 0,
+      "write the format of Firefox's own profiler, for\n"
+      "tools that read no other" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what trees add up: samples|wall|cpu (samples;\n"
       "wall where samples stand for different times)" },
+    { OPTION_DIFF, 0, "diff", NULL, 0,
+      "compare two recordings, BASE and NEW: where NEW\n"
+      "is slower (above 0) or faster (below 0)" },
+    { OPTION_SCALE, 0, "scale", "WHAT", 0,
+      "what --diff makes equal: a second of time, or\n"
+      "all work: time|work (time for whole runs)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
       "keep at most N samples, 500k or 2M, drawn at\n"
       "random in equal parts of the time; each stands\n"
@@ -127,6 +139,14 @@ static bool apply_tasks(struct gecko_style *style, const char *value)
     static const char *const words[] = { "lives", "tracks", NULL };
     const int place = place_of(value, words);
     style->task_tracks = place == 1;
+    return place >= 0;
+}
+
+static bool apply_scale(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = { "time", "work", NULL };
+    const int place = place_of(value, words);
+    style->scale = place == 0 ? GECKO_SCALE_TIME : GECKO_SCALE_WORK;
     return place >= 0;
 }
 
@@ -205,10 +225,16 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_repository(&wanted->style.repositories, value);
     case OPTION_COMPACT:
         return wanted->style.compact = true;
+    case OPTION_RAW_GECKO:
+        return wanted->style.raw = true;
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
         return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
+    case OPTION_DIFF:
+        return wanted->style.compare = true;
+    case OPTION_SCALE:
+        return apply_scale(&wanted->style, value);
     case OPTION_MAX_SAMPLES:
         return parse_size(value, &wanted->style.max_samples);
     }
@@ -251,6 +277,33 @@ static const char *sharing_problem(const struct settings *settings)
     return share_check(&wishes, &why) ? NULL : why.text;
 }
 
+/* Why the options of a comparison cannot be used together; NULL: they can. */
+static const char *diff_problem(const struct settings *settings)
+{
+    const struct gecko_style *style = &((const struct wanted *)settings->wanted)->style;
+    if (style->compare && settings->inputs_count != 2)
+        return "--diff compares two recordings; name BASE and NEW, in this order";
+    if (style->compare && style->weight == GECKO_WEIGHT_SAMPLES)
+        return "--diff compares times; use --weight wall or --weight cpu";
+    if (style->scale != GECKO_SCALE_USUAL && !style->compare)
+        return "--scale says how --diff compares; name --diff";
+    return NULL;
+}
+
+/* Why a raw profile cannot have this style; NULL: it can. */
+static const char *raw_problem(const struct gecko_style *style)
+{
+    if (style->compact)
+        return "--raw-gecko and --compact are two formats; choose one of them";
+    if (style->compare)
+        return "samples have no weights in the format of --raw-gecko; leave out --diff";
+    if (style->embed_sources)
+        return "the format of --raw-gecko has no source files; leave out --embed-sources";
+    if (style->weight || style->max_samples)
+        return "samples have no weights in the format of --raw-gecko; leave out --weight and --max-samples";
+    return NULL;
+}
+
 static const char *problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
@@ -265,7 +318,16 @@ static const char *problem(const struct settings *settings)
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
     if (wanted->sanitize && wanted->style.embed_sources)
         return "--sanitize leaves out what --embed-sources puts in; choose one of them";
-    return sharing_problem(settings);
+    if (wanted->style.raw && raw_problem(&wanted->style))
+        return raw_problem(&wanted->style);
+    const char *diff = diff_problem(settings);
+    return diff ? diff : sharing_problem(settings);
+}
+
+static bool compares(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return wanted->style.compare;
 }
 
 static bool without_input(const struct settings *settings)
@@ -311,6 +373,9 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
+    const struct selection *selection = &settings->selection;
+    if (style.scale == GECKO_SCALE_USUAL && (selection->from_ns || selection->to_ns))
+        style.scale = GECKO_SCALE_WORK; /* no whole runs */
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -405,6 +470,31 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
+/* Says how the recordings were compared, and warns of what else may make a difference. */
+static void tell_of_comparison(const struct to_gecko *to)
+{
+    const struct gecko_compared compared = gecko_compared(to->gecko);
+    const char *name = to->conversion->converter->name;
+    char base[32], new[32];
+    if (!to->conversion->settings.quiet)
+        fprintf(stderr, "%s: compared by %s: each second of %s counts %.4g, each of %s counts 1\n", name,
+                compared.by_work ? "work" : "time", compared.base, -compared.factor, compared.new);
+    if (compared.base_python != compared.new_python)
+        fprintf(stderr, "%s: warning: BASE ran with Python %s and NEW with Python %s\n", name,
+                event_python_version_text(base, compared.base_python),
+                event_python_version_text(new, compared.new_python));
+    if (compared.hosts_differ)
+        fprintf(stderr, "%s: warning: BASE and NEW ran on different hosts\n", name);
+}
+
+/* Tells that samples count alike which stand for different times. */
+static void tell_of_weights(const struct to_gecko *to)
+{
+    if (gecko_loses_weights(to->gecko) && !to->conversion->settings.quiet)
+        fprintf(stderr, "pyreel-gecko: the samples stand for different times, and the format of --raw-gecko cannot say "
+                        "so: each sample counts as one\n");
+}
+
 /* Says which source files are not in the profile, and why. */
 static void report_sources(const struct to_gecko *to)
 {
@@ -437,6 +527,9 @@ static bool finish(void *self, struct fault *why)
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
     if (good) {
         tell_of_thinning(to);
+        tell_of_weights(to);
+        if (to->wanted->style.compare)
+            tell_of_comparison(to);
         report_sources(to);
     }
     return good;
@@ -530,6 +623,7 @@ static const struct converter to_gecko = {
     .apply = apply,
     .problem = problem,
     .without_input = without_input,
+    .compares = compares,
     .before = before,
     .splits = streams,
     .keeps = keeps,

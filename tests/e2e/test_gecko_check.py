@@ -263,6 +263,9 @@ BROKEN = {  # what is wrong with the profile: (how it comes about, the problem)
     "weights": (samples("weight", [1] * SAMPLES), "weightType is 'samples'"),
     "a weight too few": (samples("weight", [1]), "weight is [1]"),
     "a weight below 0": (lambda p: p["threads"][0]["samples"].update(weight=[-1] * SAMPLES, weightType="tracing-ms"), "a weight is below 0"),
+    "differences in no order": (lambda p: (p["threads"][0]["samples"].update(weight=[1, -1, 2] * (SAMPLES // 3), weightType="tracing-ms"),
+                                           p["meta"]["extra"].append({"label": "Comparison", "entries": []})),
+                                "thread 0: the differences are not in order"),
     "CPU times too few": (samples("threadCPUDelta", [0]), "threadCPUDelta has 1 entries"),
     "a negative CPU time": (samples("threadCPUDelta", 1, -1), "threadCPUDelta is not a time"),
     "a CPU time that is none": (samples("threadCPUDelta", 1, "1"), "threadCPUDelta is not a time"),
@@ -431,7 +434,7 @@ def test_the_output_of_a_command_is_found(path):
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-o", "-", "a.pyreel"], ["-o", "/dev/stdout", "a.pyreel"],
-                                       ["--raw-gecko", "-o", "a"], []], ids=" ".join)
+                                       []], ids=" ".join)
 def test_there_may_be_no_output(arguments):
     assert gecko_output.output_of(arguments) is None
 
