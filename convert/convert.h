@@ -71,6 +71,7 @@ struct conversion {
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
+    bool whole;                  /* nothing was missing of the recordings before that one, when several are merged */
     struct output output;
     int kept_fd; /* the file of a converter that keeps its output; -1: there is none */
     void *list;  /* with SEVERAL_LISTED and more than one recording; else NULL */

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/frames/plain_name.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 #include "formats/gecko/gecko_lanes.h"
 #include "formats/model/paths.h"
@@ -335,7 +336,7 @@ static struct ranked rank_line(const struct gecko *gecko, size_t index)
     struct ranked ranked = { .index = index };
     for (size_t i = 0; i < line->count; i++) {
         ranked.samples += gecko_samples(gecko, line->threads[i])->count;
-        ranked.cpu_ns += gecko->tables->threads[line->threads[i]].cpu_ns;
+        ranked.cpu_ns += gecko_cpu_of(gecko, line->threads[i]);
     }
     ranked.behind = line->compares
                         ? 0

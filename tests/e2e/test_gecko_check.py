@@ -434,7 +434,7 @@ def test_the_output_of_a_command_is_found(path):
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-o", "-", "a.pyreel"], ["-o", "/dev/stdout", "a.pyreel"],
-                                       ["--raw-gecko", "-o", "a"], []], ids=" ".join)
+                                       []], ids=" ".join)
 def test_there_may_be_no_output(arguments):
     assert gecko_output.output_of(arguments) is None
 
