@@ -23,8 +23,9 @@ struct spot {
     uint64_t from_ns, to_ns; /* the time of the first one, and the end of the last one */
 };
 
-/* Takes an event that the tables have accepted. */
-void spot_take(struct spot *spot, const struct tables *tables, const struct event *event);
+/* Takes an event that the tables have accepted. `thread`: on whose line a sample is; 0: on none, so no view shows it.
+ */
+void spot_take(struct spot *spot, const struct tables *tables, const struct event *event, uint32_t thread);
 
 /* Fills `threads`, which has room for SPOT_THREADS, with the thread that has most of the samples and with threads that
  * have a quarter of that or more. Returns their number; 0: there is no such sample, or the view has no spot. */

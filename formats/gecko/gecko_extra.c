@@ -157,6 +157,8 @@ json_t *gecko_extra_values(const struct gecko *gecko)
         add_count(rows, "Recordings without a section here", gecko->extra.left_out);
     if (!gecko->extra.sections)
         add_origin(rows, tables);
+    if (gecko->style.compare)
+        json_array_append_new(all, diff_section(gecko));
     json_array_append_new(all, section(TEXT("Sampling"), rows));
     if (gecko->extra.sections)
         json_array_extend(all, gecko->extra.sections);

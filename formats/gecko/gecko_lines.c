@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/frames/plain_name.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 #include "formats/gecko/gecko_lanes.h"
 #include "formats/model/paths.h"
@@ -18,19 +19,6 @@
 
 /* ---- processes ---- */
 
-/* The title of a process. Without a command line it is the name of the executable. What tells the processes of two
- * recordings apart comes first, because the viewer cuts long titles. */
-static char *title_of(const struct process_row *row)
-{
-    const struct process *process = &row->process;
-    char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
-    if (row->recording.size == 0 ||
-        asprintf(&full, "%.*s: %s", (int)row->recording.size, row->recording.bytes, title) < 0)
-        return title;
-    free(title);
-    return full;
-}
-
 const struct thread *gecko_lines_thread(const struct gecko *gecko, uint32_t thread)
 {
     static const struct thread none;
@@ -41,6 +29,23 @@ const struct process_row *gecko_lines_process(const struct gecko *gecko, uint32_
 {
     static const struct process_row none;
     return process ? &gecko->tables->processes[process] : &none;
+}
+
+/* The title of a process. Without a command line it is the name of the executable. What tells the processes of two
+ * recordings apart comes first, because the viewer cuts long titles. */
+static char *title_of(const struct gecko *gecko, uint32_t number)
+{
+    const struct process_row *row = gecko_lines_process(gecko, number);
+    const struct process *process = &row->process;
+    char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
+    const char *side = !gecko->style.compare || number == 0              ? ""
+                       : diff_side_of(&gecko->diff, number) == SIDE_BASE ? "BASE "
+                                                                         : "NEW ";
+    if (row->recording.size == 0 ||
+        asprintf(&full, "%s%.*s: %s", side, (int)row->recording.size, row->recording.bytes, title) < 0)
+        return title;
+    free(title);
+    return full;
 }
 
 /* Writes a pid as the viewer has it. The viewer treats threads with the same pid as one process, so a pid that was used
@@ -62,7 +67,7 @@ static void name_processes(struct gecko *gecko)
     for (uint32_t i = 0; i < lines->processes_count; i++) {
         const struct process_row *row = gecko_lines_process(gecko, i);
         const uint32_t before = i ? gecko_again_count(&pids, &row->process.pid, sizeof(row->process.pid)) : 0;
-        lines->processes[i].title = title_of(row);
+        lines->processes[i].title = title_of(gecko, i);
         lines->processes[i].pid = name_pid(&row->process, before);
     }
     gecko_again_free(&pids);
@@ -232,8 +237,12 @@ static void make_rows(struct gecko *gecko, const struct entry *entries, const st
 {
     struct gecko_lines *lines = &gecko->lines;
     size_t *line_of = alloc_zeroed(count + 1, sizeof(*line_of)); /* by the first entry of a lane */
-    lines->rows = alloc_zeroed(count + 1, sizeof(*lines->rows));
+    lines->rows = alloc_zeroed(count + 2, sizeof(*lines->rows));
     lines->threads = alloc_zeroed(count + 1, sizeof(*lines->threads));
+    if (gecko->style.compare)
+        lines->rows[lines->count++] = (struct gecko_line){
+            .compares = true, .name = alloc_copy(gecko->diff.title, strlen(gecko->diff.title))
+        };
     for (size_t i = 0; i < count; i++) {
         if (lanes[i].lane == i) {
             line_of[i] = lines->count;
@@ -304,7 +313,7 @@ size_t gecko_lines_of_thread(const struct gecko *gecko, uint32_t thread)
 /* ---- which lines are seen first ---- */
 
 struct ranked {
-    unsigned behind; /* rank of the kind: threads, then tasks, then shared lines */
+    unsigned behind; /* rank of the kind: the comparison, then threads, then tasks, then shared lines */
     uint64_t cpu_ns, samples;
     size_t index;
 };
@@ -327,9 +336,11 @@ static struct ranked rank_line(const struct gecko *gecko, size_t index)
     struct ranked ranked = { .index = index };
     for (size_t i = 0; i < line->count; i++) {
         ranked.samples += gecko_samples(gecko, line->threads[i])->count;
-        ranked.cpu_ns += gecko->tables->threads[line->threads[i]].cpu_ns;
+        ranked.cpu_ns += gecko_cpu_of(gecko, line->threads[i]);
     }
-    ranked.behind = (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
+    ranked.behind = line->compares
+                        ? 0
+                        : 1 + (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
     return ranked;
 }
 

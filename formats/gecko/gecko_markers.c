@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_marker_kinds.h"
 
 #include <stdio.h>
@@ -333,7 +334,7 @@ static void add_life(struct gecko *gecko, uint32_t number)
                                  .start_ns = thread->first * gecko->unit_ns,
                                  .end_ns = thread->samples.last.time * gecko->unit_ns,
                                  .weight = thread->samples.count,
-                                 .amount_ns = gecko->tables->threads[number].cpu_ns };
+                                 .amount_ns = gecko_cpu_of(gecko, number) };
     marker_store_add(&gecko->markers.store, &life);
 }
 

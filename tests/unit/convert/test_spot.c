@@ -38,7 +38,7 @@ static void take(struct spot *spot, uint32_t thread, uint32_t stack, uint32_t st
         .kind = EVENT_SAMPLE,
         .sample = { .thread = thread, .stack = stack, .status = status, .time_ns = time_ms * MS, .stands_ns = 10 * MS }
     };
-    spot_take(spot, &tables, &event);
+    spot_take(spot, &tables, &event, thread);
 }
 
 static void assert_spot(const struct spot *spot, uint64_t total, uint64_t from_ms, uint64_t to_ms)
@@ -64,6 +64,20 @@ static void imports_are_below_frames_of_the_import_machinery(void **state)
     assert_int_equal(threads[0], 1);
     assert_int_equal(threads[1], 2);
     assert_null(spot_missing(&spot));
+    spot_free(&spot);
+}
+
+static void samples_of_tasks_count_for_the_line_that_shows_them(void **state)
+{
+    (void)state;
+    struct spot spot = { .view = VIEW_GC };
+    uint32_t threads[SPOT_THREADS];
+    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 9, .stack = 4, .time_ns = 10 * MS } };
+    spot_take(&spot, &tables, &event, 0);
+    assert_non_null(spot_missing(&spot));
+    spot_take(&spot, &tables, &event, 2);
+    assert_int_equal(spot_threads(&spot, threads), 1);
+    assert_int_equal(threads[0], 2);
     spot_free(&spot);
 }
 
@@ -159,7 +173,7 @@ static void imports_are_not_own_code(void **state)
     without.stacks_count = countof(only_import);
     struct spot spot = { .view = VIEW_MY_CODE };
     const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 1, .stack = 2 } };
-    spot_take(&spot, &without, &event);
+    spot_take(&spot, &without, &event, 1);
     assert_non_null(spot_missing(&spot));
     spot_free(&spot);
 }
@@ -168,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_below_frames_of_the_import_machinery),
+        cmocka_unit_test(samples_of_tasks_count_for_the_line_that_shows_them),
         cmocka_unit_test(collections_have_their_frame),
         cmocka_unit_test(waits_are_known_by_their_status),
         cmocka_unit_test(threads_with_few_such_samples_are_left_out),
