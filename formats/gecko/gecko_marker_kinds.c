@@ -18,9 +18,9 @@ struct field {
 };
 
 static const struct kind {
-    const char *name;   /* also the type; MARKER_TASK: only the type */
-    const char *plural; /* for what is left out */
-    const char *color;  /* NULL: each marker has its own */
+    const char *name;       /* also the type; MARKER_TASK: only the type */
+    const char *one, *many; /* for what is left out */
+    const char *color;      /* NULL: each marker has its own */
     enum gecko_category category;
     const char *where; /* beside the marker chart and table; NULL: nowhere */
     const char *label;
@@ -28,6 +28,7 @@ static const struct kind {
     struct field fields[FIELDS];
 } kinds[MARKER_KINDS] = {
     [MARKER_GIL_WAIT] = { "Waits for GIL",
+                          "wait for the GIL",
                           "waits for the GIL",
                           "red",
                           CATEGORY_WAITING,
@@ -38,6 +39,7 @@ static const struct kind {
                           "during the wait found. The stack is that of the waiting thread.",
                           { { "held", "Held by", "unique-string" } } },
     [MARKER_GC] = { "GC",
+                    "garbage collection",
                     "garbage collections",
                     "orange",
                     CATEGORY_GC,
@@ -47,6 +49,7 @@ static const struct kind {
                     "which the collection began.",
                     { { "function", "Began in", "unique-string" }, { "generation", "Generation", "integer" } } },
     [MARKER_EXCEPTION] = { "Handles exception",
+                           "exception",
                            "exceptions",
                            "magenta",
                            CATEGORY_OTHER,
@@ -56,6 +59,7 @@ static const struct kind {
                            { { "function", "Began in", "unique-string" },
                              { "time", "With an exception", "duration" } } },
     [MARKER_GAP] = { "No samples",
+                     "gap",
                      "gaps",
                      "grey",
                      CATEGORY_OTHER,
@@ -65,6 +69,7 @@ static const struct kind {
                      "it.",
                      { { "why", "Why", "string" }, { "ticks", "Ticks", "integer" } } },
     [MARKER_BLOCKED] = { "Loop blocked",
+                         "blocked event loop",
                          "blocked event loops",
                          "purple",
                          CATEGORY_ASYNCIO,
@@ -77,6 +82,7 @@ static const struct kind {
                          "one call took so long, or many calls in a row did.",
                          { { "function", "Callback", "unique-string" }, { "task", "Task", "unique-string" } } },
     [MARKER_TASK] = { "Task",
+                      "asyncio task",
                       "asyncio tasks",
                       NULL,
                       CATEGORY_ASYNCIO,
@@ -90,6 +96,7 @@ static const struct kind {
                         { "by", "Awaited by", "unique-string" },
                         { "coroutine", "Coroutine", "unique-string" } } },
     [MARKER_THREAD] = { "Thread",
+                        "thread",
                         "threads",
                         "blue",
                         CATEGORY_OTHER,
@@ -327,8 +334,8 @@ void gecko_marker_kinds_add_left_out(const struct gecko *gecko, json_t *texts)
         const double ms = (double)left_out->longest_ns / 1e6;
         char length[40];
         snprintf(length, sizeof(length), ms < 1000 ? "%.1f ms" : "%.0f ms", ms + .05);
+        const char *what = left_out->count == 1 ? kinds[kind].one : kinds[kind].many;
         if (left_out->count)
-            json_array_append_new(
-                texts, json_sprintf("%" PRIu64 " %s of at most %s", left_out->count, kinds[kind].plural, length));
+            json_array_append_new(texts, json_sprintf("%" PRIu64 " %s of at most %s", left_out->count, what, length));
     }
 }

@@ -133,7 +133,8 @@ static json_t *configuration(const struct tables *tables)
         json_array_append_new(features, json_pack("s+%", "mode ", recording->mode.bytes, recording->mode.size));
     add_feature(features, exactness.asked_hz, 0, "Hz asked");
     add_feature(features, exactness.reached_hz, 0, "Hz reached");
-    add_feature(features, exactness.exact_percent, 1, "% of samples exact");
+    if (exactness.exact_percent > 0)
+        add_feature(features, exactness_tenths(exactness.exact_percent), 1, "% of samples exact");
     json_array_append_new(features, json_string(recording->attached ? "attached" : "started by the recorder"));
     const struct text threads = recording->threads_option.size ? recording->threads_option : TEXT("all");
     return json_pack("{s:o, s:[s%], s:i}", "features", features, "threads", threads.bytes, threads.size, "capacity", 0);

@@ -139,7 +139,7 @@ static void other_views_have_no_spot(void **state)
 {
     (void)state;
     uint32_t threads[SPOT_THREADS];
-    static const enum view views[] = { VIEW_NONE, VIEW_MY_CODE, VIEW_FLAME };
+    static const enum view views[] = { VIEW_NONE, VIEW_FLAME };
     for (size_t i = 0; i < countof(views); i++) {
         struct spot spot = { .view = views[i] };
         take(&spot, 1, 4, STATUS_RECORDED | STATUS_GIL_WAIT, 10);
@@ -148,6 +148,34 @@ static void other_views_have_no_spot(void **state)
         assert_null(spot_missing(&spot));
         spot_free(&spot);
     }
+}
+
+static void own_code_is_code_of_no_library(void **state)
+{
+    (void)state;
+    uint32_t threads[SPOT_THREADS];
+    struct spot spot = { .view = VIEW_MY_CODE };
+    take(&spot, 1, 0, 0, 10);
+    assert_non_null(spot_missing(&spot));
+    take(&spot, 1, 2, 0, 20);
+    assert_null(spot_missing(&spot));
+    assert_int_equal(spot_threads(&spot, threads), 0);
+    assert_spot(&spot, 0, 0, 0);
+    spot_free(&spot);
+}
+
+static void imports_are_not_own_code(void **state)
+{
+    (void)state;
+    struct stack only_import[] = { { 0, 0 }, { 0, 2 }, { 1, 3 } };
+    struct tables without = tables;
+    without.stacks = only_import;
+    without.stacks_count = countof(only_import);
+    struct spot spot = { .view = VIEW_MY_CODE };
+    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 1, .stack = 2 } };
+    spot_take(&spot, &without, &event, 1);
+    assert_non_null(spot_missing(&spot));
+    spot_free(&spot);
 }
 
 int main(void)
@@ -160,6 +188,8 @@ int main(void)
         cmocka_unit_test(threads_with_few_such_samples_are_left_out),
         cmocka_unit_test(no_more_threads_are_selected_than_there_is_room_for),
         cmocka_unit_test(other_views_have_no_spot),
+        cmocka_unit_test(own_code_is_code_of_no_library),
+        cmocka_unit_test(imports_are_not_own_code),
     };
     return run_all(tests);
 }
