@@ -33,6 +33,7 @@ enum own_option {
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
     OPTION_COMPACT,
+    OPTION_RAW_GECKO,
     OPTION_MAX_SAMPLES,
     OPTION_WEIGHT,
     OPTION_DIFF,
@@ -71,6 +72,9 @@ static const struct argument options[] = {
     { OPTION_COMPACT, 0, "compact", NULL, 0,
       "write a file that is a quarter smaller, for\n"
       "viewers since July 2026" },
+    { OPTION_RAW_GECKO, 0, "raw-gecko", NULL, 0,
+      "write the format of Firefox's own profiler, for\n"
+      "tools that read no other" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what trees add up: samples|wall|cpu (samples;\n"
@@ -220,6 +224,8 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_repository(&wanted->style.repositories, value);
     case OPTION_COMPACT:
         return wanted->style.compact = true;
+    case OPTION_RAW_GECKO:
+        return wanted->style.raw = true;
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
@@ -283,6 +289,20 @@ static const char *diff_problem(const struct settings *settings)
     return NULL;
 }
 
+/* Why a raw profile cannot have this style; NULL: it can. */
+static const char *raw_problem(const struct gecko_style *style)
+{
+    if (style->compact)
+        return "--raw-gecko and --compact are two formats; choose one of them";
+    if (style->compare)
+        return "samples have no weights in the format of --raw-gecko; leave out --diff";
+    if (style->embed_sources)
+        return "the format of --raw-gecko has no source files; leave out --embed-sources";
+    if (style->weight || style->max_samples)
+        return "samples have no weights in the format of --raw-gecko; leave out --weight and --max-samples";
+    return NULL;
+}
+
 static const char *problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
@@ -297,6 +317,8 @@ static const char *problem(const struct settings *settings)
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
     if (wanted->sanitize && wanted->style.embed_sources)
         return "--sanitize leaves out what --embed-sources puts in; choose one of them";
+    if (wanted->style.raw && raw_problem(&wanted->style))
+        return raw_problem(&wanted->style);
     const char *diff = diff_problem(settings);
     return diff ? diff : sharing_problem(settings);
 }
@@ -464,6 +486,14 @@ static void tell_of_comparison(const struct to_gecko *to)
         fprintf(stderr, "%s: warning: BASE and NEW ran on different hosts\n", name);
 }
 
+/* Tells that samples count alike which stand for different times. */
+static void tell_of_weights(const struct to_gecko *to)
+{
+    if (gecko_loses_weights(to->gecko) && !to->conversion->settings.quiet)
+        fprintf(stderr, "pyreel-gecko: the samples stand for different times, and the format of --raw-gecko cannot say "
+                        "so: each sample counts as one\n");
+}
+
 /* Prints a path that the recording names, which may hold anything. */
 static void print_path(struct text path)
 {
@@ -506,6 +536,7 @@ static bool finish(void *self, struct fault *why)
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
     if (good) {
         tell_of_thinning(to);
+        tell_of_weights(to);
         if (to->wanted->style.compare)
             tell_of_comparison(to);
         report_sources(to);

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
+#include "formats/gecko/raw/gecko_raw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,20 @@ static void choose_samples(struct gecko *gecko)
         gecko->every += 1 + gecko->every / 16;
 }
 
+static void emit_processed(struct gecko *gecko)
+{
+    struct json_emitter *json = &gecko->json;
+    emit_open(json, NULL, '{');
+    emit_literal(json, "libs", "[]");
+    emit_literal(json, "pages", "[]");
+    gecko_threads_emit(gecko);
+    gecko_tables_emit(gecko);
+    gecko_counters_emit(gecko);
+    gecko_overhead_emit(gecko);
+    gecko_meta_emit(gecko);
+    emit_close(json, '}');
+}
+
 /* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
  * needs totals. */
 bool gecko_finish(struct gecko *gecko, struct fault *why)
@@ -184,15 +199,10 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_sources_find(gecko);
     gecko_leaves_settle(gecko);
     gecko_embedding_start(gecko);
-    emit_open(json, NULL, '{');
-    emit_literal(json, "libs", "[]");
-    emit_literal(json, "pages", "[]");
-    gecko_threads_emit(gecko);
-    gecko_tables_emit(gecko);
-    gecko_counters_emit(gecko);
-    gecko_overhead_emit(gecko);
-    gecko_meta_emit(gecko);
-    emit_close(json, '}');
+    if (gecko->style.raw)
+        gecko_raw_emit(gecko);
+    else
+        emit_processed(gecko);
     output_bytes(json->to, "\n", 1);
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);
@@ -210,6 +220,11 @@ struct gecko_compared gecko_compared(const struct gecko *gecko)
                                     .base_python = base->python_version,
                                     .new_python = new->python_version,
                                     .hosts_differ = strcmp(base->host, new->host) != 0 };
+}
+
+bool gecko_loses_weights(const struct gecko *gecko)
+{
+    return gecko->style.raw && gecko_weights_are_times(gecko);
 }
 
 const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
@@ -244,5 +259,6 @@ void gecko_drop(struct gecko *gecko)
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);
     diff_free(&gecko->diff);
+    raw_tables_free(&gecko->raw);
     free(gecko);
 }

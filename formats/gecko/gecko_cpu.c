@@ -169,9 +169,8 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
     writer->begun = false;
 }
 
-static void emit_cell(void *self, const struct cell *cell)
+void gecko_cpu_emit_cell(struct gecko *gecko, const struct cell *cell)
 {
-    struct gecko *gecko = self;
     if (cell->kind == CELL_BLANK)
         emit_literal(&gecko->json, NULL, "null");
     else
@@ -208,7 +207,8 @@ static void find_ends(struct gecko *gecko, const struct thinning *thinning, stru
 
 /* Of samples that do not stay, the next sample that stays has the CPU time, as the viewer draws it: since the sample
  * before. The last one also has the CPU time behind it. */
-void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+void gecko_cpu_give_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer,
+                          void (*give)(void *self, const struct cell *cell), void *self)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     const struct thinning thinning = gecko_thinning(gecko, number);
@@ -219,8 +219,8 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
     find_ends(gecko, &thinning, &writer->samples, &first, &last);
     const uint64_t room = first_room(gecko, writer, first);
     struct placements p = placements_of(gecko, number, writer);
-    cells->give = emit_cell;
-    cells->self = gecko;
+    cells->give = give;
+    cells->self = self;
     cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
     while (next(&p)) {
         cpu += p.cpu;
@@ -234,6 +234,16 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
         kind = CELL_BLANK;
     }
     cells_end(cells, cpu);
+}
+
+static void emit_cell(void *self, const struct cell *cell)
+{
+    gecko_cpu_emit_cell(self, cell);
+}
+
+void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    gecko_cpu_give_cells(gecko, number, writer, emit_cell, gecko);
 }
 
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)

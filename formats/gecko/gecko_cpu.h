@@ -34,6 +34,11 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer);
  * when gecko_knows_cpu(). */
 void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
 
+/* Gives the cells instead: one for each sample of the thread, in their order. Writes one. */
+void gecko_cpu_give_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer,
+                          void (*give)(void *self, const struct cell *cell), void *self);
+void gecko_cpu_emit_cell(struct gecko *gecko, const struct cell *cell);
+
 /* Writes the CPU time of a thread's samples, in milliseconds, as weights. */
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
 

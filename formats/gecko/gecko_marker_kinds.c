@@ -182,13 +182,13 @@ int64_t gecko_marker_kinds_category(const struct marker *marker)
 static void emit_string(struct gecko *gecko, const char *key, struct text text)
 {
     if (text.size)
-        emit_integer(&gecko->json, key, (int64_t)gecko_tables_string(gecko, text));
+        gecko_emit_string(gecko, key, gecko_tables_string(gecko, text));
 }
 
 static void emit_function(struct gecko *gecko, const char *key, uint32_t number)
 {
     if (number)
-        emit_integer(&gecko->json, key, (int64_t)gecko_sources_function_name(gecko, number));
+        gecko_emit_string(gecko, key, gecko_sources_function_name(gecko, number));
     else
         emit_string(gecko, key, TEXT(NO_PYTHON_FRAMES));
 }
@@ -219,7 +219,7 @@ static void emit_holder(struct gecko *gecko, const struct marker *marker)
         append(&text, TEXT(" in "));
         append(&text, tables_function_name(gecko->tables, marker->function));
     }
-    emit_integer(&gecko->json, "held", (int64_t)string_of(gecko, &text));
+    gecko_emit_string(gecko, "held", string_of(gecko, &text));
 }
 
 static void emit_why(struct gecko *gecko, const struct marker *marker)
@@ -295,17 +295,12 @@ bool gecko_marker_kinds_has_cause(const struct marker *marker)
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)
 {
-    struct json_emitter *json = &gecko->json;
     const struct kind *kind = &kinds[marker->kind];
     const size_t color = marker->kind == MARKER_TASK ? stem_of(gecko, marker) % countof(task_colors) : 0;
     gecko_markers_emit_type(gecko, kind->name, kind->color ? kind->color : task_colors[color]);
     emit_own(gecko, marker);
-    if (!gecko_marker_kinds_has_cause(marker))
-        return;
-    emit_open(json, "cause", '{');
-    emit_decimal(json, "time", start, gecko->digits);
-    emit_integer(json, "stack", gecko_leaves_row(gecko, marker->stack << GECKO_LEAF_BITS));
-    emit_close(json, '}');
+    if (gecko_marker_kinds_has_cause(marker))
+        gecko_markers_emit_cause(gecko, start, marker->stack << GECKO_LEAF_BITS);
 }
 
 /* ---- schemas ---- */

@@ -4,6 +4,7 @@
 import collections
 import itertools
 import json
+import re
 import shutil
 
 import pytest
@@ -39,6 +40,12 @@ print(json.dumps(spent))
 
 pytestmark = pytest.mark.pythons("newest")
 
+# What the second version has more: a thread that only waits.
+WAITER = """# new
+import threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+"""
+
 Side = collections.namedtuple("Side", "path spent")
 
 
@@ -57,7 +64,7 @@ def sides(python3, tmp_path_factory):
     """NEW is another version of the program: its functions are on later lines of a file in another folder. It was recorded
     with another rate."""
     folder = tmp_path_factory.mktemp("diff")
-    return record(python3, folder / "old", 1), record(python3, folder / "new", 4, head="# new\n\n\n", rate=700)
+    return record(python3, folder / "old", 1), record(python3, folder / "new", 4, head=WAITER, rate=700)
 
 
 def compare(tmp_path, *arguments):
@@ -108,7 +115,7 @@ def test_the_slower_function_is_slower_by_what_the_program_says(sides, tmp_path)
     assert "compared by time: each second of old counts -1, each of new counts 1" in messages
     assert profile["meta"]["product"].startswith("new compared with old ")
     assert profile["meta"]["initialSelectedThreads"] == [0]
-    assert [thread["processName"] for thread in profile["threads"]] == ["new compared with old", "BASE old: app.py",
+    assert list(dict.fromkeys(thread["processName"] for thread in profile["threads"])) == ["new compared with old", "BASE old: app.py",
                                                                        "NEW new: app.py"]
 
 
@@ -146,6 +153,8 @@ def test_by_work_both_recordings_count_the_same(sides, tmp_path):
     assert work == pytest.approx(0, abs=0.1)
     assert differences(profile)["parsing"] < 0 < differences(profile)["sorting"]
     assert row(profile, "Scaled by") == "work"
+    everything, working = (float(number) for number in re.findall(r"([\d.]+) s\b", row(profile, "NEW")))
+    assert 0 < working <= 0.6 * everything  # the waiting thread is half of all, and no work
 
 
 def test_a_part_is_no_whole_run(sides, tmp_path):
