@@ -67,9 +67,9 @@ static const struct argument options[] = {
     { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
       "find files of the folder FROM in TO on this\n"
       "machine: /app=/home/me/app" },
-    { OPTION_SOURCE_REPO, 0, "source-repo", "REPO=FOLDER", 0,
-      "let the viewer fetch FOLDER from a public\n"
-      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "R=FOLDER", 0,
+      "let the viewer fetch FOLDER from the public\n"
+      "repository R: github.com/me/app@v1.2=/srv/app" },
     { OPTION_COMPACT, 0, "compact", NULL, 0,
       "write a file that is a quarter smaller, for\n"
       "viewers since July 2026" },
